@@ -1,0 +1,1 @@
+//! JSON and YAML, read and written as Go does.

@@ -1,0 +1,3 @@
+//! The type model of Kubernetes objects.
+
+pub mod field;

@@ -1,0 +1,1 @@
+//! A versioned object store.
