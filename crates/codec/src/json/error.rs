@@ -1,0 +1,38 @@
+//! Why a text is not JSON, in Go's words.
+
+use std::fmt::Write as _;
+
+use crate::go::push_escaped;
+
+/// A syntax error; its text is that of Go's `encoding/json`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    message: String,
+    /// How many bytes were read before the error.
+    pub offset: usize,
+}
+
+impl SyntaxError {
+    /// The text ends inside a value.
+    pub(crate) fn end_of_input(offset: usize) -> Self {
+        Self {
+            message: "unexpected end of JSON input".to_owned(),
+            offset,
+        }
+    }
+
+    /// A byte that cannot stand where it stands. Go reads bytes, not characters: of a multi-byte character it names the
+    /// first byte, as if that were Latin-1.
+    pub(crate) fn invalid_character(byte: u8, context: impl std::fmt::Display, offset: usize) -> Self {
+        let mut message = String::from("invalid character '");
+        match byte {
+            b'\'' => message.push_str("\\'"),
+            b'"' => message.push('"'),
+            byte => push_escaped(char::from(byte), &mut message),
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(message, "' {context}");
+        Self { message, offset }
+    }
+}
