@@ -14,6 +14,10 @@ pub trait Topology<'t>: Copy {
     fn keys(self) -> &'t [Box<str>];
     /// The declared default of this place (list-map keys may have one, such as a port's `protocol: TCP`).
     fn default(self) -> Option<&'t Value>;
+    /// What belongs into a [`Shape::Scalar`]; server-side apply refuses anything else with upstream's message.
+    fn scalar(self) -> ScalarKind {
+        ScalarKind::Whole
+    }
     /// How strategic merge patch treats this place.
     fn patch_strategy(self) -> PatchStrategy<'t>;
 }
@@ -37,6 +41,21 @@ pub enum Shape {
     List(ListKind),
     /// Nothing is known: objects are granular maps, lists are atomic.
     Untyped,
+}
+
+/// What belongs into a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarKind {
+    /// A string.
+    String,
+    /// An integer or a float.
+    Number,
+    /// A boolean.
+    Boolean,
+    /// A string, number or boolean (quantities, times, int-or-string).
+    Any,
+    /// Anything, objects and lists included, owned as a whole (`RawExtension`).
+    Whole,
 }
 
 /// How the items of a list are identified (`x-kubernetes-list-type`).
