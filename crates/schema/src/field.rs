@@ -21,22 +21,34 @@ enum Step<'a> {
 impl<'a> Path<'a> {
     /// The path of a top-level field, such as `metadata`.
     pub fn root(name: &'a str) -> Self {
-        Path { parent: None, step: Step::Field(name) }
+        Path {
+            parent: None,
+            step: Step::Field(name),
+        }
     }
 
     /// A field below this place.
     pub fn child<'b>(&'b self, name: &'b str) -> Path<'b> {
-        Path { parent: Some(self), step: Step::Field(name) }
+        Path {
+            parent: Some(self),
+            step: Step::Field(name),
+        }
     }
 
     /// An item of the list at this place.
     pub fn index(&self, index: usize) -> Path<'_> {
-        Path { parent: Some(self), step: Step::Index(index) }
+        Path {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
     }
 
     /// An entry of the map at this place.
     pub fn key<'b>(&'b self, key: &'b str) -> Path<'b> {
-        Path { parent: Some(self), step: Step::Key(key) }
+        Path {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
     }
 }
 
@@ -130,7 +142,12 @@ pub struct Error {
 
 impl Error {
     fn new(kind: ErrorKind, path: &Path<'_>, value: Option<Value>, detail: impl Into<String>) -> Self {
-        Error { kind, field: path.to_string(), value, detail: detail.into() }
+        Error {
+            kind,
+            field: path.to_string(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// The field must have a value.
@@ -151,7 +168,11 @@ impl Error {
     /// The value is none of `supported`, which are listed in the order given.
     pub fn not_supported(path: &Path<'_>, value: impl Into<Value>, supported: &[&str]) -> Self {
         let listed: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
-        let detail = if listed.is_empty() { String::new() } else { format!("supported values: {}", listed.join(", ")) };
+        let detail = if listed.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", listed.join(", "))
+        };
         Self::new(ErrorKind::NotSupported, path, Some(value.into()), detail)
     }
 
@@ -167,13 +188,23 @@ impl Error {
 
     /// The value is longer than `max` bytes.
     pub fn too_long(path: &Path<'_>, max: usize) -> Self {
-        Self::new(ErrorKind::TooLong, path, None, format!("may not be more than {max} bytes"))
+        Self::new(
+            ErrorKind::TooLong,
+            path,
+            None,
+            format!("may not be more than {max} bytes"),
+        )
     }
 
     /// There are `actual` items where at most `max` may be.
     pub fn too_many(path: &Path<'_>, actual: usize, max: usize) -> Self {
         let plural = if max == 1 { "" } else { "s" };
-        Self::new(ErrorKind::TooMany, path, Some(actual.into()), format!("must have at most {max} item{plural}"))
+        Self::new(
+            ErrorKind::TooMany,
+            path,
+            Some(actual.into()),
+            format!("must have at most {max} item{plural}"),
+        )
     }
 
     /// What the value refers to does not exist.
