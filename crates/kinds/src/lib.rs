@@ -1,6 +1,31 @@
 //! What Kubernetes knows about its own kinds, beyond what the table of facts says: conditional defaults, the fields a
 //! kind's strategy owns, and validation in upstream's words. Pure functions over values, one small file per kind.
 
+mod admissionregistration;
+mod apiregistration;
+pub mod autoscaling;
+mod batch;
 mod behaviour;
+pub mod certificates;
+mod controller_revision;
+mod coordination;
+mod core_group;
+mod device_claims;
+mod discovery;
+pub mod events;
+mod flowcontrol;
+pub mod meta;
+mod networking;
+pub mod pod;
+mod policy;
+mod rbac;
+pub mod rules;
+mod runtime_class;
+mod scheduling;
+pub mod service;
+pub mod stamps;
+mod storage;
+pub mod strategy;
+pub mod workloads;
 
-pub use behaviour::{Behaviour, Create, Generic, Update, behaviour};
+pub use behaviour::{Behaviour, Create, Update, behaviour};

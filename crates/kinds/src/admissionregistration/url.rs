@@ -1,0 +1,138 @@
+//! Where a webhook is reached: a URL, or a path of a Service (A5).
+
+use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use serde_json::Value;
+
+use crate::rules::access::{int_at, opt_str_at, str_at};
+use crate::rules::names;
+
+const FORM: &str = "; desired format: https://host[/path]";
+
+/// Everything wrong with a webhook's URL.
+pub(super) fn validate_url(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    let url = match Url::parse(text) {
+        Ok(url) => url,
+        Err(problem) => {
+            let detail = format!("url must be a valid URL: parse {}: {problem}{FORM}", go_quote(text));
+            errors.push(Error::required(path, detail));
+            return;
+        }
+    };
+    if url.scheme != "https" {
+        let detail = format!("'https' is the only allowed URL scheme{FORM}");
+        errors.push(Error::invalid(path, url.scheme.as_str(), detail));
+    }
+    if url.host.is_empty() {
+        errors.push(Error::invalid(path, "", format!("host must be specified{FORM}")));
+    }
+    if let Some(user) = url.user {
+        errors.push(Error::invalid(
+            path,
+            user,
+            "user information is not permitted in the URL",
+        ));
+    }
+    if !url.fragment.is_empty() {
+        errors.push(Error::invalid(
+            path,
+            url.fragment,
+            "fragments are not permitted in the URL",
+        ));
+    }
+    if !url.query.is_empty() {
+        errors.push(Error::invalid(
+            path,
+            url.query,
+            "query parameters are not permitted in the URL",
+        ));
+    }
+}
+
+/// The parts of a URL that webhooks care about.
+struct Url<'a> {
+    scheme: String,
+    user: Option<&'a str>,
+    host: &'a str,
+    query: &'a str,
+    fragment: &'a str,
+}
+
+impl<'a> Url<'a> {
+    fn parse(text: &'a str) -> Result<Self, &'static str> {
+        if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+            return Err("net/url: invalid control character in URL");
+        }
+        let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let (scheme, rest) = match text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))) {
+            Some(0) if text.starts_with(':') => return Err("missing protocol scheme"),
+            Some(end) if text[end..].starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                (text[..end].to_lowercase(), &text[end + 1..])
+            }
+            _ => (String::new(), text),
+        };
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if scheme.is_empty() && !rest.starts_with('/') {
+            // Without a scheme, a colon in the first segment could be taken for the end of one.
+            if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+                return Err("first path segment in URL cannot contain colon");
+            }
+        }
+        let authority = rest
+            .strip_prefix("//")
+            .map_or("", |rest| rest.split('/').next().unwrap_or_default());
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        Ok(Url {
+            scheme,
+            user,
+            host,
+            query,
+            fragment,
+        })
+    }
+}
+
+/// Everything wrong with the Service behind a webhook.
+pub(super) fn validate_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
+    // Upstream hands name and namespace over the wrong way round: each is missed under the other's name.
+    for (missing, field) in [("namespace", "name"), ("name", "namespace")] {
+        if str_at(service, &[missing]).is_empty() {
+            errors.push(Error::required(&path.child(field), ""));
+        }
+    }
+    let port = int_at(service, &["port"]);
+    let complaints = names::port_number(port);
+    if !complaints.is_empty() {
+        let detail = format!("port is not valid: {}", complaints.join(", "));
+        errors.push(Error::invalid(&path.child("port"), port, detail));
+    }
+    let Some(text) = opt_str_at(service, &["path"]).filter(|text| !matches!(*text, "" | "/")) else {
+        return;
+    };
+    let path = path.child("path");
+    if text == "//" {
+        errors.push(Error::invalid(&path, text, "segment[0] may not be empty"));
+        return;
+    }
+    if !text.starts_with('/') {
+        errors.push(Error::invalid(&path, text, "must start with a '/'"));
+    }
+    // The first character is skipped whatever it is.
+    let rest = text.char_indices().nth(1).map_or("", |(start, _)| &text[start..]);
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    for (index, segment) in rest.split('/').enumerate() {
+        if segment.is_empty() {
+            errors.push(Error::invalid(
+                &path,
+                text,
+                format!("segment[{index}] may not be empty"),
+            ));
+            continue;
+        }
+        for complaint in names::dns1123_subdomain(segment) {
+            errors.push(Error::invalid(&path, text, format!("segment[{index}]: {complaint}")));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Pod templates as objects of their own.
+
+use kubewright_schema::field::{Errors, Path};
+use serde_json::Value;
+
+use crate::behaviour::{Behaviour, Create, Update};
+use crate::pod::options::Options;
+use crate::pod::template;
+use crate::rules::access::part;
+
+pub(crate) struct PodTemplate;
+
+impl Behaviour for PodTemplate {
+    fn default(&self, object: &mut Value) {
+        template::default(object.get_mut("template"));
+    }
+
+    fn prepare_create(&self, create: Create<'_>) {
+        template::drop_disabled(create.object.get_mut("template"));
+    }
+
+    fn prepare_update(&self, update: Update<'_>) {
+        template::drop_disabled(update.object.get_mut("template"));
+    }
+
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        let template = part(object, "template");
+        template::validate(template, Options::default(), &Path::root("template"), errors);
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
+        let template = part(object, "template");
+        template::validate(
+            template,
+            Options::from_old(old.get("template")),
+            &Path::root("template"),
+            errors,
+        );
+    }
+
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        template::warn(object.get("template"), &Path::root("template"))
+    }
+}

@@ -1,0 +1,397 @@
+//! `ResourceClaims`, their templates and `DeviceClasses`: which devices a pod asks for.
+
+use std::collections::{HashMap, HashSet};
+
+use kubewright_schema::field::{Error, Errors, Path};
+use serde_json::Value;
+
+use crate::behaviour::Behaviour;
+use crate::pod::{internal, volume_sources};
+use crate::rules::access::{
+    IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, set_default, set_default_str, str_at, strings_at,
+};
+use crate::rules::{labels, names, resource_names};
+
+const REQUESTS_MAX: usize = 32;
+const CONSTRAINTS_MAX: usize = 32;
+const CONFIG_MAX: usize = 32;
+const SELECTORS_MAX: usize = 32;
+const ALTERNATIVES_MAX: usize = 8;
+const EXPRESSION_MAX: usize = 10 * 1024;
+const PARAMETERS_MAX: usize = 10 * 1024;
+const IDENTIFIER_MAX: usize = 32;
+const NOT_A_REQUEST: &str =
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+
+/// The rules of `ResourceClaims`.
+pub(crate) struct ResourceClaim;
+
+impl Behaviour for ResourceClaim {
+    fn default(&self, object: &mut Value) {
+        if let Some(spec) = object.get_mut("spec") {
+            default_requests(spec);
+        }
+    }
+
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        let spec = part(object, "spec");
+        validate_claim(spec, &Path::root("spec"), errors);
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
+        if subresource.is_none() {
+            require_same_spec("ResourceClaimSpec", object, old, errors);
+        }
+    }
+}
+
+/// The rules of `ResourceClaimTemplates`.
+pub(crate) struct ResourceClaimTemplate;
+
+impl Behaviour for ResourceClaimTemplate {
+    fn default(&self, object: &mut Value) {
+        if let Some(spec) = object.get_mut("spec").and_then(|spec| spec.get_mut("spec")) {
+            default_requests(spec);
+        }
+    }
+
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        let path = Path::root("spec");
+        let template = part(object, "spec");
+        volume_sources::validate_template_metadata(template, &path.child("metadata"), errors);
+        let spec = part(template, "spec");
+        validate_claim(spec, &path.child("spec"), errors);
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
+        self.validate_create(object, errors);
+        require_same_spec("ResourceClaimTemplateSpec", object, old, errors);
+    }
+}
+
+/// The rules of `DeviceClasses`.
+pub(crate) struct DeviceClass;
+
+impl Behaviour for DeviceClass {
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        let path = Path::root("spec");
+        let spec = part(object, "spec");
+        validate_selectors(spec, &path.child("selectors"), errors);
+        let configs = list_at(spec, &["config"]);
+        let config_path = path.child("config");
+        if fits(configs.len(), CONFIG_MAX, &config_path, errors) {
+            for (index, config) in configs.iter().enumerate() {
+                validate_config(config, &config_path.index(index), errors);
+            }
+        }
+        if let Some(name) =
+            opt_str_at(spec, &["extendedResourceName"]).filter(|name| !resource_names::is_extended(name))
+        {
+            let words = "must be a valid extended resource name";
+            errors.push(Error::invalid(&path.child("extendedResourceName"), name, words));
+        }
+    }
+
+    fn validate_update(&self, object: &Value, _old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
+        self.validate_create(object, errors);
+    }
+}
+
+/// A request that does not say how many devices it means is for one.
+fn default_requests(spec: &mut Value) {
+    fn default_count(request: &mut Value) {
+        set_default_str(request, &[], "allocationMode", "ExactCount");
+        if str_at(request, &["allocationMode"]) == "ExactCount" && int_at(request, &["count"]) == 0 {
+            if let Some(request) = request.as_object_mut() {
+                request.remove("count");
+            }
+            set_default(request, &[], "count", 1);
+        }
+    }
+    let requests = spec.pointer_mut("/devices/requests").and_then(Value::as_array_mut);
+    for request in requests.into_iter().flatten() {
+        if let Some(exactly) = request.get_mut("exactly").filter(|exactly| exactly.is_object()) {
+            default_count(exactly);
+        }
+        let alternatives = request.get_mut("firstAvailable").and_then(Value::as_array_mut);
+        alternatives.into_iter().flatten().for_each(default_count);
+    }
+}
+
+fn require_same_spec(name: &str, object: &Value, old: &Value, errors: &mut Errors) {
+    let (new, old) = (part(object, "spec"), part(old, "spec"));
+    if !internal::same(name, new, old) {
+        let shown = internal::print(name, new);
+        errors.push(internal::invalid(&Path::root("spec"), &shown, IMMUTABLE));
+    }
+}
+
+/// Whether a list is short enough to be looked at.
+fn fits(length: usize, max: usize, path: &Path<'_>, errors: &mut Errors) -> bool {
+    if length > max {
+        errors.push(Error::too_many(path, length, max));
+    }
+    length <= max
+}
+
+fn refuse_twins<'a>(keys: impl Iterator<Item = &'a str>, path: &Path<'_>, errors: &mut Errors) {
+    let mut seen = HashSet::new();
+    for (index, key) in keys.enumerate() {
+        if !seen.insert(key) {
+            errors.push(Error::duplicate(&path.index(index), key));
+        }
+    }
+}
+
+/// The names of a claim's requests, each with those of its alternatives.
+type RequestNames<'a> = HashMap<&'a str, HashSet<&'a str>>;
+
+fn validate_claim(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.child("devices");
+    let requests = list_at(spec, &["devices", "requests"]);
+    let names: RequestNames<'_> = requests
+        .iter()
+        .map(|request| {
+            let alternatives = list_at(request, &["firstAvailable"]).iter();
+            (
+                str_at(request, &["name"]),
+                alternatives.map(|alternative| str_at(alternative, &["name"])).collect(),
+            )
+        })
+        .collect();
+    let requests_path = path.child("requests");
+    if fits(requests.len(), REQUESTS_MAX, &requests_path, errors) {
+        for (index, request) in requests.iter().enumerate() {
+            validate_request(request, &requests_path.index(index), errors);
+        }
+        let keys = requests.iter().map(|request| str_at(request, &["name"]));
+        refuse_twins(keys, &requests_path, errors);
+    }
+    let constraints = list_at(spec, &["devices", "constraints"]);
+    let constraints_path = path.child("constraints");
+    if fits(constraints.len(), CONSTRAINTS_MAX, &constraints_path, errors) {
+        for (index, constraint) in constraints.iter().enumerate() {
+            validate_constraint(constraint, &names, &constraints_path.index(index), errors);
+        }
+    }
+    let configs = list_at(spec, &["devices", "config"]);
+    let config_path = path.child("config");
+    if fits(configs.len(), CONFIG_MAX, &config_path, errors) {
+        for (index, config) in configs.iter().enumerate() {
+            let path = config_path.index(index);
+            validate_references(config, &names, &path.child("requests"), errors);
+            validate_config(config, &path, errors);
+        }
+    }
+}
+
+fn validate_request_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    complain(path, name, names::dns1123_label(name), errors);
+}
+
+fn validate_request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
+    validate_request_name(str_at(request, &["name"]), &path.child("name"), errors);
+    let alternatives = list_at(request, &["firstAvailable"]);
+    match (at(request, &["exactly"]), alternatives.is_empty()) {
+        (None, true) => {
+            let words = "exactly one of `exactly` or `firstAvailable` is required";
+            errors.push(Error::required(path, words));
+        }
+        (Some(_), false) => {
+            let words = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set";
+            errors.push(Error::invalid(path, Value::Null, words));
+        }
+        (Some(exactly), true) => validate_wish(exactly, &path.child("exactly"), errors),
+        (None, false) => {
+            let path = path.child("firstAvailable");
+            if fits(alternatives.len(), ALTERNATIVES_MAX, &path, errors) {
+                for (index, alternative) in alternatives.iter().enumerate() {
+                    let path = path.index(index);
+                    validate_request_name(str_at(alternative, &["name"]), &path.child("name"), errors);
+                    validate_wish(alternative, &path, errors);
+                }
+                let keys = alternatives.iter().map(|alternative| str_at(alternative, &["name"]));
+                refuse_twins(keys, &path, errors);
+            }
+        }
+    }
+}
+
+/// What one request, or one alternative of it, asks for.
+fn validate_wish(wish: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let class = str_at(wish, &["deviceClassName"]);
+    let class_path = path.child("deviceClassName");
+    if class.is_empty() {
+        errors.push(Error::required(&class_path, ""));
+    } else {
+        complain(&class_path, class, names::dns1123_subdomain(class), errors);
+    }
+    validate_selectors(wish, &path.child("selectors"), errors);
+    let count = int_at(wish, &["count"]);
+    match str_at(wish, &["allocationMode"]) {
+        "All" if count != 0 => {
+            let words = "must not be specified when allocationMode is 'All'";
+            errors.push(Error::invalid(&path.child("count"), count, words));
+        }
+        "ExactCount" if count <= 0 => {
+            errors.push(Error::invalid(&path.child("count"), count, "must be greater than zero"));
+        }
+        "All" | "ExactCount" => {}
+        other => errors.push(Error::not_supported(
+            &path.child("allocationMode"),
+            other,
+            &["All", "ExactCount"],
+        )),
+    }
+    let tolerations = path.child("tolerations");
+    for (index, toleration) in list_at(wish, &["tolerations"]).iter().enumerate() {
+        validate_toleration(toleration, &tolerations.index(index), errors);
+    }
+}
+
+fn validate_selectors(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let selectors = list_at(holder, &["selectors"]);
+    if !fits(selectors.len(), SELECTORS_MAX, path, errors) {
+        return;
+    }
+    for (index, selector) in selectors.iter().enumerate() {
+        let path = path.index(index);
+        let path = path.child("cel");
+        if at(selector, &["cel"]).is_none() {
+            errors.push(Error::required(&path, ""));
+        } else if str_at(selector, &["cel", "expression"]).len() > EXPRESSION_MAX {
+            errors.push(Error::too_long(&path.child("expression"), EXPRESSION_MAX));
+        }
+    }
+}
+
+fn validate_toleration(toleration: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (key, value) = (str_at(toleration, &["key"]), str_at(toleration, &["value"]));
+    if !key.is_empty() {
+        labels::validate_label_name(key, &path.child("key"), errors);
+    }
+    match str_at(toleration, &["operator"]) {
+        "Exists" if !value.is_empty() => {
+            errors.push(Error::invalid(
+                &path.child("value"),
+                value,
+                "must be empty for operator `Exists`",
+            ));
+        }
+        "Exists" => {}
+        "Equal" => complain(&path.child("value"), value, names::label_value(value), errors),
+        "" => errors.push(Error::required(&path.child("operator"), "")),
+        other => errors.push(Error::not_supported(
+            &path.child("operator"),
+            other,
+            &["Equal", "Exists"],
+        )),
+    }
+    let effect = str_at(toleration, &["effect"]);
+    if !matches!(effect, "" | "NoExecute" | "NoSchedule" | "None") {
+        errors.push(Error::not_supported(
+            &path.child("effect"),
+            effect,
+            &["NoExecute", "NoSchedule", "None"],
+        ));
+    }
+}
+
+fn validate_constraint(constraint: &Value, names: &RequestNames<'_>, path: &Path<'_>, errors: &mut Errors) {
+    validate_references(constraint, names, &path.child("requests"), errors);
+    let matched = opt_str_at(constraint, &["matchAttribute"]);
+    let distinct = opt_str_at(constraint, &["distinctAttribute"]);
+    match (matched, distinct) {
+        (Some(name), _) => validate_attribute(name, &path.child("matchAttribute"), errors),
+        (None, Some(name)) => validate_attribute(name, &path.child("distinctAttribute"), errors),
+        (None, None) => {
+            let words = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields \
+                         are set";
+            errors.push(Error::required(path, words));
+        }
+    }
+}
+
+fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &Path<'_>, errors: &mut Errors) {
+    let references = strings_at(holder, &["requests"]);
+    if !fits(references.len(), REQUESTS_MAX, path, errors) {
+        return;
+    }
+    for (index, reference) in references.iter().enumerate() {
+        let path = path.index(index);
+        let parts: Vec<&str> = reference.split('/').collect();
+        if parts.len() <= 2 {
+            for part in &parts {
+                validate_request_name(part, &path, errors);
+            }
+        }
+        let is_known = match parts.as_slice() {
+            [name] => known.contains_key(name),
+            [name, alternative] => known.get(name).is_some_and(|names| names.contains(alternative)),
+            _ => false,
+        };
+        if !is_known {
+            errors.push(Error::invalid(&path, *reference, NOT_A_REQUEST));
+        }
+    }
+    refuse_twins(references.iter().copied(), path, errors);
+}
+
+/// `domain/name`, where the name is a C identifier.
+fn validate_attribute(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    let identifier = |text: &str, errors: &mut Errors| {
+        if text.len() > IDENTIFIER_MAX {
+            errors.push(Error::too_long(path, IDENTIFIER_MAX));
+        }
+        complain(path, text, names::c_identifier(text), errors);
+    };
+    match name.split('/').collect::<Vec<_>>().as_slice() {
+        [only] => identifier(only, errors),
+        [domain, rest] => {
+            if domain.is_empty() {
+                errors.push(Error::invalid(path, "", "the domain must not be empty"));
+            } else {
+                validate_driver(domain, path, errors);
+            }
+            if rest.is_empty() {
+                errors.push(Error::invalid(path, "", "the name must not be empty"));
+            } else {
+                identifier(rest, errors);
+            }
+        }
+        _ => {}
+    }
+    if !name.contains('/') {
+        let words = "a fully qualified name must be a domain and a name separated by a slash";
+        errors.push(Error::invalid(path, name, words));
+    }
+}
+
+fn validate_driver(driver: &str, path: &Path<'_>, errors: &mut Errors) {
+    if driver.is_empty() {
+        errors.push(Error::required(path, ""));
+        return;
+    }
+    if driver.len() > names::LABEL_MAX {
+        errors.push(Error::too_long(path, names::LABEL_MAX));
+    }
+    complain(path, driver, names::dns1123_subdomain(&driver.to_lowercase()), errors);
+}
+
+fn validate_config(config: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.child("opaque");
+    let Some(opaque) = at(config, &["opaque"]) else {
+        errors.push(Error::required(&path, ""));
+        return;
+    };
+    validate_driver(str_at(opaque, &["driver"]), &path.child("driver"), errors);
+    let path = path.child("parameters");
+    match at(opaque, &["parameters"]) {
+        None => errors.push(Error::required(&path, "")),
+        Some(parameters) if parameters.to_string().len() > PARAMETERS_MAX => {
+            errors.push(Error::too_long(&path, PARAMETERS_MAX));
+        }
+        Some(Value::Object(_)) => {}
+        Some(_) => errors.push(Error::invalid(&path, "<value omitted>", "must be a valid JSON object")),
+    }
+}

@@ -1,0 +1,178 @@
+//! `PriorityLevelConfigurations`: how many requests of a level run at once, and what the others do meanwhile.
+
+use kubewright_schema::field::{Error, Errors, Path};
+use serde_json::Value;
+
+use super::{mandatory, validate_conditions};
+use crate::behaviour::Behaviour;
+use crate::rules::access::{at, int_at, opt_int_at, str_at};
+
+const QUEUES_MAX: i64 = 10_000_000;
+const HASH_BITS_MAX: u32 = 60;
+const ROUND_TRIP_ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+/// The rules of `PriorityLevelConfigurations`.
+pub(crate) struct PriorityLevelConfiguration;
+
+impl Behaviour for PriorityLevelConfiguration {
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        if at(object, &["metadata", "annotations", ROUND_TRIP_ANNOTATION]).is_some() {
+            let detail = format!("annotation '{ROUND_TRIP_ANNOTATION}' is forbidden");
+            errors.push(Error::forbidden(&Path::root("metadata").child("annotations"), detail));
+        }
+        validate_spec(object, errors);
+        mandatory::validate_level(object, errors);
+        validate_conditions(object, errors);
+    }
+
+    fn validate_update(&self, object: &Value, _old: &Value, subresource: Option<&str>, errors: &mut Errors) {
+        if subresource == Some("status") {
+            validate_conditions(object, errors);
+        } else {
+            self.validate_create(object, errors);
+        }
+    }
+}
+
+fn validate_spec(object: &Value, errors: &mut Errors) {
+    let spec = Path::root("spec");
+    let kind = str_at(object, &["spec", "type"]);
+    let path = spec.child("type");
+    if (str_at(object, &["metadata", "name"]) == "exempt") != (kind == "Exempt") {
+        errors.push(Error::invalid(
+            &path,
+            kind,
+            "must be 'Exempt' if and only if `name` is 'exempt'",
+        ));
+    }
+    let (limited, exempt) = (at(object, &["spec", "limited"]), at(object, &["spec", "exempt"]));
+    match kind {
+        "Exempt" => {
+            if limited.is_some() {
+                errors.push(Error::forbidden(
+                    &spec.child("limited"),
+                    "must be nil if the type is not Limited",
+                ));
+            }
+            if let Some(exempt) = exempt {
+                validate_shares(exempt, &spec.child("exempt"), errors);
+                validate_lendable(exempt, &spec.child("exempt"), errors);
+            }
+        }
+        "Limited" => {
+            if exempt.is_some() {
+                errors.push(Error::forbidden(
+                    &spec.child("exempt"),
+                    "must be nil if the type is Limited",
+                ));
+            }
+            match limited {
+                Some(limited) => validate_limited(limited, &spec.child("limited"), errors),
+                None => {
+                    errors.push(Error::required(
+                        &spec.child("limited"),
+                        "must not be empty when type is Limited",
+                    ));
+                }
+            }
+        }
+        "" => errors.push(Error::required(&path, "")),
+        other => errors.push(Error::not_supported(&path, other, &["Exempt", "Limited"])),
+    }
+}
+
+fn validate_shares(level: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let shares = int_at(level, &["nominalConcurrencyShares"]);
+    if shares < 0 {
+        errors.push(Error::invalid(
+            &path.child("nominalConcurrencyShares"),
+            shares,
+            "must be a non-negative integer",
+        ));
+    }
+}
+
+fn validate_lendable(level: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if let Some(percent) = opt_int_at(level, &["lendablePercent"])
+        && !(0..=100).contains(&percent)
+    {
+        errors.push(Error::invalid(
+            &path.child("lendablePercent"),
+            percent,
+            "must be between 0 and 100, inclusive",
+        ));
+    }
+}
+
+fn validate_limited(limited: &Value, path: &Path<'_>, errors: &mut Errors) {
+    validate_shares(limited, path, errors);
+    let response = path.child("limitResponse");
+    let queuing = at(limited, &["limitResponse", "queuing"]);
+    let queuing_path = response.child("queuing");
+    match (str_at(limited, &["limitResponse", "type"]), queuing) {
+        ("Reject", Some(_)) => {
+            let detail = "must be nil if limited.limitResponse.type is not Limited";
+            errors.push(Error::forbidden(&queuing_path, detail));
+        }
+        ("Reject", None) => {}
+        ("Queue", None) => {
+            let detail = "must not be empty if limited.limitResponse.type is Limited";
+            errors.push(Error::required(&queuing_path, detail));
+        }
+        ("Queue", Some(queuing)) => validate_queuing(queuing, &queuing_path, errors),
+        ("", _) => errors.push(Error::required(&response.child("type"), "")),
+        (other, _) => errors.push(Error::not_supported(
+            &response.child("type"),
+            other,
+            &["Queue", "Reject"],
+        )),
+    }
+    validate_lendable(limited, path, errors);
+    if let Some(percent) = opt_int_at(limited, &["borrowingLimitPercent"])
+        && percent < 0
+    {
+        let detail = "if specified, must be a non-negative integer";
+        errors.push(Error::invalid(&path.child("borrowingLimitPercent"), percent, detail));
+    }
+}
+
+fn validate_queuing(queuing: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (limit, queues, hand) = (
+        int_at(queuing, &["queueLengthLimit"]),
+        int_at(queuing, &["queues"]),
+        int_at(queuing, &["handSize"]),
+    );
+    if limit <= 0 {
+        errors.push(Error::invalid(
+            &path.child("queueLengthLimit"),
+            limit,
+            "must be positive",
+        ));
+    }
+    if queues <= 0 {
+        errors.push(Error::invalid(&path.child("queues"), queues, "must be positive"));
+    } else if queues > QUEUES_MAX {
+        let detail = format!("must not be greater than {QUEUES_MAX}");
+        errors.push(Error::invalid(&path.child("queues"), queues, detail));
+    }
+    let path = path.child("handSize");
+    if hand <= 0 {
+        errors.push(Error::invalid(&path, hand, "must be positive"));
+    } else if hand > queues {
+        errors.push(Error::invalid(
+            &path,
+            hand,
+            format!("should not be greater than queues ({queues})"),
+        ));
+    } else if entropy_bits(queues, hand) > HASH_BITS_MAX {
+        let detail = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {HASH_BITS_MAX}"
+        );
+        errors.push(Error::invalid(&path, hand, detail));
+    }
+}
+
+/// How many bits of a hash dealing a hand takes.
+fn entropy_bits(deck: i64, hand: i64) -> u32 {
+    ((deck as f64).log2() * hand as f64).ceil() as u32
+}

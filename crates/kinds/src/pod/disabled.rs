@@ -1,0 +1,43 @@
+//! Fields whose feature gates 1.36 has off by default: accepted, then cleared.
+
+use serde_json::Value;
+
+use crate::rules::access::is_empty;
+
+use super::containers;
+
+/// Clears them in a pod's spec.
+pub(crate) fn drop_fields(spec: &mut Value) {
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("schedulingGroup");
+    }
+    containers::visit_mut(spec, drop_stop_signal);
+    let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
+    for volume in volumes.into_iter().flatten() {
+        let sources = volume
+            .get_mut("projected")
+            .and_then(|projected| projected.get_mut("sources"));
+        for source in sources
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            source.remove("clusterTrustBundle");
+            source.remove("podCertificate");
+        }
+    }
+}
+
+fn drop_stop_signal(container: &mut Value) {
+    let Some(container) = container.as_object_mut() else {
+        return;
+    };
+    let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let dropped = lifecycle.remove("stopSignal").is_some_and(|signal| !signal.is_null());
+    if dropped && lifecycle.values().all(is_empty) {
+        container.remove("lifecycle");
+    }
+}

@@ -1,0 +1,50 @@
+//! The times that some kinds note in themselves. The server knows the time and calls this after a kind has prepared a
+//! write.
+
+use serde_json::Value;
+
+use crate::apiregistration;
+use crate::certificates;
+use crate::core_group::persistent_volume;
+
+/// Notes `now`, the time as JSON writes it, where the kind does so: the phase of a persistent volume, the conditions of
+/// a certificate signing request, the availability of a local API service. `old` is `None` on create.
+pub fn stamp(
+    group: &str,
+    resource: &str,
+    subresource: Option<&str>,
+    object: &mut Value,
+    old: Option<&Value>,
+    now: &str,
+) {
+    match (group, resource, subresource, old) {
+        ("", "persistentvolumes", None, None) | ("", "persistentvolumes", Some("status"), Some(_)) => {
+            persistent_volume::set_phase_time(object, old, now);
+        }
+        ("certificates.k8s.io", "certificatesigningrequests", Some("status" | "approval"), Some(old)) => {
+            certificates::set_condition_times(object, old, now);
+        }
+        ("apiregistration.k8s.io", "apiservices", None, None) => apiregistration::set_available(object, now),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_doors_that_change_a_phase_note_the_time() {
+        let old = json!({"status": {"phase": "Pending", "lastPhaseTransitionTime": "t1"}});
+        let stamped = |subresource, old: Option<&Value>| {
+            let mut object = json!({"status": {"phase": "Bound"}});
+            stamp("", "persistentvolumes", subresource, &mut object, old, "t2");
+            object["status"]["lastPhaseTransitionTime"].clone()
+        };
+        assert_eq!(stamped(None, None), "t2");
+        assert_eq!(stamped(Some("status"), Some(&old)), "t2");
+        assert_eq!(stamped(None, Some(&old)), Value::Null);
+    }
+}

@@ -1,0 +1,130 @@
+//! Deployments: replicas of a template, replaced all at once or a few at a time.
+
+use kubewright_schema::field::{Error, Errors, Path};
+use serde_json::Value;
+
+use crate::behaviour::{Behaviour, Create, Update};
+use crate::pod::options::Options;
+use crate::pod::{internal, template};
+use crate::rules::access::{at, int_at, opt_int_at, part, require_non_negative, set_default, set_default_str, str_at};
+
+use super::common;
+
+/// Deployments.
+pub(crate) struct Deployment;
+
+impl Behaviour for Deployment {
+    fn default(&self, object: &mut Value) {
+        set_default(object, &["spec"], "replicas", 1);
+        set_default_str(object, &["spec", "strategy"], "type", "RollingUpdate");
+        if str_at(object, &["spec", "strategy", "type"]) == "RollingUpdate" {
+            let rolling = ["spec", "strategy", "rollingUpdate"];
+            set_default(object, &rolling, "maxUnavailable", "25%");
+            set_default(object, &rolling, "maxSurge", "25%");
+        }
+        set_default(object, &["spec"], "revisionHistoryLimit", 10);
+        set_default(object, &["spec"], "progressDeadlineSeconds", 600);
+        template::default(common::template_mut(object));
+    }
+
+    fn prepare_create(&self, create: Create<'_>) {
+        common::prepare_create(create.object);
+    }
+
+    fn prepare_update(&self, mut update: Update<'_>) {
+        common::prepare_update(&mut update);
+    }
+
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        validate_spec(object, common::options(None), errors);
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
+        if subresource == Some("status") {
+            validate_status(object, errors);
+            common::validate_collisions(object, old, errors);
+            return;
+        }
+        validate_spec(object, common::options(Some(old)), errors);
+        common::validate_selector_unchanged(object, old, errors);
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        common::warnings(object, old, true)
+    }
+}
+
+fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
+    let spec = part(object, "spec");
+    let path = Path::root("spec");
+    common::validate_counts(spec, &["replicas"], &path, errors);
+    common::validate_selector_and_template(spec, options, &path, errors);
+    validate_strategy(spec, &path.child("strategy"), errors);
+    common::validate_counts(spec, &["minReadySeconds", "revisionHistoryLimit"], &path, errors);
+    if let Some(deadline) = opt_int_at(spec, &["progressDeadlineSeconds"]) {
+        let path = path.child("progressDeadlineSeconds");
+        require_non_negative(deadline, &path, errors);
+        if deadline <= int_at(spec, &["minReadySeconds"]) {
+            errors.push(Error::invalid(&path, deadline, "must be greater than minReadySeconds"));
+        }
+    }
+}
+
+fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let strategy = part(spec, "strategy");
+    let rolling = at(strategy, &["rollingUpdate"]);
+    let rolling_path = path.child("rollingUpdate");
+    match str_at(strategy, &["type"]) {
+        "Recreate" => {
+            if rolling.is_some() {
+                let words = "may not be specified when strategy `type` is 'Recreate'";
+                errors.push(Error::forbidden(&rolling_path, words));
+            }
+        }
+        "RollingUpdate" => match rolling {
+            None => errors.push(Error::required(
+                &rolling_path,
+                "this should be defaulted and never be nil",
+            )),
+            Some(rolling) => validate_rolling_update(rolling, &rolling_path, errors),
+        },
+        _ => {
+            let shown = internal::print("DeploymentStrategy", strategy);
+            errors.push(internal::not_supported(path, &shown, &["Recreate", "RollingUpdate"]));
+        }
+    }
+}
+
+fn validate_rolling_update(rolling: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (unavailable, surge) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
+    let unavailable_path = path.child("maxUnavailable");
+    common::validate_int_or_percent(unavailable, &unavailable_path, errors);
+    common::validate_int_or_percent(surge, &path.child("maxSurge"), errors);
+    if common::int_or_percent(unavailable) == 0 && common::int_or_percent(surge) == 0 {
+        let shown = unavailable.cloned().unwrap_or_default();
+        errors.push(Error::invalid(
+            &unavailable_path,
+            shown,
+            "may not be 0 when `maxSurge` is 0",
+        ));
+    }
+    common::validate_at_most_all(unavailable, &unavailable_path, errors);
+}
+
+fn validate_status(object: &Value, errors: &mut Errors) {
+    let status = part(object, "status");
+    let path = Path::root("status");
+    let counts = [
+        "observedGeneration",
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+        "terminatingReplicas",
+        "collisionCount",
+    ];
+    common::validate_counts(status, &counts, &path, errors);
+    let parts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
+    common::validate_parts(status, &parts, "readyReplicas", &path, errors);
+}
