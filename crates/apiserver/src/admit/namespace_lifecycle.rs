@@ -1,0 +1,54 @@
+//! `NamespaceLifecycle`: nothing is created in a namespace that is missing or going away (D8, D9).
+
+use serde_json::Value;
+
+use super::{Attributes, Operation, Plugin};
+use crate::object;
+use crate::registry::Registry;
+use crate::status::{Cause, Result, Status};
+
+pub(super) struct NamespaceLifecycle;
+
+/// Namespaces without which a cluster does not work.
+const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+impl Plugin for NamespaceLifecycle {
+    fn mutate(&self, attributes: &Attributes<'_>, _object: &mut Value, _old: Option<&Value>) -> Result<()> {
+        let namespaces = Registry::builtin().core("namespaces");
+        if attributes.is("namespaces") {
+            if attributes.operation == Operation::Delete && UNDELETABLE.contains(&attributes.name.as_str()) {
+                return Err(Status::forbidden(
+                    namespaces.about(),
+                    &attributes.name,
+                    "this namespace may not be deleted",
+                ));
+            }
+            return Ok(());
+        }
+        if attributes.operation != Operation::Create || !attributes.resource.namespaced {
+            return Ok(());
+        }
+        // Reviews are answered, not kept: they may ask about any namespace.
+        if !attributes.resource.is_stored() {
+            return Ok(());
+        }
+        let name = attributes.namespace;
+        let Some(namespace) = attributes.server.store.get(namespaces.table, name) else {
+            return Err(Status::not_found(namespaces.about(), name));
+        };
+        let namespace = object::to_value(namespaces, &namespace, namespace.revision);
+        if namespace.pointer("/status/phase").and_then(Value::as_str) != Some("Terminating") {
+            return Ok(());
+        }
+        let why = format!("unable to create new content in namespace {name} because it is being terminated");
+        let mut status = Status::forbidden(attributes.resource.about(), &attributes.name, &why);
+        if let Some(details) = &mut status.details {
+            details.causes.push(Cause {
+                reason: "NamespaceTerminating".into(),
+                message: format!("namespace {name} is being terminated"),
+                field: "metadata.namespace".into(),
+            });
+        }
+        Err(status)
+    }
+}

@@ -1,0 +1,172 @@
+//! Cluster IPs and node ports: reserved before a Service is checked, kept once it is stored (B2).
+
+use kubewright_kinds::service::allocate::{AddressRange, Allocator, PortRange, Refusal, Transaction, ip_address};
+use kubewright_store::Store;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::clock::{Chance, Clock};
+use crate::manage;
+use crate::object::{self, meta_text, set_meta};
+use crate::registry::{Registry, Resource};
+use crate::status::{Result, Status};
+
+/// The addresses and ports of a server's Services.
+pub(crate) struct Allocations(Mutex<Allocator>);
+
+/// What a write has reserved; given back unless it is kept.
+pub(crate) struct Allocation<'a> {
+    from: &'a Allocations,
+    transaction: Option<Transaction>,
+}
+
+/// The range Services get their addresses from: `10.0.0.0/24`, as envtest has it.
+pub(crate) fn service_range() -> AddressRange {
+    AddressRange::new([10, 0, 0, 0].into(), 24)
+}
+
+fn is_services(resource: &Resource) -> bool {
+    resource.group.is_empty() && resource.plural == "services"
+}
+
+impl Allocations {
+    /// What the Services of a store hold.
+    pub(crate) fn observing(store: &Store) -> Self {
+        let mut allocator = Allocator::new(service_range(), PortRange::new(30000, 32767));
+        let services = Registry::builtin().core("services");
+        for record in store.snapshot(services.table).records(None, None) {
+            allocator.observe(&object::to_value(services, record, record.revision));
+        }
+        Allocations(Mutex::new(allocator))
+    }
+
+    /// The same reservations, independent from now on.
+    pub(crate) fn fork(&self) -> Self {
+        Allocations(Mutex::new(self.0.lock().clone()))
+    }
+
+    pub(crate) fn for_create(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+        dry_run: bool,
+        chance: &Chance,
+    ) -> Result<Allocation<'_>> {
+        let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
+        let begin =
+            |allocator: &mut Allocator, object: &mut Value| allocator.begin_create(object, dry_run, &mut choose);
+        self.begin(resource, object, dry_run, begin)
+    }
+
+    pub(crate) fn for_update(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+        old: &Value,
+        dry_run: bool,
+        chance: &Chance,
+    ) -> Result<Allocation<'_>> {
+        let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
+        let begin =
+            |allocator: &mut Allocator, object: &mut Value| allocator.begin_update(object, old, dry_run, &mut choose);
+        self.begin(resource, object, dry_run, begin)
+    }
+
+    fn begin(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+        dry_run: bool,
+        begin: impl FnOnce(&mut Allocator, &mut Value) -> std::result::Result<Transaction, Refusal>,
+    ) -> Result<Allocation<'_>> {
+        if !is_services(resource) {
+            return Ok(Allocation {
+                from: self,
+                transaction: None,
+            });
+        }
+        let transaction = begin(&mut self.0.lock(), object).map_err(|refusal| match refusal {
+            Refusal::Invalid(errors) => {
+                Status::invalid(resource.group, resource.kind, meta_text(object, "name"), &errors)
+            }
+            Refusal::Internal(why) => Status::internal(&why),
+            Refusal::Unexpected(message) => Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),
+        })?;
+        Ok(Allocation {
+            from: self,
+            transaction: (!dry_run).then_some(transaction),
+        })
+    }
+
+    /// A Service is gone, and with it its hold on addresses and ports.
+    pub(crate) fn release(&self, store: &Store, service: &Value) {
+        let freed = self.0.lock().release(service);
+        forget(store, &freed);
+    }
+
+    /// An `IPAddress` made by hand keeps its address from Services.
+    pub(crate) fn reserve(&self, address: &str) {
+        if let Ok(address) = address.parse() {
+            self.0.lock().reserve_address(address);
+        }
+    }
+
+    /// An `IPAddress` was deleted: the address is free, whoever used it.
+    pub(crate) fn free(&self, address: &str) {
+        if let Ok(address) = address.parse() {
+            self.0.lock().free_address(address);
+        }
+    }
+}
+
+impl Allocation<'_> {
+    /// The write was stored: what it reserved is its own, and shows as `IPAddress` objects.
+    pub(crate) fn keep(mut self, store: &Store, service: &Value, clock: &Clock, chance: &Chance) {
+        let Some(transaction) = self.transaction.take() else {
+            return;
+        };
+        self.from.0.lock().commit(&transaction);
+        forget(store, transaction.freed_addresses());
+        for address in transaction.taken_addresses() {
+            let object = ip_address(*address, meta_text(service, "namespace"), meta_text(service, "name"));
+            remember(store, object, &clock.stamp(), chance);
+        }
+    }
+}
+
+impl Drop for Allocation<'_> {
+    fn drop(&mut self) {
+        if let Some(transaction) = self.transaction.take() {
+            self.from.0.lock().revert(&transaction);
+        }
+    }
+}
+
+/// Stores the object that shows who holds an address.
+fn remember(store: &Store, mut object: Value, time: &str, chance: &Chance) {
+    let Some(addresses) = Registry::builtin().find("networking.k8s.io", "v1", "ipaddresses") else {
+        return;
+    };
+    set_meta(&mut object, "uid", chance.uid());
+    set_meta(&mut object, "creationTimestamp", time);
+    set_meta(&mut object, "generation", 1);
+    let object = manage::update(addresses, "", "kube-apiserver", time, None, object);
+    // An object of that name is there already only if a client made it by hand; it then shows the client's claim.
+    let _ = store.create(
+        addresses.table,
+        meta_text(&object, "name"),
+        object::to_draft(addresses, &object),
+    );
+}
+
+fn forget(store: &Store, freed: &[std::net::Ipv4Addr]) {
+    let Some(addresses) = Registry::builtin().find("networking.k8s.io", "v1", "ipaddresses") else {
+        return;
+    };
+    for address in freed {
+        let name = address.to_string();
+        if let Some(record) = store.get(addresses.table, &name) {
+            let _ = store.delete(addresses.table, &name, record.revision);
+        }
+    }
+}

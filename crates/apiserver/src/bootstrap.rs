@@ -1,0 +1,76 @@
+//! The state every cluster begins with, as recorded from a fresh kube-apiserver; built once per process and forked.
+
+use kubewright_store::{Limits, Store};
+use serde_json::Value;
+
+use crate::clock::{Chance, Clock};
+use crate::object::{self, meta_text, set_meta};
+use crate::registry::Registry;
+
+/// One object a line: what `conformance/upstream/bootstrap` wrote.
+static OBJECTS: &str = include_str!("../facts/bootstrap.jsonl");
+
+/// A store with the bootstrap objects.
+pub(crate) fn state(limits: Limits) -> Store {
+    let store = Store::new(limits);
+    let time = Clock::system().stamp();
+    let chance = Chance::from_entropy();
+    for line in OBJECTS.lines() {
+        let Ok(mut object) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        set_meta(&mut object, "uid", chance.uid());
+        set_meta(&mut object, "creationTimestamp", time.as_str());
+        put_times(&mut object, &time);
+        let Some(resource) = Registry::builtin().iter().find(|resource| {
+            resource.is_stored()
+                && object.get("kind").and_then(Value::as_str) == Some(resource.kind)
+                && object.get("apiVersion").and_then(Value::as_str) == Some(&resource.api_version)
+        }) else {
+            continue;
+        };
+        let key = object::key(meta_text(&object, "namespace"), meta_text(&object, "name"));
+        // The names in the table are unique.
+        let _ = store.create(resource.table, &key, object::to_draft(resource, &object));
+    }
+    // A cluster's first clients come after its bootstrap: nobody can have seen an older revision.
+    store.compact(store.revision());
+    store
+}
+
+/// Fills in the times that a recording leaves out.
+fn put_times(object: &mut Value, time: &str) {
+    for entry in object
+        .pointer_mut("/metadata/managedFields")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        entry["time"] = time.into();
+    }
+    for condition in object
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        condition["lastTransitionTime"] = time.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recorded_object_is_there() {
+        let store = state(Limits::default());
+        let recorded = OBJECTS.lines().count() as u64;
+        assert_eq!(store.revision().0, recorded + 1);
+        assert!(
+            store
+                .get(Registry::builtin().core("services").table, "default/kubernetes")
+                .is_some()
+        );
+    }
+}

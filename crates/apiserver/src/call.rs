@@ -1,0 +1,79 @@
+//! A request on its way through the pipeline: what was asked, by whom, and what has been noticed so far.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use kubewright_store::{Record, Revision};
+use serde_json::Value;
+
+use crate::access::User;
+use crate::object;
+use crate::registry::Resource;
+use crate::route::Target;
+use crate::server::Server;
+use crate::status::{Result, Status};
+use crate::wire::negotiate::Output;
+use crate::wire::query::Query;
+use crate::wire::respond::{Reply, text_of};
+
+/// A routed and authenticated request.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) user: &'a User,
+    pub(crate) target: &'a Target,
+    pub(crate) query: &'a Query,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) output: Output,
+    /// `Warning` headers of the response.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn resource(&self) -> &'static Resource {
+        self.target.resource
+    }
+
+    /// The store's key of the object in the path.
+    pub(crate) fn key(&self) -> String {
+        object::key(&self.target.namespace, &self.target.name)
+    }
+
+    /// The object in the path, or 404.
+    pub(crate) fn existing(&self) -> Result<std::sync::Arc<Record>> {
+        let resource = self.resource();
+        self.server
+            .store
+            .get(resource.table, &self.key())
+            .ok_or_else(|| Status::not_found(resource.about(), &self.target.name))
+    }
+
+    /// A header's text; empty when it is not there.
+    pub(crate) fn header(&self, name: http::header::HeaderName) -> &'a str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+
+    /// Answers with an object at rest.
+    pub(crate) fn reply_record(&self, code: http::StatusCode, record: &Record) -> Reply {
+        Reply::new(code, record_text(self.resource(), record, record.revision))
+    }
+}
+
+/// An object at rest as a client of this resource's version reads it.
+pub(crate) fn record_text(resource: &Resource, record: &Record, revision: Revision) -> Bytes {
+    match &resource.conversion {
+        None if revision == record.revision => object::spliced(resource, record),
+        _ => text_of(&record_value(resource, record, revision)).into(),
+    }
+}
+
+/// An object at rest as a value in this resource's version.
+pub(crate) fn record_value(resource: &Resource, record: &Record, revision: Revision) -> Value {
+    let mut value = object::to_value(resource, record, revision);
+    if let Some(conversion) = &resource.conversion {
+        conversion.serve(&mut value);
+    }
+    value
+}

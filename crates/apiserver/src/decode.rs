@@ -1,0 +1,320 @@
+//! The decode step: from a request's bytes to an object of the expected kind, with upstream's complaints (H4, W2).
+
+use std::fmt::{Display, Write as _};
+
+use kubewright_codec::{Decoded, json, strict, yaml};
+use kubewright_schema::protobuf::{self, Envelope};
+use kubewright_schema::{self as schema, TypeRef, Types};
+use serde_json::{Map, Value};
+
+use crate::call::Call;
+use crate::object;
+use crate::registry::{Registry, Resource, api_version};
+use crate::status::{Result, Status};
+use crate::wire::negotiate::{self, Encoding};
+use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
+
+/// The kind a body must be.
+#[derive(Clone, Copy)]
+pub(crate) struct Expected {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) ty: TypeRef<'static>,
+}
+
+impl Expected {
+    pub(crate) fn of(resource: &Resource) -> Self {
+        Expected {
+            group: resource.group,
+            version: resource.version,
+            kind: resource.kind,
+            ty: resource.ty,
+        }
+    }
+}
+
+/// The options and the object of a create or a PUT.
+pub(crate) fn received(call: &mut Call<'_>, kind: OptionsKind, expected: Expected) -> Result<(WriteOptions, Value)> {
+    let encoding = negotiate::input(call.headers)?;
+    let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
+    let body = call.body.clone();
+    let object = decode(&body, encoding, expected, options.validation, &mut call.warnings)?;
+    Ok((options, object))
+}
+
+/// A kind that only exists as a subresource's body.
+pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'static str) -> Result<Expected> {
+    let ty = Types::builtin()
+        .kind(group, version, kind)
+        .ok_or_else(|| Status::internal(&format!("the table of facts has no {kind}")))?;
+    Ok(Expected {
+        group,
+        version,
+        kind,
+        ty,
+    })
+}
+
+/// Reads a body; what strict decoding complains about goes into `warnings` unless it is refused.
+pub(crate) fn decode(
+    body: &[u8],
+    encoding: Encoding,
+    expected: Expected,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let unrecognized = |why: String| {
+        let shown = summary(body);
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: {why} ({shown})",
+            expected.kind
+        ))
+    };
+    let mut decoded = match encoding {
+        Encoding::Json => json::decode(body).map_err(|error| unrecognized(error.to_string()))?,
+        Encoding::Yaml => yaml::decode(body).map_err(|error| unreadable(body, expected, &error))?,
+        // Bytes have no spellings to remember.
+        Encoding::Protobuf => Decoded::default(),
+    };
+    let value = match encoding {
+        Encoding::Protobuf => from_protobuf(body, expected)?,
+        Encoding::Json | Encoding::Yaml => std::mem::take(&mut decoded.value),
+    };
+    check_type_meta(&value, expected, &unrecognized)?;
+    let resets = resets_managed_fields(&value);
+    let before = memchr::memmem::find(body, b"[]").map(|_| value.clone());
+    let document = (encoding == Encoding::Json).then_some(body);
+    let source = Source {
+        decoded: &decoded,
+        document: body,
+    };
+    let typed = schema::decode(expected.ty, value, Some(&source))
+        .map_err(|error| handled(expected, expected.version, &error.to_string()))?;
+    if validation != FieldValidation::Ignore {
+        let complaints = strict::complaints(&decoded, &typed.unknown, document);
+        if !complaints.is_empty() {
+            if validation == FieldValidation::Strict {
+                let why = format!("strict decoding error: {}", complaints.join(", "));
+                return Err(handled(expected, expected.version, &why));
+            }
+            warnings.extend(strict::warnings(complaints));
+        }
+    }
+    let mut value = typed.value;
+    if resets {
+        object::set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
+    }
+    if let Some(object) = value.as_object_mut() {
+        object.insert("kind".into(), expected.kind.into());
+        object.insert(
+            "apiVersion".into(),
+            api_version(expected.group, expected.version).into(),
+        );
+    }
+    if let Some(before) = before {
+        restore_empty_lists(&before, &mut value);
+    }
+    Ok(value)
+}
+
+/// An empty list that storage will keep as null is still a list while the request is answered: its sender owns it.
+pub(crate) fn restore_empty_lists(given: &Value, typed: &mut Value) {
+    match (given, typed) {
+        (Value::Array(items), typed @ Value::Null) if items.is_empty() => *typed = Value::Array(Vec::new()),
+        (Value::Object(given), Value::Object(typed)) => {
+            for (key, given) in given {
+                if let Some(typed) = typed.get_mut(key) {
+                    restore_empty_lists(given, typed);
+                }
+            }
+        }
+        (Value::Array(given), Value::Array(typed)) => {
+            given
+                .iter()
+                .zip(typed)
+                .for_each(|(given, typed)| restore_empty_lists(given, typed));
+        }
+        _ => {}
+    }
+}
+
+/// An object in its protobuf envelope, which must say the expected kind before the bytes inside mean anything (H6).
+fn from_protobuf(body: &[u8], expected: Expected) -> Result<Value> {
+    let envelope = Envelope::open(body).map_err(|error| unreadable(body, expected, &error))?;
+    let mut type_meta = Map::new();
+    for (key, text) in [("kind", envelope.kind), ("apiVersion", envelope.api_version)] {
+        if !text.is_empty() {
+            type_meta.insert(key.into(), text.into());
+        }
+    }
+    let type_meta = Value::Object(type_meta);
+    check_type_meta(&type_meta, expected, &Status::bad_request)?;
+    protobuf::decode(expected.ty, envelope.raw).map_err(|error| handled(expected, expected.version, &error.to_string()))
+}
+
+/// A body that is not even of its media type.
+fn unreadable(body: &[u8], expected: Expected, error: &dyn Display) -> Box<Status> {
+    let (kind, shown) = (expected.kind, summary(body));
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {error} ({shown})"
+    ))
+}
+
+/// Whether a document empties managedFields, which typed decoding would not show any more (S10).
+pub(crate) fn resets_managed_fields(value: &Value) -> bool {
+    value
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array)
+        .is_some_and(Vec::is_empty)
+}
+
+/// `ConfigMap in version "v1" cannot be handled as a ConfigMap: …`
+fn handled(expected: Expected, version: &str, why: &str) -> Box<Status> {
+    let kind = expected.kind;
+    Status::bad_request(format!(
+        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+    ))
+}
+
+/// What upstream's decoders read first of any document, as Go prints the type.
+pub(crate) const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+/// The body's own kind and apiVersion must be those of the path, as far as it names them.
+fn check_type_meta(value: &Value, expected: Expected, unrecognized: &dyn Fn(String) -> Box<Status>) -> Result<()> {
+    let Value::Object(object) = value else {
+        if value.is_null() {
+            return Ok(());
+        }
+        return Err(unrecognized(format!(
+            "json: cannot unmarshal {} into Go value of type {TYPE_META}",
+            go_kind(value)
+        )));
+    };
+    for (key, field) in [("apiVersion", "apiVersion"), ("kind", "kind")] {
+        if let Some(other) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
+            return Err(unrecognized(format!(
+                "json: cannot unmarshal {} into Go struct field .{field} of type string",
+                go_kind(other)
+            )));
+        }
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = Some(text("kind"))
+        .filter(|kind| !kind.is_empty())
+        .unwrap_or(expected.kind);
+    let (group, version) = match text("apiVersion") {
+        "" => (expected.group, expected.version),
+        text => text.split_once('/').unwrap_or(("", text)),
+    };
+    match mismatch(group, version, kind, expected) {
+        None => Ok(()),
+        Some(Mismatch::Version(message)) => Err(Status::bad_request(message)),
+        Some(Mismatch::Kind(why)) => Err(Status::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
+            expected.kind
+        ))),
+    }
+}
+
+/// Why a document is not what its path says.
+enum Mismatch {
+    /// The right kind in another version.
+    Version(String),
+    /// Another kind, or none that exists.
+    Kind(String),
+}
+
+/// Why a patched document is not of the expected kind any more.
+pub(crate) fn kind_changed(value: &Value, expected: Expected) -> Option<String> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    // A patch may leave the kind to the path.
+    let kind = Some(text("kind"))
+        .filter(|kind| !kind.is_empty())
+        .unwrap_or(expected.kind);
+    match mismatch(group, version, kind, expected)? {
+        Mismatch::Version(why) | Mismatch::Kind(why) => Some(why),
+    }
+}
+
+fn mismatch(group: &str, version: &str, kind: &str, expected: Expected) -> Option<Mismatch> {
+    if (group, version, kind) == (expected.group, expected.version, expected.kind) {
+        return None;
+    }
+    let known = Registry::builtin()
+        .iter()
+        .find(|r| (r.group, r.version, r.kind) == (group, version, kind));
+    let given = api_version(group, version);
+    let why = match known {
+        Some(known) if known.kind == expected.kind && known.group == expected.group => {
+            return Some(Mismatch::Version(format!(
+                "the API version in the data ({given}) does not match the expected API version ({})",
+                api_version(expected.group, expected.version)
+            )));
+        }
+        Some(_) => format!(
+            "converting ({version}.{kind}) to ({}.{}): unknown conversion",
+            internal_package(expected.group),
+            expected.kind
+        ),
+        None => {
+            format!("no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:111\"")
+        }
+    };
+    Some(Mismatch::Kind(why))
+}
+
+/// The Go package of a group's internal types, which a failed conversion names.
+pub(crate) fn internal_package(group: &str) -> &str {
+    match group {
+        "" | "events.k8s.io" => "core",
+        group => group.split('.').next().unwrap_or(group),
+    }
+}
+
+pub(crate) fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The beginning of a body, as upstream shows it: text if it looks like JSON, hexadecimal otherwise.
+fn summary(body: &[u8]) -> String {
+    const MOST: usize = 30;
+    let shown = &body[..body.len().min(MOST)];
+    let more = if body.len() > MOST { " ..." } else { "" };
+    match body.first() {
+        None => "<empty>".into(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let mut digits = String::with_capacity(2 * MOST);
+            for byte in shown {
+                let _ = write!(digits, "{byte:02x}");
+            }
+            digits + more
+        }
+    }
+}
+
+/// What only the document knows, for the words of type errors.
+struct Source<'a> {
+    decoded: &'a Decoded,
+    document: &'a [u8],
+}
+
+impl schema::Source for Source<'_> {
+    fn literal(&self, path: &str) -> Option<&str> {
+        self.decoded.number_at(path)
+    }
+
+    fn positions(&self, paths: &[&str]) -> Vec<usize> {
+        json::positions(self.document, paths)
+    }
+}

@@ -1,0 +1,169 @@
+//! Discovery documents: what the server serves, one list at a time or aggregated (O1, O2).
+
+use kubewright_schema::{self as schema, GroupVersion, Resource, Subresource};
+use serde_json::{Map, Value, json};
+
+use crate::registry::api_version;
+
+/// `/api`
+pub(crate) fn core_versions(address: &str) -> Value {
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": address }],
+    })
+}
+
+/// `/apis`
+pub(crate) fn groups() -> Value {
+    let groups: Vec<Value> = group_names().into_iter().map(describe_group).collect();
+    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+}
+
+/// `/apis/GROUP`
+pub(crate) fn group(name: &str) -> Option<Value> {
+    if name.is_empty() || !group_names().contains(&name) {
+        return None;
+    }
+    let mut group = describe_group(name);
+    group["kind"] = "APIGroup".into();
+    group["apiVersion"] = "v1".into();
+    Some(group)
+}
+
+fn group_names() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for served in schema::resources().group_versions() {
+        if !served.group.is_empty() && !names.contains(&served.group) {
+            names.push(served.group);
+        }
+    }
+    names
+}
+
+fn describe_group(name: &str) -> Value {
+    let versions: Vec<Value> = schema::resources()
+        .group(name)
+        .map(|served| json!({ "groupVersion": api_version(name, served.version), "version": served.version }))
+        .collect();
+    json!({ "name": name, "versions": versions, "preferredVersion": versions.first() })
+}
+
+/// `/api/v1` or `/apis/GROUP/VERSION`
+pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
+    let served = schema::resources()
+        .group_versions()
+        .find(|gv| (gv.group, gv.version) == (group, version))?;
+    let mut listed = Vec::new();
+    for resource in &served.resources {
+        listed.push(describe_resource(resource));
+        listed.extend(
+            resource
+                .subresources
+                .iter()
+                .map(|part| describe_subresource(resource, part)),
+        );
+    }
+    let mut list = json!({
+        "kind": "APIResourceList",
+        "groupVersion": api_version(group, version),
+        "resources": listed,
+    });
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    Some(list)
+}
+
+fn describe_resource(resource: &Resource) -> Value {
+    let mut entry = json!({
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": resource.verbs,
+    });
+    put_names(&mut entry, resource);
+    if let Some(hash) = resource.storage_version_hash {
+        entry["storageVersionHash"] = hash.into();
+    }
+    entry
+}
+
+fn describe_subresource(resource: &Resource, part: &Subresource) -> Value {
+    let mut entry = json!({
+        "name": format!("{}/{}", resource.plural, part.name),
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": part.kind,
+        "verbs": part.verbs,
+    });
+    if part.names_group_version {
+        entry["group"] = part.group.into();
+        entry["version"] = part.version.into();
+    }
+    entry
+}
+
+fn put_names(entry: &mut Value, resource: &Resource) {
+    if !resource.short_names.is_empty() {
+        entry["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        entry["categories"] = json!(resource.categories);
+    }
+}
+
+/// `/api` or `/apis` as one document with everything in it.
+pub(crate) fn aggregated(core: bool) -> Value {
+    let names = if core { vec![""] } else { group_names() };
+    let items: Vec<Value> = names
+        .into_iter()
+        .map(|name| {
+            let mut metadata = Map::new();
+            if !name.is_empty() {
+                metadata.insert("name".into(), name.into());
+            }
+            let versions: Vec<Value> = schema::resources().group(name).map(aggregate_version).collect();
+            json!({ "metadata": metadata, "versions": versions })
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": items,
+    })
+}
+
+fn aggregate_version(served: &GroupVersion) -> Value {
+    let resources: Vec<Value> = served.resources.iter().map(aggregate_resource).collect();
+    json!({ "version": served.version, "freshness": "Current", "resources": resources })
+}
+
+fn aggregate_resource(resource: &Resource) -> Value {
+    let mut entry = json!({
+        "resource": resource.plural,
+        "responseKind": { "group": "", "version": "", "kind": resource.kind },
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular,
+        "verbs": resource.verbs,
+    });
+    put_names(&mut entry, resource);
+    if !resource.subresources.is_empty() {
+        let parts = resource.subresources.iter().map(|part| {
+            let (group, version) = if part.names_group_version {
+                (part.group, part.version)
+            } else {
+                ("", "")
+            };
+            json!({
+                "subresource": part.name,
+                "responseKind": { "group": group, "version": version, "kind": part.kind },
+                "verbs": part.verbs,
+            })
+        });
+        entry["subresources"] = parts.collect();
+    }
+    entry
+}

@@ -1,0 +1,83 @@
+//! The door without a socket: a tower service, and a `kube::Client` over it.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use kube::client::ClientBuilder;
+use kube::client::retry::RetryPolicy;
+use tower::retry::RetryLayer;
+use tower::util::MapErrLayer;
+use tower::{BoxError, Service};
+
+use super::read;
+use crate::access::User;
+use crate::server::ApiServer;
+use crate::wire::body::Body;
+
+impl ApiServer {
+    /// A client of the administrator. Call it inside a Tokio runtime, which runs the client's queue.
+    ///
+    /// It retries what a production client retries (429, 503, 504, minding `Retry-After`). A production client's other
+    /// layers are about the network: addresses, sockets' timeouts, credentials.
+    pub fn client(&self) -> kube::Client {
+        self.client_as(User::admin())
+    }
+
+    /// A client of somebody else.
+    pub fn client_as(&self, user: User) -> kube::Client {
+        ClientBuilder::new(self.service_as(user), "default")
+            .with_layer(&MapErrLayer::new(|never: Infallible| -> BoxError { match never {} }))
+            .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+            .build()
+    }
+
+    /// The server as a tower service that answers the administrator; for any HTTP client built on tower.
+    pub fn service(&self) -> InProcess {
+        self.service_as(User::admin())
+    }
+
+    /// The server as a tower service that answers `user`.
+    pub fn service_as(&self, user: User) -> InProcess {
+        InProcess {
+            server: self.clone(),
+            user: Arc::new(user),
+        }
+    }
+}
+
+/// A server as a tower service: requests go in as they are, with no socket and no TLS between.
+#[derive(Clone, Debug)]
+pub struct InProcess {
+    server: ApiServer,
+    user: Arc<User>,
+}
+
+impl<B> Service<Request<B>> for InProcess
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let InProcess { server, user } = self.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            Ok(match read::whole(body).await {
+                Ok(body) => server.handle_as(Some(&user), Request::from_parts(parts, body)).await,
+                Err(response) => *response,
+            })
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! The TLS door: a port with its own certificate authority, and the kubeconfig that opens it.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::certificates::Certificates;
+use super::connection::Door;
+use super::stop::Stop;
+use crate::server::ApiServer;
+
+/// How a server listens. The default is a free port on 127.0.0.1; an address or a port number converts into one.
+#[derive(Clone, Debug)]
+pub struct ListenOptions {
+    address: SocketAddr,
+    drain: Duration,
+    patience: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()
+    }
+}
+
+impl From<SocketAddr> for ListenOptions {
+    fn from(address: SocketAddr) -> Self {
+        ListenOptions {
+            address,
+            drain: Duration::from_secs(5),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+impl From<u16> for ListenOptions {
+    fn from(port: u16) -> Self {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into()
+    }
+}
+
+impl ListenOptions {
+    /// How long [`Listener::shutdown`] waits for requests that are being answered (5 seconds by default). Watches are
+    /// ended at once.
+    pub fn drain(mut self, within: Duration) -> Self {
+        self.drain = within;
+        self
+    }
+
+    /// How long a client may stop reading before it is disconnected (30 seconds by default).
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+}
+
+/// Why a server does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address cannot be had.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The certificates cannot be made.
+    #[error("cannot set up TLS")]
+    Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A port that a server answers on. Dropping it stops listening, as [`Listener::shutdown`] does without waiting.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    authority: String,
+    certificate: String,
+    key: String,
+    switch: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+}
+
+impl ApiServer {
+    /// Answers TLS clients, HTTP/1.1 and HTTP/2, from when this returns.
+    ///
+    /// The certificate authority is the listener's own. Who has no certificate of it gets 401, health and version
+    /// aside; [`Listener::kubeconfig`] holds the administrator's. Clients outside this process live in real time: do not
+    /// listen on a runtime whose clock is paused.
+    pub async fn listen(&self, options: impl Into<ListenOptions>) -> Result<Listener, ListenError> {
+        let ListenOptions {
+            address,
+            drain,
+            patience,
+        } = options.into();
+        let bind = |source| ListenError::Bind { address, source };
+        let socket = TcpListener::bind(address).await.map_err(bind)?;
+        let address = socket.local_addr().map_err(bind)?;
+        let certificates = Certificates::generate(&[address.ip()]).map_err(|error| ListenError::Tls(error.into()))?;
+        let door = Door::new(self.clone(), &certificates, patience).map_err(|error| ListenError::Tls(error.into()))?;
+        let _ = self.server.advertised.set(address.to_string());
+        let (switch, stop) = Stop::new();
+        Ok(Listener {
+            address,
+            authority: certificates.authority_pem(),
+            certificate: certificates.admin.certificate.pem(),
+            key: certificates.admin.key.serialize_pem(),
+            switch,
+            accepting: tokio::spawn(accept(Arc::new(door), socket, stop, drain)),
+        })
+    }
+}
+
+/// Takes connections until told to stop, then waits for them, but not for ever.
+async fn accept(door: Arc<Door>, socket: TcpListener, stop: Stop, drain: Duration) {
+    let mut connections = JoinSet::new();
+    let mut stopped = std::pin::pin!(stop.clone().wait());
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stopped => break,
+            Some(_) = connections.join_next() => {}
+            accepted = socket.accept() => match accepted {
+                Ok((socket, _)) => {
+                    connections.spawn(door.clone().serve(socket, stop.clone()));
+                }
+                // Out of file descriptors, most likely: some of them will be closed.
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            },
+        }
+    }
+    drop(socket);
+    let _ = timeout(drain, async { while connections.join_next().await.is_some() {} }).await;
+    connections.shutdown().await;
+}
+
+impl Listener {
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where clients on this machine find it: `https://127.0.0.1:6443`.
+    pub fn url(&self) -> String {
+        let address = match self.address.ip() {
+            IpAddr::V4(address) if address.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(address) if address.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            address => address,
+        };
+        format!("https://{}", SocketAddr::new(address, self.address.port()))
+    }
+
+    /// The certificate authority, which signed the serving certificate and signs clients'.
+    pub fn ca_pem(&self) -> &str {
+        &self.authority
+    }
+
+    /// The administrator's certificate.
+    pub fn client_certificate_pem(&self) -> &str {
+        &self.certificate
+    }
+
+    /// The key of the administrator's certificate.
+    pub fn client_key_pem(&self) -> &str {
+        &self.key
+    }
+
+    /// A kubeconfig of the administrator, with everything inside.
+    pub fn kubeconfig(&self) -> String {
+        format!(
+            "\
+apiVersion: v1
+kind: Config
+clusters:
+- name: kubewright
+  cluster:
+    server: {url}
+    certificate-authority-data: {authority}
+users:
+- name: admin
+  user:
+    client-certificate-data: {certificate}
+    client-key-data: {key}
+contexts:
+- name: kubewright
+  context:
+    cluster: kubewright
+    user: admin
+    namespace: default
+current-context: kubewright
+",
+            url = self.url(),
+            authority = STANDARD.encode(&self.authority),
+            certificate = STANDARD.encode(&self.certificate),
+            key = STANDARD.encode(&self.key),
+        )
+    }
+
+    /// Stops listening, ends watches, and returns when the last request is answered or the time for that is up.
+    pub async fn shutdown(self) {
+        self.switch.send_replace(true);
+        // The task has no way to fail but by a panic, after which nothing listens either.
+        let _ = self.accepting.await;
+    }
+}

@@ -1,0 +1,72 @@
+//! The end of a listener, as its connections and the watches on them see it.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+use tokio::sync::watch;
+
+use crate::wire::body::Body;
+
+/// Waits for the listener to stop, which it does when told to and when it is dropped.
+#[derive(Clone)]
+pub(super) struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// A switch and what it stops.
+    pub(super) fn new() -> (watch::Sender<bool>, Stop) {
+        let (switch, stopped) = watch::channel(false);
+        (switch, Stop(stopped))
+    }
+
+    pub(super) async fn wait(mut self) {
+        // A switch that is gone is one that was pressed.
+        let _ = self.0.wait_for(|stopped| *stopped).await;
+    }
+}
+
+/// A response's body that ends when the listener does, if it would not end by itself.
+pub(super) struct Stoppable {
+    body: Body,
+    stop: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Stoppable {
+    pub(super) fn new(body: Body, stop: Stop) -> Self {
+        let endless = body.size_hint().exact().is_none();
+        Stoppable {
+            body,
+            stop: endless.then(|| Box::pin(stop.wait()) as _),
+        }
+    }
+}
+
+impl http_body::Body for Stoppable {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_pending()
+            && let Some(stop) = &mut self.stop
+            && stop.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(None);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,155 @@
+//! What Go prints inside messages: JSON in the order of a struct's fields, and the words of its converters.
+
+use kubewright_codec::json;
+use kubewright_schema::{Scalar, TypeRef};
+use serde_json::{Map, Value};
+
+/// An object's JSON as upstream shows it after patching: in the order of the type, except that what the patch went
+/// through (`touched`: objects by their keys) comes sorted.
+pub(crate) fn json_of(ty: TypeRef<'_>, value: &Value, touched: &Value) -> String {
+    let mut text = Vec::new();
+    write(Some(ty), value, Some(touched), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: &mut Vec<u8>) {
+    match (ty, value) {
+        (Some(ty), Value::Object(object)) => {
+            let sorted = touched.is_some_and(Value::is_object);
+            let known: Vec<&str> = if sorted {
+                Vec::new()
+            } else {
+                ty.fields().map(kubewright_schema::FieldRef::name).collect()
+            };
+            let in_order = known.iter().filter_map(|name| object.get_key_value(*name));
+            let others = object.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+            text.push(b'{');
+            for (at, (key, value)) in in_order.chain(others).enumerate() {
+                if at > 0 {
+                    text.push(b',');
+                }
+                json::write_string(key, text);
+                text.push(b':');
+                let below = ty
+                    .field_named(key)
+                    .map(kubewright_schema::FieldRef::type_ref)
+                    .or_else(|| ty.element());
+                write(below, value, touched.and_then(|touched| touched.get(key)), text);
+            }
+            text.push(b'}');
+        }
+        (Some(ty), Value::Array(items)) => {
+            text.push(b'[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push(b',');
+                }
+                write(
+                    ty.element(),
+                    item,
+                    touched.and_then(|touched| touched.get(at.to_string())),
+                    text,
+                );
+            }
+            text.push(b']');
+        }
+        (_, value) => json::write(value, text),
+    }
+}
+
+/// The objects that a JSON patch goes through, nested as in the document.
+pub(crate) fn touched_by(operations: &Value) -> Value {
+    let mut touched = Value::Object(Map::new());
+    for operation in operations.as_array().into_iter().flatten() {
+        for path in ["path", "from"].iter().filter_map(|key| operation.get(key)?.as_str()) {
+            let steps: Vec<String> = path
+                .split('/')
+                .skip(1)
+                .map(|step| step.replace("~1", "/").replace("~0", "~"))
+                .collect();
+            let mut place = &mut touched;
+            for step in steps.iter().take(steps.len().saturating_sub(1)).take(MAX_STEPS) {
+                let Some(object) = place.as_object_mut() else { break };
+                place = object.entry(step.as_str()).or_insert_with(|| Value::Object(Map::new()));
+            }
+        }
+    }
+    touched
+}
+
+/// No document nests deeper.
+const MAX_STEPS: usize = 256;
+
+/// A type error in the words of the converter that strategic merge patches go through: `cannot restore map from slice`.
+pub(crate) fn restoring(why: &str, ty: TypeRef<'_>, object: &Value) -> String {
+    let parts = why.strip_prefix("json: cannot unmarshal ").and_then(|rest| {
+        let (kind, rest) = rest.split_once(" into Go ")?;
+        let (place, target) = rest.rsplit_once(" of type ")?;
+        Some((kind, place, target))
+    });
+    let Some((kind, place, target)) = parts else {
+        // Bytes are read by the JSON decoder, which the converter calls.
+        let by_json = why.starts_with("illegal base64 data");
+        return if by_json {
+            format!("error decoding from json: {why}")
+        } else {
+            why.to_owned()
+        };
+    };
+    let path = place
+        .rsplit(' ')
+        .next()
+        .and_then(|place| place.split_once('.'))
+        .map_or("", |(_, path)| path);
+    let found = path.split('.').try_fold(object, |value, step| value.get(step));
+    let kind = match kind.split(' ').next().unwrap_or_default() {
+        "array" => "slice",
+        "object" => "map",
+        "number" if found.is_some_and(Value::is_f64) => "float64",
+        "number" => "int64",
+        other => other,
+    };
+    if target.starts_with("map[") {
+        return format!("cannot restore map from {kind}");
+    }
+    if target.starts_with("[]") {
+        return format!("cannot restore slice from {kind}");
+    }
+    let simple = match scalar_at(ty, path) {
+        Some(Scalar::String) => "string",
+        Some(Scalar::Bool) => "bool",
+        Some(Scalar::Int(_) | Scalar::Float) => target,
+        _ if target.contains('.') => return format!("cannot restore struct from: {kind}"),
+        _ => target,
+    };
+    // Go itself makes a text of an integer and a number of any other, which the converter then refuses.
+    let is_conversion = match simple {
+        "string" => kind == "int64",
+        "bool" => false,
+        _ => matches!(kind, "int64" | "float64"),
+    };
+    if is_conversion {
+        format!("cannot convert {kind} to {target}")
+    } else {
+        format!("unrecognized type: {simple}")
+    }
+}
+
+/// What stands at a path of field names, which leaves out indexes, keys and nothing else.
+fn scalar_at(ty: TypeRef<'_>, path: &str) -> Option<Scalar> {
+    fn innermost(mut ty: TypeRef<'_>) -> TypeRef<'_> {
+        while let Some(element) = ty.element() {
+            ty = element;
+        }
+        ty
+    }
+    let mut ty = ty;
+    for step in path.split('.') {
+        ty = innermost(ty);
+        // A struct that is part of another has a step of its own in Go's words, but not on the wire.
+        if let Some(field) = ty.field_named(step) {
+            ty = field.type_ref();
+        }
+    }
+    innermost(ty).scalar()
+}

@@ -1,0 +1,146 @@
+//! The counters in Prometheus' text format.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+
+use kubewright_store::Store;
+
+use super::{BUCKETS, Labels, Metrics, Series, Shard, process};
+use crate::registry::{Registry, Resource};
+
+impl Metrics {
+    /// Everything, as `/metrics` answers it.
+    pub(crate) fn render(&self, store: &Store) -> String {
+        let mut text = String::with_capacity(64 * 1024);
+        self.in_flight(&mut text);
+        self.long_running_requests(&mut text);
+        let series = self.series();
+        durations(&series, &mut text);
+        requests(&series, &mut text);
+        objects(store, &mut text);
+        process::render(&mut text);
+        text
+    }
+
+    /// What all threads have counted, by labels.
+    fn series(&self) -> BTreeMap<String, Series> {
+        let mut all = Shard::new();
+        for shard in &self.counters.shards {
+            for (labels, series) in &*shard.lock() {
+                all.entry(*labels).or_default().merge(series);
+            }
+        }
+        all.into_iter()
+            .map(|(labels, series)| (labels.text(true), series))
+            .collect()
+    }
+
+    fn in_flight(&self, text: &mut String) {
+        let name = "apiserver_current_inflight_requests";
+        let help = "[STABLE] Maximal number of currently used inflight request limit of this apiserver per request \
+                    kind in last second.";
+        head(text, name, "gauge", help);
+        for (kind, gauge) in [
+            ("mutating", &self.counters.mutating),
+            ("readOnly", &self.counters.read_only),
+        ] {
+            let _ = writeln!(
+                text,
+                "{name}{{request_kind=\"{kind}\"}} {}",
+                gauge.load(Ordering::Relaxed)
+            );
+        }
+    }
+
+    fn long_running_requests(&self, text: &mut String) {
+        let name = "apiserver_longrunning_requests";
+        let help = "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, version, \
+                    resource, scope and component. Not all requests are tracked this way.";
+        head(text, name, "gauge", help);
+        let running = self.counters.long_running.lock().clone();
+        let lines: BTreeMap<String, i64> = running
+            .into_iter()
+            .map(|(labels, count)| (labels.text(false), count))
+            .collect();
+        for (labels, count) in lines {
+            let _ = writeln!(text, "{name}{{{labels}}} {count}");
+        }
+    }
+}
+
+fn requests(series: &BTreeMap<String, Series>, text: &mut String) {
+    let name = "apiserver_request_total";
+    let help = "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, \
+                resource, scope, component, and HTTP response code.";
+    head(text, name, "counter", help);
+    for (labels, series) in series {
+        for (code, count) in &series.codes {
+            let _ = writeln!(text, "{name}{{code=\"{code}\",{labels}}} {count}");
+        }
+    }
+}
+
+fn durations(series: &BTreeMap<String, Series>, text: &mut String) {
+    let name = "apiserver_request_duration_seconds";
+    let help = "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, \
+                resource, subresource, scope and component.";
+    head(text, name, "histogram", help);
+    for (labels, series) in series {
+        let mut below = 0;
+        for (bound, count) in BUCKETS.iter().zip(series.durations.buckets) {
+            below += count;
+            let bound = f64::from(*bound) / 1000.0;
+            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
+        }
+        let count = series.durations.count;
+        let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
+        let _ = writeln!(text, "{name}_sum{{{labels}}} {}", series.durations.sum.as_secs_f64());
+        let _ = writeln!(text, "{name}_count{{{labels}}} {count}");
+    }
+}
+
+fn objects(store: &Store, text: &mut String) {
+    let name = "apiserver_resource_objects";
+    let help = "[ALPHA] Number of stored objects at the time of last check split by kind. In case of a fetching error, \
+                the value will be -1.";
+    head(text, name, "gauge", help);
+    // What can be watched is stored, and in one version only.
+    let is_stored = |resource: &&Resource| resource.facts.verbs.contains(&"watch") && resource.conversion.is_none();
+    let stored = Registry::builtin().iter().filter(is_stored);
+    let counts: BTreeMap<_, _> = stored
+        .map(|resource| ((resource.group, resource.plural), store.snapshot(resource.table).len()))
+        .collect();
+    for ((group, resource), count) in counts {
+        let _ = writeln!(text, "{name}{{group=\"{group}\",resource=\"{resource}\"}} {count}");
+    }
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+impl Labels {
+    /// The labels by name. Their values are identifiers of the API: nothing needs escaping.
+    fn text(&self, with_dry_run: bool) -> String {
+        let Labels {
+            component,
+            group,
+            version,
+            resource,
+            subresource,
+            scope,
+            verb,
+            dry_run,
+        } = self;
+        let dry_run = if with_dry_run {
+            format!("dry_run=\"{dry_run}\",")
+        } else {
+            String::new()
+        };
+        format!(
+            "component=\"{component}\",{dry_run}group=\"{group}\",resource=\"{resource}\",scope=\"{scope}\",\
+             subresource=\"{subresource}\",verb=\"{verb}\",version=\"{version}\""
+        )
+    }
+}

@@ -1,0 +1,162 @@
+//! Objects in flight and at rest: reading metadata out of a value, and the spliceable form (ARCHITECTURE.md).
+
+use bytes::Bytes;
+use kubewright_codec::json;
+use kubewright_schema as schema;
+use kubewright_store::{Draft, Record, Revision};
+use serde_json::{Map, Value};
+
+use crate::registry::Resource;
+
+/// How every stored body begins; what follows is spliced behind type and revision.
+const HEAD: &str = r#"{"metadata":{"#;
+
+/// The object's text with type and revision in place, as get, list and watch serve it.
+pub(crate) fn splice(out: &mut Vec<u8>, type_meta: &str, revision: Revision, body: &[u8]) {
+    out.push(b'{');
+    out.extend_from_slice(type_meta.as_bytes());
+    out.extend_from_slice(br#""metadata":{"resourceVersion":""#);
+    out.extend_from_slice(itoa::Buffer::new().format(revision.0).as_bytes());
+    out.extend_from_slice(br#"","#);
+    out.extend_from_slice(&body[HEAD.len()..]);
+}
+
+/// The object's text for a response of its own.
+pub(crate) fn spliced(resource: &Resource, record: &Record) -> Bytes {
+    let mut text = Vec::with_capacity(record.body.len() + resource.type_meta.len() + 64);
+    splice(&mut text, &resource.type_meta, record.revision, &record.body);
+    text.push(b'\n');
+    text.into()
+}
+
+/// The object at rest, as a value with its type and revision.
+pub(crate) fn to_value(resource: &Resource, record: &Record, revision: Revision) -> Value {
+    let mut value: Value = serde_json::from_slice(&record.body).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("kind".into(), resource.kind.into());
+        object.insert("apiVersion".into(), resource.api_version.as_str().into());
+    }
+    set_meta(&mut value, "resourceVersion", revision.to_string());
+    value
+}
+
+/// What the store keeps of an object.
+pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
+    let draft = draft(resource, object);
+    // Storage does not tell an empty list from none; only what looks like one is worth the second look.
+    if memchr::memmem::find(&draft.body, b":[]").is_none() {
+        return draft;
+    }
+    self::draft(resource, &as_stored(resource, object.clone()))
+}
+
+/// The object as storage would give it back.
+pub(crate) fn as_stored(resource: &Resource, object: Value) -> Value {
+    match schema::decode(resource.ty, object.clone(), None) {
+        Ok(decoded) => decoded.value,
+        Err(_) => object,
+    }
+}
+
+fn draft(resource: &Resource, object: &Value) -> Draft {
+    let mut body = Vec::with_capacity(512);
+    body.extend_from_slice(HEAD.as_bytes());
+    let mut first = true;
+    for (key, value) in metadata(object).into_iter().flatten() {
+        if key != "resourceVersion" {
+            member(&mut body, key, value, &mut first);
+        }
+    }
+    body.push(b'}');
+    first = false;
+    for (key, value) in object.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "kind" | "apiVersion" | "metadata") {
+            member(&mut body, key, value, &mut first);
+        }
+    }
+    body.push(b'}');
+    body.shrink_to_fit();
+    let labels = metadata(object)
+        .and_then(|metadata| metadata.get("labels"))
+        .and_then(Value::as_object);
+    Draft {
+        body: body.into(),
+        uid: meta_text(object, "uid").into(),
+        labels: labels
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key.as_str().into(), value.as_str().unwrap_or_default().into()))
+            .collect(),
+        fields: resource.field_values(object),
+    }
+}
+
+fn member(body: &mut Vec<u8>, key: &str, value: &Value, first: &mut bool) {
+    if !std::mem::take(first) {
+        body.push(b',');
+    }
+    json::write_string(key, body);
+    body.push(b':');
+    json::write(value, body);
+}
+
+/// The object's metadata.
+pub(crate) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
+    object.get("metadata")?.as_object()
+}
+
+/// The object's metadata, made if it is not there. `object` must be a JSON object.
+pub(crate) fn metadata_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    let metadata = object
+        .as_object_mut()?
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
+    metadata.as_object_mut()
+}
+
+/// A text of the metadata; empty when it is not there.
+pub(crate) fn meta_text<'a>(object: &'a Value, key: &str) -> &'a str {
+    metadata(object)
+        .and_then(|metadata| metadata.get(key))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// A number of the metadata.
+pub(crate) fn meta_number(object: &Value, key: &str) -> Option<i64> {
+    metadata(object)?.get(key)?.as_i64()
+}
+
+/// Sets an entry of the metadata.
+pub(crate) fn set_meta(object: &mut Value, key: &str, value: impl Into<Value>) {
+    if let Some(metadata) = metadata_mut(object) {
+        metadata.insert(key.into(), value.into());
+    }
+}
+
+/// Removes an entry of the metadata.
+pub(crate) fn remove_meta(object: &mut Value, key: &str) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove(key);
+    }
+}
+
+/// The finalizers of an object.
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    let list = metadata(object)
+        .and_then(|metadata| metadata.get("finalizers"))
+        .and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The store's key of an object: etcd's order of namespaces and names (R3).
+pub(crate) fn key(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
+}

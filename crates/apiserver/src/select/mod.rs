@@ -1,0 +1,23 @@
+//! Label and field selectors: which objects a list, a watch or a deletecollection means (R8).
+
+pub(crate) mod fields;
+pub(crate) mod labels;
+
+use kubewright_store::Record;
+
+/// Both selectors of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) labels: labels::Selector,
+    pub(crate) fields: fields::Selector,
+}
+
+impl Selection {
+    pub(crate) fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    pub(crate) fn matches(&self, record: &Record) -> bool {
+        self.labels.matches(record) && self.fields.matches(record)
+    }
+}

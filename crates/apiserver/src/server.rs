@@ -1,0 +1,280 @@
+//! The server behind every door: its state, and the way of a request through the pipeline.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http::{HeaderValue, Request, Response, StatusCode};
+use kubewright_kinds::rules::names;
+use kubewright_store::{Limits, Revision, Store};
+
+use crate::access::{self, User};
+use crate::allocate::Allocations;
+use crate::bootstrap;
+use crate::call::Call;
+use crate::clock::{Chance, Clock};
+use crate::metrics::{Metrics, Observation};
+use crate::options::Options;
+use crate::plain;
+use crate::pods::Logs;
+use crate::registry::Registry;
+use crate::route::{self, Route, Verb};
+use crate::status::{Result, Status};
+use crate::subresource;
+use crate::timeout;
+use crate::tokens::Signer;
+use crate::verbs;
+use crate::wire::body::Body;
+use crate::wire::negotiate::{self, Output};
+use crate::wire::query::Query;
+use crate::wire::respond::{self, Reply};
+
+/// The largest body a request may have (H10).
+pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
+/// How long a read waits for a revision that is still to come (R7).
+const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
+
+/// An embedded Kubernetes API server. Clones are handles to the same server.
+#[derive(Clone)]
+pub struct ApiServer {
+    pub(crate) server: Arc<Server>,
+}
+
+/// The state of a server.
+pub(crate) struct Server {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) chance: Chance,
+    pub(crate) metrics: Metrics,
+    pub(crate) allocate: Allocations,
+    pub(crate) logs: Logs,
+    pub(crate) signer: Signer,
+    /// Where the first listener listens, which discovery tells.
+    pub(crate) advertised: OnceLock<String>,
+}
+
+impl ApiServer {
+    /// A server with the state every cluster begins with. Ready when this returns.
+    #[expect(clippy::needless_pass_by_value, reason = "options are made for one server, in place")]
+    pub fn new(options: Options) -> ApiServer {
+        static BOOTSTRAP: OnceLock<Store> = OnceLock::new();
+        let store = BOOTSTRAP.get_or_init(|| bootstrap::state(Limits::default())).fork();
+        ApiServer::over(store, &options)
+    }
+
+    fn over(store: Store, options: &Options) -> ApiServer {
+        let clock = match options.epoch {
+            Some(epoch) => Clock::starting_at(epoch),
+            None => Clock::system(),
+        };
+        let server = Server {
+            allocate: Allocations::observing(&store),
+            store,
+            clock,
+            chance: options.seed.map_or_else(Chance::from_entropy, Chance::seeded),
+            metrics: Metrics::default(),
+            logs: Logs::default(),
+            signer: Signer::default(),
+            advertised: OnceLock::new(),
+        };
+        ApiServer {
+            server: Arc::new(server),
+        }
+    }
+
+    /// An independent server with a copy of this one's state, at once whatever its size. It goes on with the same clock;
+    /// its uids and names are other ones, and repeat themselves if this server's do.
+    pub fn fork(&self) -> ApiServer {
+        let server = &self.server;
+        let fork = Server {
+            store: server.store.fork(),
+            clock: server.clock,
+            chance: server.chance.fork(),
+            metrics: Metrics::default(),
+            allocate: server.allocate.fork(),
+            logs: server.logs.fork(),
+            signer: Signer::default(),
+            advertised: OnceLock::new(),
+        };
+        ApiServer { server: Arc::new(fork) }
+    }
+
+    /// Forgets the history before now: watches and lists at older revisions answer 410 (R5, R6, V3).
+    pub fn compact(&self) {
+        self.server.store.compact(self.server.store.revision());
+    }
+
+    /// The revision of the newest write.
+    pub fn revision(&self) -> u64 {
+        self.server.store.revision().0
+    }
+
+    /// Sets what `pods/log` answers for a container of a pod.
+    pub fn set_pod_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
+        self.server.logs.set(namespace, pod, container, text.into());
+    }
+
+    /// Answers a request of the administrator, as the in-process door does.
+    pub async fn handle(&self, request: Request<Bytes>) -> Response<Body> {
+        self.handle_as(Some(&User::admin()), request).await
+    }
+
+    /// Answers a request of `user`; `None` is a client that did not say who it is.
+    pub async fn handle_as(&self, user: Option<&User>, request: Request<Bytes>) -> Response<Body> {
+        let server = &*self.server;
+        let mut observation = server.metrics.observe();
+        let answer = AssertUnwindSafe(server.answer(user, request, &mut observation))
+            .catch_unwind()
+            .await;
+        let mut response = answer.unwrap_or_else(|_| {
+            let why = "This request caused apiserver to panic. Look in the logs for details.";
+            respond::text(StatusCode::INTERNAL_SERVER_ERROR, why)
+        });
+        let audit = HeaderValue::from_str(&server.chance.uid()).unwrap_or(HeaderValue::from_static(""));
+        response.headers_mut().insert("audit-id", audit);
+        server.metrics.finish(&observation, response.status());
+        response
+    }
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    async fn answer(
+        &self,
+        user: Option<&User>,
+        request: Request<Bytes>,
+        observation: &mut Observation<'_>,
+    ) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        if parts.method == http::Method::HEAD {
+            let mut response = respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]);
+            *response.body_mut() = Body::empty();
+            return response;
+        }
+        let query = Query::parse(parts.uri.query());
+        let path = parts.uri.path();
+        let user = match access::authorize(user, path) {
+            Ok(user) => user,
+            Err(status) => return respond::refuse(&status, fallback(&parts.headers, &query), &[]),
+        };
+        let target = match route::route(Registry::builtin(), path) {
+            Route::Plain(path) => {
+                observation.plain(&parts.method, &path);
+                return plain::answer(self, &parts, &path, &query);
+            }
+            Route::UnknownResource => {
+                return respond::refuse(&Status::no_such_path(), fallback(&parts.headers, &query), &[]);
+            }
+            Route::Resource(target) => target,
+        };
+        let fallback = fallback(&parts.headers, &query);
+        let Some(verb) = route::verb(&parts.method, &target, &query) else {
+            return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
+        };
+        observation.route(verb, &target);
+        observation.refine(&parts.headers, &query);
+        let listing = target.name.is_empty() && parts.method == http::Method::GET;
+        let output = match negotiate::output(&parts.headers, query.flag("pretty"), listing) {
+            Ok(output) => output,
+            Err(status) => return respond::refuse(&status, fallback, &[]),
+        };
+        if body.len() > MAX_BODY {
+            let message = format!("Request entity too large: limit is {MAX_BODY}");
+            return respond::refuse(&Status::too_large(message), fallback, &[]);
+        }
+        if let Err(why) = timeout::check(query.get("timeout"), verb) {
+            let message = format!("invalid timeout specified in the request URL - {why}");
+            return respond::refuse(&Status::bad_request(message), fallback, &[]);
+        }
+        let mut call = Call {
+            server: self,
+            user,
+            target: &target,
+            query: &query,
+            headers: &parts.headers,
+            body,
+            output,
+            warnings: target.resource.deprecation().map(str::to_owned).into_iter().collect(),
+        };
+        match dispatch(&mut call, verb).await {
+            Ok(Answer::Reply(reply)) => respond::respond(reply, output, &parts.headers, &call.warnings),
+            Ok(Answer::Response(response)) => response,
+            Err(status) => respond::refuse(&status, fallback, &call.warnings),
+        }
+    }
+
+    /// Waits until the store has reached a revision that a client knows of, within reason (R7, E6).
+    pub(crate) async fn reach(&self, revision: Revision) -> Result<()> {
+        if self.store.revision() >= revision {
+            return Ok(());
+        }
+        let deadline = tokio::time::Instant::now() + WAIT_FOR_REVISION;
+        while tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            if self.store.revision() >= revision {
+                return Ok(());
+            }
+        }
+        Err(Status::too_large_resource_version(revision.0, self.store.revision().0))
+    }
+}
+
+/// How errors before negotiation are written.
+fn fallback(headers: &http::HeaderMap, query: &Query) -> Output {
+    negotiate::fallback(headers, query.flag("pretty"))
+}
+
+/// What a verb answers.
+pub(crate) enum Answer {
+    /// An object, to be written as the client wants it.
+    Reply(Reply),
+    /// A response that is ready: a stream, or text.
+    Response(Response<Body>),
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Answer::Reply(reply)
+    }
+}
+
+/// A name in the path must be fit for a key of the storage, whatever its kind demands of it.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let complaints = names::path_segment_name(name);
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "Name parameter invalid: {name:?}: {}",
+        complaints.join(";")
+    )))
+}
+
+async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
+    // An update compares the name with that in its body first.
+    if verb != Verb::Update {
+        check_name(&call.target.name)?;
+    }
+    if let Some(answer) = subresource::answer(call, verb)? {
+        return Ok(answer);
+    }
+    Ok(match verb {
+        Verb::Get => verbs::get::get(call).await?.into(),
+        Verb::List => verbs::list::list(call).await?.into(),
+        Verb::Watch => Answer::Response(verbs::watch::watch(call).await?),
+        Verb::Create => verbs::create::create(call)?.into(),
+        Verb::Update => verbs::update::update(call)?.into(),
+        Verb::Patch => verbs::patch::patch(call)?.into(),
+        Verb::Delete => verbs::delete::delete(call)?.into(),
+        Verb::DeleteCollection => verbs::collection::delete(call).await?.into(),
+    })
+}

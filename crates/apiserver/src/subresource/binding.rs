@@ -1,0 +1,70 @@
+//! `pods/binding` and `bindings`: a scheduler puts a pod on a node.
+
+use http::StatusCode;
+use kubewright_kinds::pod::binding;
+use serde_json::json;
+
+use crate::call::Call;
+use crate::decode;
+use crate::object::{self, meta_text};
+use crate::registry::Registry;
+use crate::server::Answer;
+use crate::status::{About, Result, Status};
+use crate::verbs::addressed::place_in_namespace;
+use crate::wire::respond::Reply;
+use crate::write_options::OptionsKind;
+
+pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
+    let expected = decode::expected("", "v1", "Binding")?;
+    let (options, mut wanted) = decode::received(call, OptionsKind::Create, expected)?;
+    place_in_namespace(call, &mut wanted)?;
+    let given = meta_text(&wanted, "name");
+    let name = if call.target.name.is_empty() {
+        given.to_owned()
+    } else {
+        call.target.name.clone()
+    };
+    if !given.is_empty() && given != name {
+        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+    }
+    let errors = binding::validate(&wanted);
+    if !errors.is_empty() {
+        let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let message = if words.len() == 1 {
+            words[0].clone()
+        } else {
+            format!("[{}]", words.join(", "))
+        };
+        return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
+    }
+    let pods = Registry::builtin().core("pods");
+    let key = object::key(&call.target.namespace, &name);
+    let time = call.server.clock.stamp();
+    loop {
+        let store = &call.server.store;
+        let record = store
+            .get(pods.table, &key)
+            .ok_or_else(|| Status::not_found(pods.about(), &name))?;
+        let mut pod = object::to_value(pods, &record, record.revision);
+        binding::apply(&mut pod, &wanted, &time).map_err(|why| {
+            Status::conflict(
+                About {
+                    group: "",
+                    resource: "pods/binding",
+                },
+                &name,
+                &why,
+            )
+        })?;
+        if options.dry_run
+            || store
+                .update(pods.table, &key, record.revision, object::to_draft(pods, &pod))
+                .is_ok()
+        {
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+            });
+            return Ok(Reply::value(StatusCode::CREATED, &status).into());
+        }
+    }
+}

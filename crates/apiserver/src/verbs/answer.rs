@@ -1,0 +1,38 @@
+//! What a write answers: the object as it is now, in the version of the path.
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::call::{Call, record_text};
+use crate::registry::Resource;
+use crate::wire::respond::{Reply, text_of};
+use crate::write::Written;
+
+/// The answer to a write.
+pub(crate) fn reply(call: &Call<'_>, written: Written) -> Reply {
+    let resource = call.resource();
+    match written {
+        Written::Created(record) => Reply::new(StatusCode::CREATED, record_text(resource, &record, record.revision)),
+        Written::Updated(record) => Reply::new(StatusCode::OK, record_text(resource, &record, record.revision)),
+        Written::Deleted(object) => value_reply(call, StatusCode::OK, object),
+        Written::Dry { object, created } => {
+            value_reply(call, if created { StatusCode::CREATED } else { StatusCode::OK }, object)
+        }
+    }
+}
+
+fn value_reply(call: &Call<'_>, code: StatusCode, mut object: Value) -> Reply {
+    if let Some(conversion) = call.resource().conversion {
+        conversion.serve(&mut object);
+    }
+    Reply::new(code, text_of(&object))
+}
+
+/// A live object in the version of the path.
+pub(crate) fn at_version(resource: &Resource, live: &Value) -> Value {
+    let mut live = live.clone();
+    if let Some(conversion) = resource.conversion {
+        conversion.serve(&mut live);
+    }
+    live
+}

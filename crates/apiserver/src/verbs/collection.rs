@@ -1,0 +1,28 @@
+//! `deletecollection`: everything that the selectors mean (D6).
+
+use http::StatusCode;
+
+use super::delete::{delete_one, warn_of_orphans};
+use super::list::{self, Page};
+use crate::call::Call;
+use crate::delete_options::DeleteOptions;
+use crate::list_options::ListOptions;
+use crate::status::Result;
+use crate::wire::respond::Reply;
+
+pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
+    let list_options = ListOptions::parse(call.query, call.target, false)?;
+    let options = DeleteOptions::parse(call)?;
+    warn_of_orphans(call, &options);
+    let page: Page = list::page(call, &list_options).await?;
+    for record in &page.records {
+        let namespace = record.namespace().unwrap_or_default();
+        match delete_one(call, namespace, record.name(), &options) {
+            Ok(_) => {}
+            // Somebody else was faster.
+            Err(status) if status.code == StatusCode::NOT_FOUND => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Ok(Reply::new(StatusCode::OK, page.text(call.resource())))
+}

@@ -1,0 +1,181 @@
+//! `list`: a collection at one revision, whole or in pages (R2–R6, R10).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use kubewright_codec::json;
+use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
+
+use crate::call::{Call, record_text};
+use crate::continue_token::Continue;
+use crate::list_options::{ListOptions, VersionMatch};
+use crate::object;
+use crate::registry::Resource;
+use crate::status::{Result, Status};
+use crate::wire::respond::Reply;
+
+pub(crate) async fn list(call: &Call<'_>) -> Result<Reply> {
+    let options = ListOptions::parse(call.query, call.target, false)?;
+    let page = page(call, &options).await?;
+    Ok(Reply::new(StatusCode::OK, page.text(call.resource())))
+}
+
+/// A page of a list.
+pub(crate) struct Page {
+    pub(crate) records: Vec<Arc<Record>>,
+    revision: Revision,
+    next: Option<Continue>,
+    remaining: Option<usize>,
+}
+
+/// Reads the page that the options ask for.
+pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> Result<Page> {
+    let (snapshot, after, first) = snapshot(call, options).await?;
+    let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    // Upstream answers "any version" from its cache, which knows no pages.
+    let limit = if options.limit > 0 && options.resource_version != "0" {
+        options.limit
+    } else {
+        usize::MAX
+    };
+    let selection = &options.selection;
+    let mut records = Vec::new();
+    let mut more = false;
+    let first = first.as_deref().and_then(|key| snapshot.get(key));
+    for record in first.into_iter().chain(snapshot.records(namespace, after.as_deref())) {
+        if !selection.matches(record) {
+            continue;
+        }
+        if records.len() == limit {
+            more = true;
+            break;
+        }
+        records.push(Arc::clone(record));
+    }
+    let last = records.last().map(|record| record.key.to_string()).filter(|_| more);
+    let revision = snapshot.revision();
+    let remaining = last
+        .as_deref()
+        .filter(|_| selection.is_everything())
+        .map(|last| snapshot.count(namespace, Some(last)));
+    // The token names the place below the collection that was asked for.
+    let next = last.map(|last| Continue {
+        revision: Some(revision),
+        inclusive: false,
+        after: namespace
+            .and_then(|ns| last.strip_prefix(ns)?.strip_prefix('/').map(str::to_owned))
+            .unwrap_or(last),
+    });
+    Ok(Page {
+        records,
+        revision,
+        next,
+        remaining,
+    })
+}
+
+/// The state to read, the key behind which to begin, and the key at which to begin if that itself is meant.
+async fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, Option<String>, Option<String>)> {
+    let store = &call.server.store;
+    let table = call.resource().table;
+    if !options.continue_token.is_empty() {
+        if !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let token = Continue::decode(&options.continue_token)?;
+        let after = Some(object::key(&call.target.namespace, &token.after));
+        let snapshot = match token.revision {
+            None => store.snapshot(table),
+            Some(revision) => store
+                .snapshot_at(table, revision)
+                .map_err(|error| expired(call, error, Some(&token)))?,
+        };
+        let first = after.clone().filter(|_| token.inclusive);
+        return Ok((snapshot, after, first));
+    }
+    let Some(revision) = options.revision()? else {
+        return Ok((store.snapshot(table), None, None));
+    };
+    call.server.reach(revision).await?;
+    let exact =
+        options.version_match == Some(VersionMatch::Exact) || (options.version_match.is_none() && options.limit > 0);
+    if exact {
+        let snapshot = store
+            .snapshot_at(table, revision)
+            .map_err(|error| expired(call, error, None))?;
+        return Ok((snapshot, None, None));
+    }
+    Ok((store.snapshot(table), None, None))
+}
+
+/// The revision is gone; a paged list may go on inconsistently with the token in the answer (R5).
+fn expired(call: &Call<'_>, error: SnapshotError, token: Option<&Continue>) -> Box<Status> {
+    let SnapshotError::Compacted(_) = error else {
+        return Status::too_large_resource_version(u64::MAX, call.server.store.revision().0);
+    };
+    let Some(token) = token else {
+        return Status::expired("The resourceVersion for the provided list is too old.");
+    };
+    let mut status = Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+         without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
+         results. Continuing with the provided token results in an inconsistent list - objects that were created, \
+         modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    status.continue_token = Some(
+        Continue {
+            revision: None,
+            ..token.clone()
+        }
+        .encode(),
+    );
+    status
+}
+
+impl Page {
+    /// The list's text: stored bytes behind a head, copied once.
+    pub(crate) fn text(&self, resource: &Resource) -> Vec<u8> {
+        let bytes: usize = self.records.iter().map(|record| record.body.len() + 48).sum();
+        let mut text = Vec::with_capacity(bytes + 256);
+        text.extend_from_slice(br#"{"kind":""#);
+        text.extend_from_slice(resource.kind.as_bytes());
+        text.extend_from_slice(br#"List","apiVersion":""#);
+        text.extend_from_slice(resource.api_version.as_bytes());
+        text.extend_from_slice(br#"","metadata":{"resourceVersion":""#);
+        text.extend_from_slice(self.revision.to_string().as_bytes());
+        text.push(b'"');
+        if let Some(next) = &self.next {
+            text.extend_from_slice(br#","continue":"#);
+            json::write_string(&next.encode(), &mut text);
+        }
+        if let Some(remaining) = self.remaining {
+            text.extend_from_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
+        }
+        text.extend_from_slice(br#"},"items":["#);
+        for (at, record) in self.records.iter().enumerate() {
+            if at > 0 {
+                text.push(b',');
+            }
+            item(&mut text, resource, record);
+        }
+        text.extend_from_slice(b"]}\n");
+        text
+    }
+}
+
+/// An item of a built-in list carries no type of its own (R10).
+fn item(text: &mut Vec<u8>, resource: &Resource, record: &Record) {
+    if resource.conversion.is_none() {
+        object::splice(text, "", record.revision, &record.body);
+        return;
+    }
+    let whole = record_text(resource, record, record.revision);
+    let mut value: serde_json::Value = serde_json::from_slice(&whole).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.remove("kind");
+        object.remove("apiVersion");
+    }
+    json::write(&value, text);
+}

@@ -1,0 +1,279 @@
+//! `patch`: JSON patch, merge patch, strategic merge patch and server-side apply (W3–W6, S1–S14).
+
+use http::StatusCode;
+use kubewright_codec::{json, strict, yaml};
+use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
+use kubewright_schema as schema;
+use kubewright_schema::field::{Error, Path};
+use serde_json::Value;
+
+use super::addressed::{check_name, place_in_namespace};
+use super::answer::{at_version, reply};
+use crate::call::Call;
+use crate::decode::{self, Expected, go_kind};
+use crate::go_text;
+use crate::manage;
+use crate::object::{meta_text, set_meta};
+use crate::registry::Resource;
+use crate::status::{Details, Result, Status};
+use crate::wire::negotiate::{joined, media_type};
+use crate::wire::respond::Reply;
+use crate::write;
+use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
+
+/// What a patch is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl Language {
+    pub(crate) fn of(call: &Call<'_>) -> Result<Language> {
+        match media_type(&joined(call.headers, http::header::CONTENT_TYPE)) {
+            "application/json-patch+json" => Ok(Language::Json),
+            "application/merge-patch+json" => Ok(Language::Merge),
+            "application/strategic-merge-patch+json" => Ok(Language::Strategic),
+            "application/apply-patch+yaml" => Ok(Language::Apply),
+            _ => Err(Status::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "415: Unsupported Media Type",
+            )
+            .with_details(Details::default())),
+        }
+    }
+}
+
+pub(crate) fn patch(call: &mut Call<'_>) -> Result<Reply> {
+    let language = Language::of(call)?;
+    let kind = if language == Language::Apply {
+        OptionsKind::Apply
+    } else {
+        OptionsKind::Patch
+    };
+    let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
+    let time = call.server.clock.stamp();
+    let resource = call.resource();
+    let body = call.body.clone();
+    let mut noticed = false;
+    let may_create = language == Language::Apply && call.target.subresource.is_empty();
+    let written = write::update(call, options.dry_run, may_create, |call, live| {
+        let at_request = live.map(|live| at_version(resource, live));
+        let mut warnings = Vec::new();
+        let new = match (language, &at_request) {
+            (Language::Apply, live) => {
+                let subresource = call.target.subresource.clone();
+                apply(
+                    resource,
+                    &subresource,
+                    &options,
+                    &time,
+                    live.as_ref(),
+                    &body,
+                    &mut warnings,
+                )?
+            }
+            (_, None) => return Err(Status::not_found(resource.about(), &call.target.name)),
+            (_, Some(live)) => {
+                let patched = patched(
+                    language,
+                    resource,
+                    live.clone(),
+                    &body,
+                    options.validation,
+                    &mut warnings,
+                )?;
+                let subresource = &call.target.subresource;
+                manage::update(resource, subresource, &options.manager, &time, Some(live), patched)
+            }
+        };
+        if !noticed {
+            call.warnings.extend(warnings);
+            noticed = true;
+        }
+        checked(call, live, new)
+    })?;
+    Ok(reply(call, written))
+}
+
+/// The patched object must still be the one in the path (H4, S14).
+fn checked(call: &Call<'_>, live: Option<&Value>, mut new: Value) -> Result<Value> {
+    let uid = meta_text(&new, "uid");
+    if live.is_none() && !uid.is_empty() {
+        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        return Err(Status::conflict(call.resource().about(), &call.target.name, &why));
+    }
+    place_in_namespace(call, &mut new)?;
+    check_name(call, &new)?;
+    if let Some(conversion) = call.resource().conversion {
+        conversion.store(&mut new);
+    }
+    Ok(new)
+}
+
+/// The live object with a patch applied, decoded and defaulted.
+fn patched(
+    language: Language,
+    resource: &'static Resource,
+    live: Value,
+    body: &[u8],
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let strictly = validation != FieldValidation::Ignore;
+    let syntax = |error: String| match language {
+        Language::Strategic => Status::bad_request(error),
+        _ if strictly => Status::bad_request(format!("error decoding patch: {error}")),
+        Language::Merge => Status::bad_request("Invalid JSON Patch"),
+        _ => Status::bad_request(error),
+    };
+    let mut decoded = json::decode(body).map_err(|error| syntax(error.to_string()))?;
+    let patch = std::mem::take(&mut decoded.value);
+    let mut complaints = Vec::new();
+    let merged = match language {
+        Language::Json => {
+            let patch = JsonPatch::decode(patch, strictly).map_err(|error| refusal(&error))?;
+            if strictly {
+                let found = strict::complaints(&decoded, patch.unknown_fields(), Some(body));
+                complaints.extend(found.into_iter().map(|complaint| format!("json patch {complaint}")));
+            }
+            patch.apply(live).map_err(|error| refusal(&error))?
+        }
+        Language::Merge => {
+            complaints.extend(strict::complaints(&decoded, &[], Some(body)));
+            merge_patch::apply(live, patch, strictly).map_err(|error| refusal(&error))?
+        }
+        Language::Strategic | Language::Apply => {
+            complaints.extend(strict::complaints(&decoded, &[], Some(body)));
+            strategic::apply(live, patch, resource.ty).map_err(|error| refusal(&error))?
+        }
+    };
+    let resets = decode::resets_managed_fields(&merged);
+    let in_words = |why: String| {
+        let shown = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
+        let shown = match language {
+            Language::Strategic => strategic::printed(&shown),
+            Language::Json => go_text::json_of(resource.ty, &merged, &go_text::touched_by(&shown)),
+            _ => go_text::json_of(resource.ty, &merged, &shown),
+        };
+        Status::invalid("", "", "", &vec![Error::invalid(&Path::root("patch"), shown, why)])
+    };
+    if language != Language::Strategic
+        && let Some(why) = decode::kind_changed(&merged, Expected::of(resource))
+    {
+        return Err(in_words(why));
+    }
+    let typed = schema::decode(resource.ty, merged.clone(), None).map_err(|error| {
+        let why = error.to_string();
+        in_words(if language == Language::Strategic {
+            go_text::restoring(&why, resource.ty, &merged)
+        } else {
+            why
+        })
+    })?;
+    if strictly {
+        complaints.extend(
+            typed
+                .unknown
+                .iter()
+                .map(|path| format!("unknown field {}", kubewright_codec::quote(path))),
+        );
+        if !complaints.is_empty() {
+            if validation == FieldValidation::Strict {
+                let why = format!("strict decoding error: {}", complaints.join(", "));
+                return Err(in_words(why));
+            }
+            warnings.extend(complaints);
+        }
+    }
+    let mut value = typed.value;
+    decode::restore_empty_lists(&merged, &mut value);
+    if resets {
+        set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
+    }
+    stamp_type(resource, &mut value);
+    write::default(resource, &mut value);
+    Ok(value)
+}
+
+fn in_yaml(why: &str) -> Box<Status> {
+    Status::bad_request(format!("error decoding YAML: {why}"))
+}
+
+fn stamp_type(resource: &Resource, value: &mut Value) {
+    if let Some(object) = value.as_object_mut() {
+        object.insert("kind".into(), resource.kind.into());
+        object.insert("apiVersion".into(), resource.api_version.as_str().into());
+    }
+}
+
+/// The live object with a configuration applied, defaulted again.
+fn apply(
+    resource: &'static Resource,
+    subresource: &str,
+    options: &WriteOptions,
+    time: &str,
+    live: Option<&Value>,
+    body: &[u8],
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let decoded = yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
+    if !decoded.value.is_object() && !decoded.value.is_null() {
+        let kind = go_kind(&decoded.value);
+        return Err(in_yaml(&format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type \
+             map[string]interface {{}}"
+        )));
+    }
+    let mut new = manage::apply(
+        resource,
+        subresource,
+        &options.manager,
+        time,
+        live,
+        &decoded.value,
+        options.force,
+    )?;
+    if options.validation != FieldValidation::Ignore
+        && let Some(complaint) = decoded.already_set
+    {
+        if options.validation == FieldValidation::Strict {
+            let message = format!("error strict decoding YAML: error converting YAML to JSON: {complaint}");
+            return Err(Status::bad_request(message));
+        }
+        warnings.extend(strict::warnings(vec![complaint]));
+    }
+    // Merging knows the schema; the typed form also canonicalises and drops what is empty.
+    let typed = schema::decode(resource.ty, new, None).map_err(|error| {
+        let why = go_text::restoring(&error.to_string(), resource.ty, &decoded.value);
+        let type_name = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
+        let (namespace, name) = (
+            meta_text(&decoded.value, "namespace"),
+            meta_text(&decoded.value, "name"),
+        );
+        let message = format!(
+            "failed to convert new object ({namespace}/{name}; {type_name}) to proper version: unable to convert \
+             unstructured object to {type_name}: {why}"
+        );
+        Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    })?;
+    new = typed.value;
+    stamp_type(resource, &mut new);
+    write::default(resource, &mut new);
+    Ok(new)
+}
+
+pub(crate) fn refusal(error: &PatchError) -> Box<Status> {
+    let message = error.to_string();
+    match error {
+        PatchError::Malformed(_) => Status::bad_request(message),
+        PatchError::TooLarge(_) => Status::too_large(message),
+        PatchError::DoesNotApply { .. } => {
+            Status::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_details(Details::default())
+        }
+        PatchError::Unforeseen(_) => Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
+    }
+}

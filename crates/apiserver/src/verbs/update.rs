@@ -1,0 +1,42 @@
+//! `update`: PUT of an object or its status (H3, M3, M8–M10, W8).
+
+use super::addressed::{check_name, check_uid, place_in_namespace};
+use super::answer::{at_version, reply};
+use crate::call::Call;
+use crate::decode::{self, Expected};
+use crate::manage;
+use crate::server;
+use crate::status::Result;
+use crate::wire::respond::Reply;
+use crate::write;
+use crate::write_options::OptionsKind;
+
+pub(crate) fn update(call: &mut Call<'_>) -> Result<Reply> {
+    let resource = call.resource();
+    let (options, mut object) = decode::received(call, OptionsKind::Update, Expected::of(resource))?;
+    write::default(resource, &mut object);
+    place_in_namespace(call, &mut object)?;
+    check_name(call, &object)?;
+    server::check_name(&call.target.name)?;
+    write::dedup_owners(&mut object, &mut call.warnings);
+    let time = call.server.clock.stamp();
+    let may_create = resource.strategy.create_on_update && call.target.subresource.is_empty();
+    let written = write::update(call, options.dry_run, may_create, |call, live| {
+        check_uid(call, &object, live, options.dry_run)?;
+        let live = live.map(|live| at_version(resource, live));
+        let subresource = &call.target.subresource;
+        let mut new = manage::update(
+            resource,
+            subresource,
+            &options.manager,
+            &time,
+            live.as_ref(),
+            object.clone(),
+        );
+        if let Some(conversion) = resource.conversion {
+            conversion.store(&mut new);
+        }
+        Ok(new)
+    })?;
+    Ok(reply(call, written))
+}

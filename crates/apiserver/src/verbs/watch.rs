@@ -1,0 +1,294 @@
+//! `watch`: a cursor into the log, written as frames (V1–V9).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, Response, header};
+use kubewright_schema::protobuf;
+use kubewright_store::{Event, EventKind, Record, Revision, WatchEnd, Watcher};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::call::{Call, record_text};
+use crate::list_options::ListOptions;
+use crate::metrics::LongRunning;
+use crate::registry::Resource;
+use crate::route::Verb;
+use crate::select::Selection;
+use crate::status::{Result, Status};
+use crate::wire::body::Body;
+use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, View};
+use crate::wire::respond;
+
+/// How many events are read in one go.
+const BATCH: usize = 256;
+/// How often an idle watch that asked for bookmarks gets one (V6).
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
+/// The last bookmark comes this long before the deadline.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// No watch lasts longer, whatever it asks for.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(365 * 24);
+/// How many bytes are written in one go; a single object may be larger.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Watches without a timeout end after this long, up to twice (V8).
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
+
+pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
+    let options = ListOptions::parse(call.query, call.target, true)?;
+    let resource = call.resource();
+    if matches!(call.output.view, View::MetadataList { .. }) {
+        return Err(Status::not_acceptable(crate::wire::negotiate::OBJECT_TYPES));
+    }
+    let requested = options.revision()?;
+    if let Some(revision) = requested
+        && options.send_initial_events.is_some()
+    {
+        call.server.reach(revision).await?;
+    }
+    let timeout = match options.timeout_seconds {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
+        _ => call.server.chance.jittered(DEFAULT_TIMEOUT),
+    };
+    let now = Instant::now();
+    let mut frames = Frames {
+        resource,
+        output: call.output,
+        selection: options.selection.clone(),
+        bookmarks: options.bookmarks,
+        queue: VecDeque::new(),
+        source: None,
+        initial_end: None,
+        next_bookmark: now + bookmark_delay(timeout),
+        deadline: now + timeout,
+        _running: call.server.metrics.long_running(call.target, Verb::Watch),
+    };
+    frames.open(call, &options, requested);
+    let mut response = Response::new(Body::stream(stream::unfold(frames, |mut frames| async move {
+        let chunk = frames.next().await?;
+        Some((chunk, frames))
+    })));
+    let content_type = match call.output.encoding {
+        Encoding::Json => "application/json",
+        Encoding::Yaml => "application/yaml",
+        Encoding::Protobuf => PROTOBUF_STREAM,
+    };
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    Ok(response)
+}
+
+fn bookmark_delay(remaining: Duration) -> Duration {
+    match remaining.checked_sub(BOOKMARK_BEFORE_END) {
+        Some(before_end) if !before_end.is_zero() => BOOKMARK_EVERY.min(before_end),
+        _ => BOOKMARK_EVERY,
+    }
+}
+
+/// What a watch has still to say.
+struct Frames {
+    resource: &'static Resource,
+    output: Output,
+    selection: Selection,
+    bookmarks: bool,
+    /// What is sent before the cursor moves: the initial state, events that were read, a final error.
+    queue: VecDeque<Pending>,
+    /// The cursor; gone once the watch has ended.
+    source: Option<Watcher>,
+    /// The revision of the bookmark that ends the initial events (V7).
+    initial_end: Option<Revision>,
+    next_bookmark: Instant,
+    deadline: Instant,
+    _running: LongRunning,
+}
+
+enum Pending {
+    Initial(Arc<Record>),
+    Event(Event),
+    Error(Box<Status>),
+}
+
+impl Frames {
+    /// Places the cursor (V2): behind the requested revision, or behind the present state, which is sent first.
+    fn open(&mut self, call: &Call<'_>, options: &ListOptions, requested: Option<Revision>) {
+        let store = &call.server.store;
+        let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let table = self.resource.table;
+        let wants_state = options.send_initial_events.unwrap_or(requested.is_none());
+        if wants_state {
+            let (snapshot, watcher) = store.snapshot_and_watch(table, namespace);
+            let records = snapshot
+                .records(namespace, None)
+                .filter(|record| self.selection.matches(record));
+            self.queue
+                .extend(records.map(|record| Pending::Initial(Arc::clone(record))));
+            self.source = Some(watcher);
+            if options.send_initial_events == Some(true) && self.bookmarks {
+                self.initial_end = Some(snapshot.revision());
+            }
+            return;
+        }
+        let after = requested.unwrap_or_else(|| store.revision());
+        match store.watch(table, namespace, after) {
+            Ok(watcher) => self.source = Some(watcher),
+            Err(compacted) => {
+                let message = format!("too old resource version: {after} ({})", compacted.oldest);
+                self.queue.push_back(Pending::Error(Status::expired(message)));
+            }
+        }
+    }
+
+    /// The next frames, or `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(chunk) = self.queued() {
+            return Some(chunk);
+        }
+        if let Some(revision) = self.initial_end.take() {
+            let mut out = Vec::new();
+            self.bookmark(&mut out, revision, true);
+            let remaining = self.deadline - Instant::now();
+            if remaining <= 2 * BOOKMARK_BEFORE_END {
+                self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+            }
+            return Some(out.into());
+        }
+        loop {
+            let (bookmarks, next_bookmark, deadline) = (self.bookmarks, self.next_bookmark, self.deadline);
+            let source = self.source.as_mut()?;
+            match source.try_next(BATCH) {
+                Ok(batch) if !batch.events.is_empty() => {
+                    self.queue.extend(batch.events.into_iter().map(Pending::Event));
+                    match self.queued() {
+                        Some(chunk) => return Some(chunk),
+                        None => continue,
+                    }
+                }
+                Ok(_) => {}
+                Err(WatchEnd::Closed) => {
+                    self.source = None;
+                    return None;
+                }
+                Err(WatchEnd::Compacted(_)) => {
+                    self.source = None;
+                    let status = Status::expired("The resourceVersion for the provided watch is too old.");
+                    self.queue.push_back(Pending::Error(status));
+                    return self.queued();
+                }
+            }
+            let wake = if bookmarks {
+                next_bookmark.min(deadline)
+            } else {
+                deadline
+            };
+            tokio::select! {
+                biased;
+                () = source.ready() => {}
+                () = tokio::time::sleep_until(wake) => {
+                    if Instant::now() >= deadline {
+                        self.source = None;
+                        return None;
+                    }
+                    let seen = source.seen();
+                    self.next_bookmark = Instant::now() + bookmark_delay(deadline - Instant::now());
+                    let mut out = Vec::new();
+                    self.bookmark(&mut out, seen, false);
+                    return Some(out.into());
+                }
+            }
+        }
+    }
+
+    fn queued(&mut self) -> Option<Bytes> {
+        let mut out = Vec::new();
+        while out.len() < CHUNK_BYTES {
+            match self.queue.pop_front() {
+                None => break,
+                Some(pending) => self.pending(&mut out, &pending),
+            }
+        }
+        (!out.is_empty()).then(|| out.into())
+    }
+
+    fn pending(&self, out: &mut Vec<u8>, pending: &Pending) {
+        match pending {
+            Pending::Initial(record) => self.frame(out, "ADDED", record, record.revision),
+            Pending::Event(event) => self.event(out, event),
+            Pending::Error(status) => self.value_frame(out, "ERROR", &status.to_value()),
+        }
+    }
+
+    /// An event as this watch's selectors see it: entering is ADDED, leaving is DELETED with the last state that
+    /// matched (V4).
+    fn event(&self, out: &mut Vec<u8>, event: &Event) {
+        let after = event.kind != EventKind::Deleted && self.selection.matches(&event.record);
+        let previous = event
+            .previous
+            .as_ref()
+            .filter(|previous| self.selection.matches(previous));
+        match (previous, after) {
+            (None, true) => self.frame(out, "ADDED", &event.record, event.revision),
+            (Some(_), true) => self.frame(out, "MODIFIED", &event.record, event.revision),
+            (Some(previous), false) => self.frame(out, "DELETED", previous, event.revision),
+            (None, false) => {}
+        }
+    }
+
+    fn frame(&self, out: &mut Vec<u8>, kind: &str, record: &Record, revision: Revision) {
+        if self.output == Output::JSON && self.resource.conversion.is_none() {
+            frame_head(out, kind);
+            crate::object::splice(out, &self.resource.type_meta, revision, &record.body);
+            out.extend_from_slice(b"}\n");
+            return;
+        }
+        let text = record_text(self.resource, record, revision);
+        let value = serde_json::from_slice(&text).unwrap_or_default();
+        match respond::view(value, self.output.view) {
+            Ok(value) => self.value_frame(out, kind, &value),
+            Err(status) => self.value_frame(out, "ERROR", &status.to_value()),
+        }
+    }
+
+    /// Nothing but a revision: everything up to it has been sent (V6).
+    fn bookmark(&self, out: &mut Vec<u8>, revision: Revision, ends_initial: bool) {
+        let mut object = crate::bookmark::empty(self.resource, self.output.view);
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
+        if ends_initial {
+            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        self.value_frame(out, "BOOKMARK", &object);
+    }
+
+    fn value_frame(&self, out: &mut Vec<u8>, kind: &str, object: &Value) {
+        match self.output.encoding {
+            Encoding::Yaml => {
+                let event = json!({ "type": kind, "object": object });
+                out.extend_from_slice(kubewright_codec::yaml::encode(&event).as_bytes());
+                out.extend_from_slice(b"---\n");
+            }
+            Encoding::Protobuf => match respond::to_protobuf(object) {
+                Ok(object) => out.extend(protobuf::watch_frame(kind, &object)),
+                Err(status) => {
+                    let status = respond::to_protobuf(&status.to_value()).unwrap_or_default();
+                    out.extend(protobuf::watch_frame("ERROR", &status));
+                }
+            },
+            Encoding::Json => {
+                frame_head(out, kind);
+                kubewright_codec::json::write(object, out);
+                out.extend_from_slice(b"}\n");
+            }
+        }
+    }
+}
+
+fn frame_head(out: &mut Vec<u8>, kind: &str) {
+    out.extend_from_slice(br#"{"type":""#);
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(br#"","object":"#);
+}

@@ -1,0 +1,246 @@
+//! From a handler's answer to an HTTP response: encoding, view, warnings, compression (H5, H8, H9, H12).
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use kubewright_codec::{json, yaml};
+use kubewright_schema::Types;
+use kubewright_schema::protobuf::{self, ProtobufError};
+use serde_json::{Map, Value};
+
+use super::body::Body;
+use super::negotiate::{self, Encoding, Output, PROTOBUF, View};
+use crate::decode::internal_package;
+use crate::status::{Result, Status};
+
+/// What a handler answers: JSON text, which is the stored text where possible.
+pub(crate) struct Reply {
+    pub(crate) code: StatusCode,
+    pub(crate) json: Bytes,
+}
+
+impl Reply {
+    pub(crate) fn new(code: StatusCode, json: impl Into<Bytes>) -> Self {
+        Reply {
+            code,
+            json: json.into(),
+        }
+    }
+
+    pub(crate) fn value(code: StatusCode, value: &Value) -> Self {
+        Reply::new(code, text_of(value))
+    }
+}
+
+/// Responses smaller than this are not worth compressing (H9).
+const GZIP_FROM: usize = 128 * 1024;
+
+/// Writes an answer as the client asked for it.
+pub(crate) fn respond(reply: Reply, output: Output, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
+    let Reply { code, json } = reply;
+    let (body, content_type) = match encode(&json, output) {
+        Ok(Some(encoded)) => encoded,
+        Ok(None) => (json, "application/json"),
+        Err(status) => return refuse(&status, negotiate::fallback(request, None), warnings),
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    warn(headers, warnings);
+    let body = if body.len() > GZIP_FROM && accepts_gzip(request) {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        gzip(&body)
+    } else {
+        body
+    };
+    headers.insert(header::CONTENT_LENGTH, body.len().into());
+    *response.body_mut() = body.into();
+    response
+}
+
+/// Writes a refusal.
+pub(crate) fn refuse(status: &Status, output: Output, warnings: &[String]) -> Response<Body> {
+    let reply = Reply::value(status.code, &status.to_value());
+    let mut response = respond(
+        reply,
+        Output {
+            view: View::Whole,
+            ..output
+        },
+        &HeaderMap::new(),
+        warnings,
+    );
+    if let Some(seconds) = status
+        .details
+        .as_ref()
+        .map(|details| details.retry_after_seconds)
+        .filter(|s| *s > 0)
+    {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// A plain-text response.
+pub(crate) fn text(code: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
+    let body = body.into();
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    headers.insert(header::CONTENT_LENGTH, body.len().into());
+    *response.body_mut() = body.into();
+    response
+}
+
+/// A value's JSON text as Go writes it, with its final newline.
+pub(crate) fn text_of(value: &Value) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    json::write(value, &mut text);
+    text.push(b'\n');
+    text
+}
+
+/// The text in another form than compact JSON of the whole object; `None` when that is what is wanted.
+pub(crate) fn encode(json: &[u8], output: Output) -> Result<Option<(Bytes, &'static str)>> {
+    if output.view == View::Whole && output.encoding == Encoding::Json {
+        if !output.pretty {
+            return Ok(None);
+        }
+        let mut text = Vec::with_capacity(json.len() * 2);
+        json::indent(json, &mut text);
+        return Ok(Some((text.into(), "application/json")));
+    }
+    let value: Value = serde_json::from_slice(json).map_err(|error| Status::internal(&error.to_string()))?;
+    let value = view(value, output.view)?;
+    Ok(Some(match output.encoding {
+        Encoding::Yaml => (yaml::encode(&value).into(), "application/yaml"),
+        Encoding::Protobuf => (to_protobuf(&value)?.into(), PROTOBUF),
+        Encoding::Json if output.pretty => {
+            let mut text = Vec::new();
+            json::indent(&text_of(&value), &mut text);
+            (text.into(), "application/json")
+        }
+        Encoding::Json => (text_of(&value).into(), "application/json"),
+    }))
+}
+
+/// An object in protobuf, in its envelope (H6).
+pub(crate) fn to_protobuf(object: &Value) -> Result<Vec<u8>> {
+    protobuf::encode_object(Types::builtin(), object).map_err(|error| match error {
+        ProtobufError::NotAMessage(_) => Status::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", error.to_string()),
+        other => Status::internal(&other.to_string()),
+    })
+}
+
+/// The part of an object (or of a list's objects) that a client asked for.
+pub(crate) fn view(value: Value, view: View) -> Result<Value> {
+    let is_status = value.get("kind").and_then(Value::as_str) == Some("Status");
+    let is_list = value.get("items").is_some_and(Value::is_array);
+    match view {
+        _ if is_status => Ok(value),
+        View::Whole => Ok(value),
+        View::Metadata { version } if !is_list => Ok(partial(value, version, true)),
+        View::MetadataList { version } if is_list => {
+            let Value::Object(mut list) = value else {
+                return Ok(value);
+            };
+            let Some(Value::Array(items)) = list.remove("items") else {
+                return Ok(Value::Object(list));
+            };
+            list.insert("kind".into(), "PartialObjectMetadataList".into());
+            list.insert("apiVersion".into(), format!("meta.k8s.io/{version}").into());
+            list.insert(
+                "items".into(),
+                items.into_iter().map(|item| partial(item, version, true)).collect(),
+            );
+            Ok(Value::Object(list))
+        }
+        View::Metadata { .. } | View::MetadataList { .. } => {
+            let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let group = value
+                .get("apiVersion")
+                .and_then(Value::as_str)
+                .and_then(|version| version.split_once('/'));
+            let package = internal_package(group.map_or("", |(group, _)| group));
+            let message = if is_list {
+                format!("you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})")
+            } else {
+                format!(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
+                )
+            };
+            Err(Status::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message))
+        }
+    }
+}
+
+fn partial(object: Value, version: &str, with_type: bool) -> Value {
+    let mut partial = Map::new();
+    if with_type {
+        partial.insert("kind".into(), "PartialObjectMetadata".into());
+        partial.insert("apiVersion".into(), format!("meta.k8s.io/{version}").into());
+    }
+    if let Value::Object(mut object) = object {
+        partial.insert("metadata".into(), object.remove("metadata").unwrap_or_default());
+    }
+    Value::Object(partial)
+}
+
+/// Each warning's text is cut, and so is their sum, as upstream cuts them (H12).
+pub(crate) fn warn(headers: &mut HeaderMap, warnings: &[String]) {
+    const ALL: usize = 4096;
+    const EACH_ONCE_CUT: usize = 256;
+    let total: usize = warnings.iter().map(String::len).sum();
+    let mut seen: Vec<&str> = Vec::new();
+    for warning in warnings {
+        if seen.contains(&warning.as_str()) {
+            continue;
+        }
+        seen.push(warning);
+        let text = if total > ALL {
+            cut(warning, EACH_ONCE_CUT)
+        } else {
+            warning
+        };
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        let printable: String = quoted.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{printable}\"").as_bytes()) {
+            headers.append(header::WARNING, value);
+        }
+    }
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|coding| coding.trim() == "gzip")
+}
+
+fn gzip(body: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
+    // Writing into a Vec cannot fail.
+    let _ = encoder.write_all(body);
+    encoder.finish().unwrap_or_default().into()
+}

@@ -1,0 +1,107 @@
+//! Requests made to hurt: each is answered, and neither work nor answer grows with the square of what was sent.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::BodyExt as _;
+use kubewright_apiserver::{ApiServer, Options};
+use serde_json::{Value, json};
+
+async fn ask(server: &ApiServer, method: &str, path: &str, body: String) -> (u16, Bytes) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .body(Bytes::from(body))
+        .expect("a request");
+    let response = server.handle(request).await;
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("a body");
+    (code, body.to_bytes())
+}
+
+fn value(body: &[u8]) -> Value {
+    serde_json::from_slice(body).expect("JSON")
+}
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+#[tokio::test]
+async fn thousands_of_wrong_values_get_an_answer_of_ordinary_size() {
+    let server = ApiServer::new(Options::new());
+    let scopes: Vec<String> = (0..4000).map(|number| format!("scope-{number}")).collect();
+    let quota = json!({ "metadata": { "name": "q" }, "spec": { "scopes": scopes } });
+    let path = "/api/v1/namespaces/default/resourcequotas";
+    let (code, body) = ask(&server, "POST", path, quota.to_string()).await;
+    assert_eq!(code, 422);
+    assert!(body.len() < 32 << 20, "the answer has {} bytes", body.len());
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_unknown_fields_are_complained_about_in_time() {
+    let server = ApiServer::new(Options::new());
+    let mut fields = String::new();
+    for number in 0..100_000 {
+        let _ = write!(fields, ",\"f{number}\":1");
+    }
+    let body = format!("{{\"metadata\":{{\"name\":\"a\"}}{fields}}}");
+    let (code, body) = ask(&server, "POST", &format!("{CONFIG_MAPS}?fieldValidation=Strict"), body).await;
+    assert_eq!(code, 400);
+    let message = value(&body)["message"].as_str().map(str::to_owned).unwrap_or_default();
+    assert!(
+        message.contains(r#"unknown field "f0", unknown field "f1""#),
+        "{}",
+        &message[..200]
+    );
+}
+
+#[tokio::test]
+async fn owners_given_twice_are_found_among_many() {
+    let server = ApiServer::new(Options::new());
+    let owner = |number: usize| json!({ "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": format!("u{number}") });
+    let owners: Vec<Value> = (0..20_000).chain([7]).map(owner).collect();
+    let object = json!({ "metadata": { "name": "a", "ownerReferences": owners } });
+    let (code, body) = ask(&server, "POST", CONFIG_MAPS, object.to_string()).await;
+    assert_eq!(code, 201, "{}", String::from_utf8_lossy(&body[..body.len().min(300)]));
+    assert_eq!(
+        value(&body)["metadata"]["ownerReferences"].as_array().map(Vec::len),
+        Some(20_000)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_may_ask_for_any_timeout() {
+    let server = ApiServer::new(Options::new());
+    let path = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds={}", i64::MAX);
+    let request = Request::get(path).body(Bytes::new()).expect("a request");
+    assert_eq!(server.handle(request).await.status(), 200);
+}
+
+#[tokio::test]
+async fn the_largest_generation_can_be_deleted() {
+    let server = ApiServer::new(Options::new());
+    let object = json!({ "metadata": { "name": "a", "generation": i64::MAX, "finalizers": ["example.com/x"] } });
+    ask(&server, "POST", CONFIG_MAPS, object.to_string()).await;
+    let (code, body) = ask(&server, "DELETE", &format!("{CONFIG_MAPS}/a"), String::new()).await;
+    assert_eq!(code, 200);
+    assert_eq!(value(&body)["metadata"]["generation"], i64::MIN);
+}
+
+#[tokio::test]
+async fn a_stream_of_large_objects_comes_in_pieces() {
+    let server = ApiServer::new(Options::new());
+    for number in 0..8 {
+        let object = json!({ "metadata": { "name": format!("a{number}") }, "data": { "k": "x".repeat(900_000) } });
+        let (code, _) = ask(&server, "POST", CONFIG_MAPS, object.to_string()).await;
+        assert_eq!(code, 201);
+    }
+    let request = Request::get(format!("{CONFIG_MAPS}?watch=1"))
+        .body(Bytes::new())
+        .expect("a request");
+    let mut body = server.handle(request).await.into_body();
+    for _ in 0..4 {
+        let frame = body.frame().await.expect("a frame").expect("no error");
+        assert!(frame.into_data().is_ok_and(|bytes| bytes.len() < 2 << 20));
+    }
+}
