@@ -1,0 +1,348 @@
+//! A case file: a title, the behaviour ids it covers, and HTTP steps; a matrix makes several cases of one file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::template::Variables;
+
+/// A file under `cases/`, read.
+#[derive(Clone, Debug)]
+pub struct CaseFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// `area/sentence-like-name`.
+    pub id: String,
+    /// The text as it stands: what is written in it is never a value that the server made up.
+    pub source: String,
+    /// The sentence it proves.
+    pub title: String,
+    /// Behaviour ids of `BEHAVIOURS.md`.
+    pub covers: Vec<String>,
+    /// Names for long values; the matrix may override them.
+    pub names: BTreeMap<String, Value>,
+    /// Objects created, without being recorded, before the first step.
+    pub given: Vec<Value>,
+    /// The recorded steps.
+    pub steps: Vec<Step>,
+    /// Named sets of variables; a file without a matrix has one unnamed variant.
+    pub variants: Vec<Variant>,
+}
+
+/// One expansion of a file's matrix.
+#[derive(Clone, Debug, Default)]
+pub struct Variant {
+    /// What distinguishes it, empty in a file without a matrix.
+    pub name: String,
+    /// What `${…}` means in it.
+    pub variables: Variables,
+}
+
+/// One step of a case.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sends a request and waits for the whole answer, or opens a watch.
+    Request(RequestStep),
+    /// Reads frames from an open watch.
+    Read(ReadStep),
+    /// Has the server forget all history up to now, so that old versions and tokens expire.
+    Compact,
+}
+
+/// A request as written in the file, `${…}` not yet filled in.
+#[derive(Clone, Debug)]
+pub struct RequestStep {
+    /// `METHOD /path?query`.
+    pub request: String,
+    /// The name under which later steps read the answer as a watch.
+    pub watch: Option<String>,
+    /// Extra headers; they win over the ones implied by the body.
+    pub headers: BTreeMap<String, String>,
+    /// What is sent.
+    pub body: RequestBody,
+    /// Variable → JSON pointer into the answer's body, or `header:Name`.
+    pub capture: BTreeMap<String, String>,
+    /// Pointers into the recorded step that are not compared; the file says why.
+    pub omit: Vec<String>,
+    /// Pointers into the answer's body; if any, only these parts of it are compared.
+    pub only: Vec<String>,
+}
+
+/// What a request carries.
+#[derive(Clone, Debug)]
+pub enum RequestBody {
+    /// Nothing.
+    Empty,
+    /// A value, sent as JSON under this content type.
+    Json(Value, &'static str),
+    /// A text, sent to the letter under this content type.
+    Text(String, &'static str),
+}
+
+/// Reading from an open watch.
+#[derive(Clone, Debug)]
+pub struct ReadStep {
+    /// The watch's name.
+    pub read: String,
+    /// When to stop.
+    pub until: Until,
+    /// Variable → JSON pointer into the array of frames read.
+    pub capture: BTreeMap<String, String>,
+    /// Pointers into the recorded step that are not compared.
+    pub omit: Vec<String>,
+}
+
+/// When a reading step has enough. None of them depends on how long anything takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After this many frames.
+    Frames(usize),
+    /// After the first bookmark.
+    Bookmark,
+    /// When the server ends the stream.
+    Closed,
+}
+
+/// What is wrong with a case file.
+#[derive(Debug, Error)]
+pub enum CaseError {
+    /// It cannot be read.
+    #[error("{} cannot be read", .0.display())]
+    Read(PathBuf, #[source] std::io::Error),
+    /// It is not YAML of the expected form.
+    #[error("{path}: {1}", path = .0.display())]
+    Form(PathBuf, yaml_serde::Error),
+    /// A step or the matrix makes no sense.
+    #[error("{path}: {1}", path = .0.display())]
+    Meaning(PathBuf, String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    title: String,
+    covers: Vec<String>,
+    #[serde(default, rename = "let")]
+    names: BTreeMap<String, Value>,
+    #[serde(default)]
+    matrix: Option<Value>,
+    #[serde(default)]
+    given: Vec<Value>,
+    steps: Vec<StepForm>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepForm {
+    request: Option<String>,
+    watch: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<Value>,
+    text: Option<String>,
+    #[serde(rename = "as")]
+    content: Option<String>,
+    read: Option<String>,
+    #[serde(default)]
+    compact: bool,
+    frames: Option<usize>,
+    until: Option<String>,
+    #[serde(default)]
+    capture: BTreeMap<String, String>,
+    #[serde(default)]
+    omit: Vec<String>,
+    #[serde(default)]
+    only: Vec<String>,
+}
+
+impl CaseFile {
+    /// Reads one file; `root` is the `cases` folder its id is relative to.
+    pub fn load(root: &Path, path: &Path) -> Result<Self, CaseError> {
+        let source = fs::read_to_string(path).map_err(|error| CaseError::Read(path.to_owned(), error))?;
+        let form: Form = yaml_serde::from_str(&source).map_err(|error| CaseError::Form(path.to_owned(), error))?;
+        let meaning = |problem: String| CaseError::Meaning(path.to_owned(), problem);
+        let mut steps = Vec::with_capacity(form.steps.len());
+        for (index, step) in form.steps.into_iter().enumerate() {
+            steps.push(
+                step.meaning()
+                    .map_err(|problem| meaning(format!("step {}: {problem}", index + 1)))?,
+            );
+        }
+        if form.covers.is_empty() {
+            return Err(meaning("`covers` names no behaviour".to_owned()));
+        }
+        let id = path.strip_prefix(root).unwrap_or(path).with_extension("");
+        Ok(Self {
+            id: id.to_string_lossy().replace('\\', "/"),
+            path: path.to_owned(),
+            title: form.title,
+            covers: form.covers,
+            names: form.names,
+            given: form.given,
+            variants: variants(form.matrix).map_err(meaning)?,
+            steps,
+            source,
+        })
+    }
+
+    /// The id of one of its cases.
+    pub fn case_id(&self, variant: &Variant) -> String {
+        if variant.name.is_empty() {
+            self.id.clone()
+        } else {
+            format!("{}: {}", self.id, variant.name)
+        }
+    }
+
+    /// Whether it disturbs other cases on the same server.
+    pub fn needs_own_server(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Compact))
+    }
+
+    /// Where its recording is kept.
+    pub fn recording(&self) -> PathBuf {
+        self.path.with_extension("recorded.json")
+    }
+
+    /// Changes whenever the file does, so that a recording of an older text is not taken for a recording of this one.
+    pub fn fingerprint(&self) -> String {
+        let hash = self.source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    }
+}
+
+impl StepForm {
+    fn meaning(self) -> Result<Step, String> {
+        if self.compact {
+            let alone = self.request.is_none() && self.read.is_none();
+            return if alone {
+                Ok(Step::Compact)
+            } else {
+                Err("`compact` is a step of its own".to_owned())
+            };
+        }
+        match (self.request, self.read) {
+            (Some(request), None) => {
+                if self.frames.is_some() || self.until.is_some() {
+                    return Err("`frames` and `until` belong to a `read` step".to_owned());
+                }
+                Ok(Step::Request(RequestStep {
+                    request,
+                    watch: self.watch,
+                    headers: self.headers,
+                    body: body(self.body, self.text, self.content.as_deref())?,
+                    capture: self.capture,
+                    omit: self.omit,
+                    only: self.only,
+                }))
+            }
+            (None, Some(read)) => {
+                let until = match (self.frames, self.until.as_deref()) {
+                    (Some(count), None) => Until::Frames(count),
+                    (None, Some("bookmark")) => Until::Bookmark,
+                    (None, Some("closed")) => Until::Closed,
+                    _ => return Err("a `read` step has either `frames: N` or `until: bookmark|closed`".to_owned()),
+                };
+                Ok(Step::Read(ReadStep {
+                    read,
+                    until,
+                    capture: self.capture,
+                    omit: self.omit,
+                }))
+            }
+            _ => Err("a step has one of `request`, `read` and `compact`".to_owned()),
+        }
+    }
+}
+
+fn body(value: Option<Value>, text: Option<String>, content: Option<&str>) -> Result<RequestBody, String> {
+    let content_type = match content {
+        None | Some("json") => "application/json",
+        Some("yaml") => "application/yaml",
+        Some("json-patch") => "application/json-patch+json",
+        Some("merge-patch") => "application/merge-patch+json",
+        Some("strategic-patch") => "application/strategic-merge-patch+json",
+        Some("apply") => "application/apply-patch+yaml",
+        Some(other) => {
+            return Err(format!(
+                "`as: {other}` is none of json, yaml, json-patch, merge-patch, strategic-patch, apply"
+            ));
+        }
+    };
+    match (value, text) {
+        (Some(_), Some(_)) => Err("a step has either `body` or `text`".to_owned()),
+        (Some(value), None) => Ok(RequestBody::Json(value, content_type)),
+        (None, Some(text)) => Ok(RequestBody::Text(text, content_type)),
+        (None, None) => Ok(RequestBody::Empty),
+    }
+}
+
+/// A list holds one map of variables per variant, named by its `case`; a map of lists expands to their product.
+fn variants(matrix: Option<Value>) -> Result<Vec<Variant>, String> {
+    let variants = match matrix {
+        None => vec![Variant::default()],
+        Some(Value::Array(rows)) => rows.into_iter().map(row).collect::<Result<_, _>>()?,
+        Some(Value::Object(axes)) => product(axes)?,
+        Some(_) => return Err("`matrix` is a list of variants or a map of lists".to_owned()),
+    };
+    if variants.is_empty() {
+        return Err("`matrix` has no variants".to_owned());
+    }
+    let mut names: Vec<_> = variants.iter().map(|variant: &Variant| &variant.name).collect();
+    names.sort();
+    names.dedup();
+    if names.len() < variants.len() {
+        return Err("two variants of the `matrix` have the same name".to_owned());
+    }
+    Ok(variants)
+}
+
+fn row(row: Value) -> Result<Variant, String> {
+    let Value::Object(mut fields) = row else {
+        return Err("a variant of the `matrix` is a map".to_owned());
+    };
+    match fields.remove("case") {
+        Some(Value::String(name)) => Ok(Variant {
+            name,
+            variables: fields.into_iter().collect(),
+        }),
+        _ => Err("a variant of the `matrix` has a `case` that names it".to_owned()),
+    }
+}
+
+fn product(axes: Map<String, Value>) -> Result<Vec<Variant>, String> {
+    let mut variants = vec![Variant::default()];
+    for (axis, values) in axes {
+        let Value::Array(values) = values else {
+            return Err(format!("`matrix` axis {axis} is not a list"));
+        };
+        variants = variants
+            .iter()
+            .flat_map(|variant| values.iter().map(|value| with_axis(variant, &axis, value)))
+            .collect();
+    }
+    Ok(variants)
+}
+
+fn with_axis(variant: &Variant, axis: &str, value: &Value) -> Variant {
+    let mut extended = variant.clone();
+    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = shown.replace("${", "").replace('}', "");
+    let part = if shown.is_empty() {
+        format!("no {axis}")
+    } else {
+        format!("{axis} {shown}")
+    };
+    if !extended.name.is_empty() {
+        extended.name.push_str(", ");
+    }
+    extended.name.push_str(&part);
+    extended.variables.insert(axis.to_owned(), value.clone());
+    extended
+}

@@ -1,0 +1,72 @@
+//! All case files under `cases/`, in a stable order.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::case::{CaseError, CaseFile, Variant};
+
+/// The corpus.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// The files, ordered by id.
+    pub files: Vec<Arc<CaseFile>>,
+}
+
+impl Corpus {
+    /// The corpus of this repository.
+    pub fn load() -> Result<Self, CaseError> {
+        Self::load_from(&home().join("cases"))
+    }
+
+    /// Every `.yaml` file of a folder and the folders in it.
+    pub fn load_from(root: &Path) -> Result<Self, CaseError> {
+        let mut paths = Vec::new();
+        collect(root, &mut paths)?;
+        paths.sort();
+        let files = paths
+            .iter()
+            .map(|path| CaseFile::load(root, path).map(Arc::new))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { files })
+    }
+
+    /// Keeps the files whose id contains the filter or that cover the id it names.
+    pub fn filtered(mut self, filter: Option<&str>) -> Self {
+        if let Some(filter) = filter {
+            self.files
+                .retain(|file| file.id.contains(filter) || file.covers.iter().any(|id| id == filter));
+        }
+        self
+    }
+
+    /// Every case of every file.
+    pub fn expanded(&self) -> impl Iterator<Item = (Arc<CaseFile>, Variant)> + '_ {
+        self.files
+            .iter()
+            .flat_map(|file| file.variants.iter().map(|variant| (Arc::clone(file), variant.clone())))
+    }
+
+    /// How many cases the files expand to.
+    pub fn cases(&self) -> usize {
+        self.files.iter().map(|file| file.variants.len()).sum()
+    }
+}
+
+/// The folder of this package: cases, recordings and decisions live in the source tree.
+pub fn home() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), CaseError> {
+    let unreadable = |error| CaseError::Read(folder.to_owned(), error);
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            collect(&path, paths)?;
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}

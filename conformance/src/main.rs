@@ -1,0 +1,215 @@
+//! Records, replays and reports the conformance corpus.
+
+use std::error::Error;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::{Args, Parser, Subcommand};
+use kubewright_conformance::corpus::{Corpus, home};
+use kubewright_conformance::decisions;
+use kubewright_conformance::embedded::replay_embedded;
+use kubewright_conformance::record::{record, server_version};
+use kubewright_conformance::remote::{Remote, RemoteSettings};
+use kubewright_conformance::replay::{Outcome, Settings, Verdict, replay};
+use kubewright_conformance::report::Report;
+use kubewright_conformance::target::Target;
+use kubewright_conformance::transcript::Recording;
+
+/// The conformance corpus: record it from the real kube-apiserver, replay it on the embedded one.
+#[derive(Parser)]
+struct Command {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Record cases from a running real server (conformance/upstream/record builds, starts and stops one)
+    Record {
+        /// Only files whose id contains this, or that cover this behaviour id
+        filter: Option<String>,
+        /// Only files without a recording of their present text
+        #[arg(long)]
+        missing: bool,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Replay cases and show what differs
+    Replay {
+        /// Only files whose id contains this, or that cover this behaviour id
+        filter: Option<String>,
+        /// Only say which cases differ
+        #[arg(long)]
+        brief: bool,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Replay everything and print behaviours × cases × equal
+    Report,
+}
+
+/// Where a server behind TLS is; conformance/upstream/start leaves these files in its folder.
+#[derive(Args)]
+struct ServerArguments {
+    /// The folder that conformance/upstream/start was given
+    #[arg(long)]
+    run_dir: Option<PathBuf>,
+    /// Address of the server
+    #[arg(long)]
+    server: Option<String>,
+    /// Address of its etcd, for the cases that expire history; by default the port after the server's
+    #[arg(long)]
+    etcd: Option<String>,
+    /// File with the administrator's bearer token
+    #[arg(long)]
+    token_file: Option<PathBuf>,
+    /// File with the certificates to trust
+    #[arg(long)]
+    ca_file: Option<PathBuf>,
+}
+
+impl ServerArguments {
+    fn given(&self) -> bool {
+        self.run_dir.is_some() || self.server.is_some()
+    }
+
+    fn settings(self) -> RemoteSettings {
+        let folder = self.run_dir.unwrap_or_else(|| home().join("../target/upstream/run"));
+        RemoteSettings {
+            server: self.server.unwrap_or_else(|| "https://127.0.0.1:16443".to_owned()),
+            etcd: self.etcd,
+            token_file: self.token_file.unwrap_or_else(|| folder.join("token")),
+            ca_file: self.ca_file.unwrap_or_else(|| folder.join("certs/apiserver.crt")),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse().action {
+        Action::Record {
+            filter,
+            missing,
+            server,
+        } => record_all(filter.as_deref(), missing, server),
+        Action::Replay { filter, brief, server } => replay_all(filter.as_deref(), brief, server),
+        Action::Report => report(),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("kubewright-conformance: {}", chain(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source {
+        parts.push(cause.to_string());
+        source = cause.source();
+    }
+    parts.join(": ")
+}
+
+fn record_all(filter: Option<&str>, missing: bool, server: ServerArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let mut corpus = Corpus::load()?.filtered(filter);
+    if missing {
+        corpus.files.retain(|file| Recording::load(file).is_err());
+    }
+    let target = Remote::new(&server.settings())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let version = server_version(&target).await?;
+        let mut failed = 0;
+        for file in &corpus.files {
+            match record(&target, &version, file).await {
+                Ok(()) => println!("recorded {} ({})", file.id, file.variants.len()),
+                Err(error) => {
+                    failed += 1;
+                    println!("FAILED   {}", chain(&error));
+                }
+            }
+        }
+        println!(
+            "{} cases of {} files from {version}, {failed} files failed",
+            corpus.cases(),
+            corpus.files.len()
+        );
+        Ok(if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    })
+}
+
+fn replay_all(filter: Option<&str>, brief: bool, server: ServerArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let outcome = if server.given() {
+        let target: Arc<dyn Target> = Arc::new(Remote::new(&server.settings())?);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let corpus = Corpus::load()?.filtered(filter);
+        let now = SystemTime::UNIX_EPOCH.elapsed()?.as_nanos();
+        let settings = Settings {
+            whole: filter.is_none(),
+            run: now.to_string(),
+            at_once: 4,
+        };
+        runtime.block_on(replay(|| Arc::clone(&target), &corpus, &decisions::load()?, &settings))
+    } else {
+        embedded(filter)?
+    };
+    for case in &outcome.cases {
+        if !matches!(case.verdict, Verdict::Equal) {
+            let text = case.to_string();
+            println!(
+                "{}",
+                coloured(if brief {
+                    text.lines().next().unwrap_or_default()
+                } else {
+                    &text
+                })
+            );
+        }
+    }
+    for decision in &outcome.idle_decisions {
+        println!(
+            "idle decision: {} step {} {}: remove it from differences.yaml",
+            decision.case, decision.step, decision.at
+        );
+    }
+    println!("{} cases, {} equal", outcome.cases.len(), outcome.equal());
+    Ok(if outcome.passes() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn report() -> Result<ExitCode, Box<dyn Error>> {
+    println!("{}", Report(&embedded(None)?));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn embedded(filter: Option<&str>) -> Result<Outcome, Box<dyn Error>> {
+    let corpus = Corpus::load()?.filtered(filter);
+    Ok(replay_embedded(&corpus, &decisions::load()?, filter.is_none())?)
+}
+
+/// Red for what the real server said, green for what we said, if anybody is looking.
+fn coloured(text: &str) -> String {
+    if !std::io::stdout().is_terminal() {
+        return text.to_owned();
+    }
+    let paint = |line: &str| match line.trim_start() {
+        expected if expected.starts_with("- ") => format!("\x1b[31m{line}\x1b[0m"),
+        actual if actual.starts_with("+ ") => format!("\x1b[32m{line}\x1b[0m"),
+        head if head == line => format!("\x1b[1m{line}\x1b[0m"),
+        place => format!("\x1b[2m{}{place}\x1b[0m", &line[..line.len() - place.len()]),
+    };
+    text.lines().map(paint).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,131 @@
+//! Turns what one server answered into what every honest server answers: values that a server makes up become
+//! placeholders which keep what matters about them.
+//!
+//! | value | placeholder | what is kept |
+//! |---|---|---|
+//! | uid | `<uid-1>` | equality, order of appearance |
+//! | resourceVersion of an object | `<rv-2>` | rank among all those of the case: equality and order |
+//! | resourceVersion of a list or bookmark | `<rv-2+>` | the newest object version it includes (others may write too) |
+//! | time | `<time>`, `<micro-time>` | precision |
+//! | generated name | `base-<generated-1>` | its base, equality |
+//! | order of apply conflicts | sorted | which conflicts there are |
+//! | continue token, `ETag`, cluster IP, node port, token | `<continue-1>` … | equality |
+//!
+//! What is written in the case file itself is never made up, so it stays.
+
+mod revisions;
+mod text;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::case::{CaseFile, Variant};
+use crate::run::Played;
+use revisions::Revisions;
+use text::Texts;
+
+/// The transcript of a played case.
+pub fn transcript(file: &CaseFile, variant: &Variant, played: &Played) -> Value {
+    let source = written(file, variant);
+    let steps = Value::Array(played.steps.clone());
+    let revisions = Revisions::collect(&steps, &source);
+    let texts = Texts::collect(&steps, &source, &played.namespace, &played.unique);
+    let mut normaliser = Normaliser {
+        source: &source,
+        revisions,
+        texts,
+        numbered: BTreeMap::new(),
+    };
+    let Value::Array(steps) = steps else { return Value::Null };
+    Value::Array(steps.into_iter().map(|step| normaliser.value(step, false)).collect())
+}
+
+/// Everything the author of a case wrote.
+fn written(file: &CaseFile, variant: &Variant) -> String {
+    let mut source = file.source.clone();
+    for value in variant.variables.values() {
+        source.push('\n');
+        source.push_str(&value.to_string());
+    }
+    source
+}
+
+struct Normaliser<'a> {
+    source: &'a str,
+    revisions: Revisions,
+    texts: Texts,
+    /// Made-up values by kind, numbered in order of appearance.
+    numbered: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl Normaliser<'_> {
+    /// `snapshot` says that a resourceVersion right here is a list's or a bookmark's.
+    fn value(&mut self, value: Value, snapshot: bool) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let places: Vec<bool> = fields
+                    .keys()
+                    .map(|key| revisions::snapshot_below(&fields, key, snapshot))
+                    .collect();
+                let fields = fields.into_iter().zip(places).map(|((key, value), snapshot)| {
+                    let value = self.field(&key, value, snapshot);
+                    (
+                        self.texts.normalise(&key, self.numbered.entry("uid").or_default()),
+                        value,
+                    )
+                });
+                Value::Object(fields.collect::<Map<_, _>>())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.value(item, false)).collect()),
+            Value::String(text) => Value::String(self.text(&text)),
+            plain => plain,
+        }
+    }
+
+    fn field(&mut self, key: &str, value: Value, snapshot: bool) -> Value {
+        match (key, value) {
+            ("resourceVersion", Value::String(version)) => json!(self.revisions.placeholder(&version, snapshot)),
+            ("continue", Value::String(token)) if !token.is_empty() => json!(self.number("continue", &token)),
+            ("etag", Value::String(tag)) => json!(self.number("etag", &tag)),
+            ("last-modified", Value::String(_)) => json!("<time>"),
+            ("token", Value::String(token)) if !self.source.contains(&token) => json!(self.number("token", &token)),
+            ("serverAddress", Value::String(_)) => json!("<server-address>"),
+            ("nodePort" | "healthCheckNodePort", Value::Number(port)) if !self.source.contains(&port.to_string()) => {
+                json!(self.text(&port.to_string()))
+            }
+            ("causes", Value::Array(causes)) => self.value(Value::Array(ordered(causes)), snapshot),
+            (_, value) => self.value(value, snapshot),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let text = self.revisions.in_text(text);
+        self.texts.normalise(&text, self.numbered.entry("uid").or_default())
+    }
+
+    fn number(&mut self, kind: &'static str, value: &str) -> String {
+        let seen = self.numbered.entry(kind).or_default();
+        format!("<{kind}-{}>", position(seen, value))
+    }
+}
+
+/// The real server goes through the managers of an object in random order, so the order of their conflicts says nothing.
+fn ordered(mut causes: Vec<Value>) -> Vec<Value> {
+    if causes.iter().all(|cause| cause["reason"] == "FieldManagerConflict") {
+        causes.sort_by_cached_key(|cause| format!("{} {}", cause["field"], cause["message"]));
+    }
+    causes
+}
+
+/// The number of a value among those seen, counted from one; a new one is added.
+fn position(seen: &mut Vec<String>, value: &str) -> usize {
+    if let Some(index) = seen.iter().position(|known| known == value) {
+        return index + 1;
+    }
+    seen.push(value.to_owned());
+    seen.len()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! A server behind TLS: the real kube-apiserver when recording, or any other that should answer like it.
+//!
+//! Every request opens its own connection: a recording has a few thousand requests, and no pool can mix up two watches.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HOST};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::target::{Answer, Compaction, Target, TransportError};
+
+/// How long the real server's caches take to notice a compaction (they look every 15 s).
+const CACHE_POLL: Duration = Duration::from_secs(17);
+
+/// Where the server is and how to be its administrator.
+#[derive(Clone, Debug)]
+pub struct RemoteSettings {
+    /// `https://host:port`.
+    pub server: String,
+    /// `http://host:port` of the server's etcd; by default its host and next port, as `upstream/start` has it.
+    pub etcd: Option<String>,
+    /// A file holding the administrator's bearer token.
+    pub token_file: PathBuf,
+    /// The certificates that the server's certificate must chain to.
+    pub ca_file: PathBuf,
+}
+
+/// A server reached over TLS with a bearer token.
+pub struct Remote {
+    host: String,
+    port: u16,
+    name: ServerName<'static>,
+    etcd: (String, u16),
+    authorization: HeaderValue,
+    tls: TlsConnector,
+}
+
+/// Why a server cannot be reached with the given settings.
+#[derive(Debug, Error)]
+pub enum RemoteError {
+    /// The address is not `https://host:port`.
+    #[error("{0:?} is not an address of the form https://host:port")]
+    Address(String),
+    /// The token cannot be read or is not a header value.
+    #[error("no bearer token in {}: is the server started (conformance/upstream/start)?", .0.display())]
+    Token(PathBuf),
+    /// The certificates cannot be read.
+    #[error("no certificates in {}: is the server started (conformance/upstream/start)?", .0.display())]
+    Certificates(PathBuf),
+    /// TLS refuses the settings.
+    #[error("tls cannot be set up")]
+    Tls(#[from] rustls::Error),
+}
+
+impl Remote {
+    /// Reads token and certificates; connects only when a request is sent.
+    pub fn new(settings: &RemoteSettings) -> Result<Self, RemoteError> {
+        let address = || RemoteError::Address(settings.server.clone());
+        let uri: Uri = settings.server.parse().map_err(|_| address())?;
+        let host = uri.host().ok_or_else(address)?.to_owned();
+        let name = ServerName::try_from(host.clone()).map_err(|_| address())?;
+        let port = uri.port_u16().unwrap_or(443);
+        let etcd = match &settings.etcd {
+            None => (host.clone(), port.wrapping_add(1)),
+            Some(etcd) => {
+                let address = || RemoteError::Address(etcd.clone());
+                let uri: Uri = etcd.parse().map_err(|_| address())?;
+                (
+                    uri.host().ok_or_else(address)?.to_owned(),
+                    uri.port_u16().unwrap_or(2379),
+                )
+            }
+        };
+        Ok(Self {
+            port,
+            etcd,
+            authorization: bearer(&settings.token_file)?,
+            tls: TlsConnector::from(Arc::new(trusting(&settings.ca_file)?)),
+            host,
+            name,
+        })
+    }
+}
+
+fn bearer(file: &Path) -> Result<HeaderValue, RemoteError> {
+    let missing = || RemoteError::Token(file.to_owned());
+    let token = fs::read_to_string(file).map_err(|_| missing())?;
+    HeaderValue::try_from(format!("Bearer {}", token.trim())).map_err(|_| missing())
+}
+
+fn trusting(file: &Path) -> Result<ClientConfig, RemoteError> {
+    let missing = || RemoteError::Certificates(file.to_owned());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|_| missing())? {
+        roots.add(certificate.map_err(|_| missing())?)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
+impl Target for Remote {
+    fn send(&self, mut request: Request<Bytes>) -> Answer<'_> {
+        Box::pin(async move {
+            let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
+            let stream = self.tls.connect(self.name.clone(), tcp).await?;
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+            tokio::spawn(connection);
+            let headers = request.headers_mut();
+            headers.insert(HOST, HeaderValue::try_from(format!("{}:{}", self.host, self.port))?);
+            headers.insert(AUTHORIZATION, self.authorization.clone());
+            let response = sender.send_request(request.map(Full::new)).await?;
+            Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+        })
+    }
+
+    fn compact(&self) -> Compaction<'_> {
+        Box::pin(async move {
+            let newest = self.etcd("/v3/kv/range", json!({"key": BASE64.encode("/")})).await?;
+            let revision = newest["header"]["revision"]
+                .as_str()
+                .ok_or("etcd names no revision")?
+                .to_owned();
+            self.etcd("/v3/kv/compaction", json!({"revision": revision, "physical": true}))
+                .await?;
+            // The server's watch caches keep snapshots of their own, until this key tells them not to.
+            let value = BASE64.encode(&revision);
+            self.etcd(
+                "/v3/kv/put",
+                json!({"key": BASE64.encode("compact_rev_key"), "value": value}),
+            )
+            .await?;
+            tokio::time::sleep(CACHE_POLL).await;
+            Ok(())
+        })
+    }
+}
+
+impl Remote {
+    /// Asks etcd through its JSON gateway.
+    async fn etcd(&self, path: &str, body: Value) -> Result<Value, TransportError> {
+        let tcp = TcpStream::connect((self.etcd.0.as_str(), self.etcd.1)).await?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await?;
+        tokio::spawn(connection);
+        let request = Request::post(path)
+            .header(HOST, self.etcd.0.as_str())
+            .body(Full::new(Bytes::from(body.to_string())))?;
+        let answer = sender.send_request(request).await?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await?.to_bytes();
+        if status.is_success() {
+            return Ok(serde_json::from_slice(&body)?);
+        }
+        Err(format!("etcd answers {status}: {}", String::from_utf8_lossy(&body)).into())
+    }
+}

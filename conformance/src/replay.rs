@@ -1,0 +1,240 @@
+//! Replays recorded cases against a target, many at a time, and judges each.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+
+use crate::case::{CaseFile, Variant};
+use crate::corpus::Corpus;
+use crate::decisions::Decision;
+use crate::diff::{Difference, differences};
+use crate::normalise::transcript;
+use crate::run::play;
+use crate::seconds;
+use crate::target::Target;
+use crate::transcript::Recording;
+
+/// How often a case is played on a real clock until no second ends in its middle.
+const ATTEMPTS: usize = 5;
+
+/// How many differences of one case are shown.
+const SHOWN: usize = 12;
+
+/// One replayed case.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Its id, variant included.
+    pub case: String,
+    /// The behaviours it covers.
+    pub covers: Vec<String>,
+    /// The sentence it proves.
+    pub title: String,
+    /// How it went.
+    pub verdict: Verdict,
+}
+
+/// How a replay compares with the recording.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Nothing differs.
+    Equal,
+    /// It differs, and only where `differences.yaml` says so; the reasons.
+    Decided(Vec<String>),
+    /// It differs.
+    Different {
+        /// Where.
+        differences: Vec<Difference>,
+        /// Why the replay did not reach its end, if it did not.
+        failure: Option<String>,
+    },
+    /// There is no recording to compare with.
+    Unrecorded(String),
+}
+
+/// What a replay of the corpus came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Every case, in the corpus' order.
+    pub cases: Vec<Replayed>,
+    /// Decisions that explain nothing any more: they must go.
+    pub idle_decisions: Vec<Decision>,
+}
+
+impl Outcome {
+    /// How many cases are equal to their recording.
+    pub fn equal(&self) -> usize {
+        self.cases
+            .iter()
+            .filter(|case| matches!(case.verdict, Verdict::Equal))
+            .count()
+    }
+
+    /// Whether every case is equal or differs by decision, and every decision is in use.
+    pub fn passes(&self) -> bool {
+        self.idle_decisions.is_empty()
+            && self
+                .cases
+                .iter()
+                .all(|case| matches!(case.verdict, Verdict::Equal | Verdict::Decided(_)))
+    }
+}
+
+/// How a corpus is replayed.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The corpus was not filtered, so that an unused decision is one too many.
+    pub whole: bool,
+    /// Tells this run from others on the same server.
+    pub run: String,
+    /// How many cases are in flight at once.
+    pub at_once: usize,
+}
+
+/// Replays the corpus. `another` gives a server to the cases that would disturb others on the shared one.
+pub async fn replay(
+    another: impl Fn() -> Arc<dyn Target>,
+    corpus: &Corpus,
+    decisions: &[Decision],
+    settings: &Settings,
+) -> Outcome {
+    let shared = another();
+    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    for (index, (file, variant)) in corpus.expanded().enumerate() {
+        let recording = Recording::load(&file).map_err(|error| error.to_string());
+        if file.needs_own_server() {
+            alone.push((index, one(another(), file, variant, recording, settings.run.clone())));
+        } else {
+            together.push((
+                index,
+                one(Arc::clone(&shared), file, variant, recording, settings.run.clone()),
+            ));
+        }
+    }
+    let indexed = |(index, case): (usize, _)| async move { (index, case.await) };
+    let mut judged: Vec<_> = stream::iter(together.into_iter().map(indexed))
+        .buffer_unordered(settings.at_once)
+        .collect()
+        .await;
+    for (index, case) in alone {
+        judged.push((index, case.await));
+    }
+    judged.sort_by_key(|(index, _)| *index);
+    let mut used = vec![false; decisions.len()];
+    let cases = judged
+        .into_iter()
+        .map(|(_, case)| decide(case, decisions, &mut used))
+        .collect();
+    let idle = decisions
+        .iter()
+        .zip(used)
+        .filter(|(_, used)| settings.whole && !used)
+        .map(|(decision, _)| decision.clone());
+    Outcome {
+        cases,
+        idle_decisions: idle.collect(),
+    }
+}
+
+async fn one(
+    target: Arc<dyn Target>,
+    file: Arc<CaseFile>,
+    variant: Variant,
+    recording: Result<Recording, String>,
+    run: String,
+) -> Replayed {
+    let case = file.case_id(&variant);
+    let (covers, title) = (file.covers.clone(), file.title.clone());
+    let verdict = match recording {
+        Err(problem) => Verdict::Unrecorded(problem),
+        Ok(recording) => match recording.transcripts.get(&variant.name) {
+            None => Verdict::Unrecorded(format!(
+                "{} has no transcript of this variant",
+                file.recording().display()
+            )),
+            Some(expected) => {
+                let expected = expected.clone();
+                // A task of its own: a panic in the server fails this case, not the replay.
+                let compared = tokio::spawn(async move { compare(&*target, &file, &variant, &expected, &run).await });
+                compared.await.unwrap_or_else(|error| Verdict::Different {
+                    differences: Vec::new(),
+                    failure: Some(format!("the server panicked: {error}")),
+                })
+            }
+        },
+    };
+    Replayed {
+        case,
+        covers,
+        title,
+        verdict,
+    }
+}
+
+async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expected: &Value, run: &str) -> Verdict {
+    let mut played = play(target, file, variant, run).await;
+    for attempt in 1..ATTEMPTS {
+        if !seconds::crossed(&played.steps) {
+            break;
+        }
+        seconds::next().await;
+        played = play(target, file, variant, &format!("{run}-{attempt}")).await;
+    }
+    let actual = transcript(file, variant, &played);
+    let differences = differences(expected, &actual);
+    if differences.is_empty() && played.failure.is_none() {
+        Verdict::Equal
+    } else {
+        Verdict::Different {
+            differences,
+            failure: played.failure,
+        }
+    }
+}
+
+/// A case all of whose differences are decided differs by decision; otherwise it keeps the undecided ones.
+fn decide(mut case: Replayed, decisions: &[Decision], used: &mut [bool]) -> Replayed {
+    if let Verdict::Different { differences, failure } = &mut case.verdict {
+        let mut reasons: Vec<String> = Vec::new();
+        differences.retain(|difference| {
+            let decided = decisions
+                .iter()
+                .position(|decision| decision.explains(&case.case, difference));
+            if let Some(index) = decided {
+                used[index] = true;
+                if !reasons.contains(&decisions[index].reason) {
+                    reasons.push(decisions[index].reason.clone());
+                }
+            }
+            decided.is_none()
+        });
+        if differences.is_empty() && failure.is_none() {
+            case.verdict = Verdict::Decided(reasons);
+        }
+    }
+    case
+}
+
+impl fmt::Display for Replayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Equal => write!(f, "equal      {}", self.case),
+            Verdict::Decided(reasons) => write!(f, "decided    {} ({})", self.case, reasons.join("; ")),
+            Verdict::Unrecorded(problem) => write!(f, "unrecorded {}: {problem}", self.case),
+            Verdict::Different { differences, failure } => {
+                write!(f, "different  {} [{}]", self.case, self.covers.join(" "))?;
+                for difference in differences.iter().take(SHOWN) {
+                    write!(f, "\n{difference}")?;
+                }
+                if differences.len() > SHOWN {
+                    write!(f, "\n    … and {} more", differences.len() - SHOWN)?;
+                }
+                if let Some(failure) = failure {
+                    write!(f, "\n    not played to its end: {failure}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

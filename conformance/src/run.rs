@@ -1,0 +1,406 @@
+//! Plays one case against a target and notes what came back, not yet normalised.
+
+mod given;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use crate::case::{CaseFile, ReadStep, RequestBody, RequestStep, Step, Variant};
+use crate::target::{StreamingBody, Target, TransportError};
+use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
+use stream::Stream;
+
+/// Longer than anything a server legitimately takes over one step; a hang becomes a failed step.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// The headers that clients read. The rest belongs to the transport or to one server's inside.
+const COMPARED_HEADERS: [&str; 12] = [
+    "allow",
+    "cache-control",
+    "content-encoding",
+    "content-type",
+    "etag",
+    "last-modified",
+    "location",
+    "retry-after",
+    "vary",
+    "warning",
+    "www-authenticate",
+    "x-content-type-options",
+];
+
+/// What a played case left behind.
+#[derive(Debug)]
+pub struct Played {
+    /// One value per step that was reached, in the transcript's form but with the server's own values.
+    pub steps: Vec<Value>,
+    /// Why the case could not be played to its end.
+    pub failure: Option<String>,
+    /// The namespace made for the case.
+    pub namespace: String,
+    /// The text that made its cluster-scoped names unique.
+    pub unique: String,
+}
+
+/// Why a step could not be played. What the *server* refuses is no error: it is noted.
+#[derive(Debug, Error)]
+enum StepError {
+    #[error(transparent)]
+    Undefined(#[from] UndefinedVariable),
+    #[error("{0:?} is not a request line: METHOD /path")]
+    RequestLine(String),
+    #[error("the request cannot be made from these parts: {0}")]
+    Parts(#[from] http::Error),
+    #[error("no answer: {0}")]
+    Transport(#[source] TransportError),
+    #[error("no answer within {} s", PATIENCE.as_secs())]
+    Hang,
+    #[error("nothing to capture as {0}: no {1} in the answer")]
+    Capture(String, String),
+    #[error("no watch named {0} is open")]
+    NoWatch(String),
+    #[error("the stream stayed silent after frame {0}")]
+    Silent(usize),
+    #[error("a frame of the stream is not JSON: {0}")]
+    Frame(String),
+    #[error("the given {0} was refused: {1}")]
+    Given(String, Value),
+    #[error("a given object has no apiVersion, kind or name")]
+    Nameless,
+}
+
+/// Plays one variant of a file. `run` tells apart two runs of the corpus on one server.
+pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: &str) -> Played {
+    let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
+    let mut player = Player {
+        target,
+        variant: &variant.variables,
+        variables: variant.variables.clone(),
+        watches: BTreeMap::new(),
+        namespace: format!("case-{suffix}"),
+    };
+    let unique = format!("unique-{suffix}");
+    player.variables.insert("ns".to_owned(), json!(player.namespace));
+    player.variables.insert("unique".to_owned(), json!(unique));
+    let mut steps = Vec::with_capacity(file.steps.len());
+    let failure = match player.prepare(file).await {
+        Ok(()) => player.steps(file, &mut steps).await,
+        Err(error) => Some(format!("before the first step: {error}")),
+    };
+    player.give_back().await;
+    Played {
+        steps,
+        failure,
+        namespace: player.namespace,
+        unique,
+    }
+}
+
+/// Eight characters that are valid in any Kubernetes name and always as many, so that length limits act the same.
+fn suffix(seed: &str) -> String {
+    const DIGITS: &[u8; 32] = b"bcdfghjklmnpqrstvwxz0123456789aeu"
+        .first_chunk()
+        .expect("there are more than thirty-two");
+    let mut hash = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut text = String::from("x");
+    for _ in 0..7 {
+        text.push(char::from(DIGITS[(hash >> 59) as usize]));
+        hash = hash.rotate_left(9).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    text
+}
+
+struct Player<'a> {
+    target: &'a dyn Target,
+    variant: &'a Variables,
+    variables: Variables,
+    watches: BTreeMap<String, Stream>,
+    namespace: String,
+}
+
+impl Player<'_> {
+    async fn prepare(&mut self, file: &CaseFile) -> Result<(), StepError> {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
+        self.create("/api/v1/namespaces".to_owned(), &namespace).await?;
+        for (name, value) in &file.names {
+            self.variables.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        for object in &file.given {
+            let object = fill_value(object, &self.variables)?;
+            let path = given::collection(&object, &self.namespace).ok_or(StepError::Nameless)?;
+            self.create(path, &object).await?;
+        }
+        Ok(())
+    }
+
+    async fn create(&mut self, path: String, object: &Value) -> Result<(), StepError> {
+        let request = Request::post(path)
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, "given");
+        let answer = self.send(request.body(Bytes::from(object.to_string()))?).await?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let refusal = content(answer).await?;
+        Err(StepError::Given(
+            format!("{} {}", object["kind"], object["metadata"]["name"]),
+            refusal["body"].clone(),
+        ))
+    }
+
+    /// Frees the addresses of the case's Services: a server that outlives many runs has only so many. What is left of the
+    /// case harms nobody, so a refusal does not matter.
+    async fn give_back(&mut self) {
+        self.watches.clear();
+        let path = format!("/api/v1/namespaces/{}/services", self.namespace);
+        if let Ok(request) = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())
+            && let Ok(answer) = self.send(request).await
+        {
+            drop(content(answer).await);
+        }
+    }
+
+    async fn steps(&mut self, file: &CaseFile, noted: &mut Vec<Value>) -> Option<String> {
+        for (index, step) in file.steps.iter().enumerate() {
+            let result = match step {
+                Step::Request(step) => self.request(step, noted).await,
+                Step::Read(step) => self.read(step, noted).await,
+                Step::Compact => self.compact(noted).await,
+            };
+            if let Err(error) = result {
+                return Some(format!("step {}: {error}", index + 1));
+            }
+        }
+        None
+    }
+
+    async fn request(&mut self, step: &RequestStep, noted: &mut Vec<Value>) -> Result<(), StepError> {
+        let request = self.build(step)?;
+        let answer = self.send(request).await?;
+        let mut note = Map::new();
+        if let Some(watch) = &step.watch {
+            note.insert("watch".to_owned(), json!(watch));
+        }
+        note.insert("request".to_owned(), json!(fill_known(&step.request, self.variant)));
+        note.insert("status".to_owned(), json!(answer.status().as_u16()));
+        note.insert("headers".to_owned(), compared(answer.headers()));
+        let mut captured = Vec::new();
+        for (variable, place) in &step.capture {
+            if let Some(name) = place.strip_prefix("header:") {
+                let value = answer.headers().get(name).and_then(|value| value.to_str().ok());
+                let value = value.ok_or_else(|| StepError::Capture(variable.clone(), place.clone()))?;
+                captured.push((variable.clone(), json!(value)));
+            }
+        }
+        self.variables.extend(captured);
+        match &step.watch {
+            Some(watch) if answer.status() == StatusCode::OK => {
+                self.watches.insert(watch.clone(), Stream::new(answer.into_body()));
+            }
+            _ => note.append(&mut into_map(content(answer).await?)),
+        }
+        let body = note.get("body").cloned().unwrap_or(Value::Null);
+        if !step.only.is_empty() {
+            note.insert("body".to_owned(), picked(&body, &step.only));
+        }
+        noted.push(omitting(Value::Object(note), &step.omit));
+        self.capture(&step.capture, &body)
+    }
+
+    async fn read(&mut self, step: &ReadStep, noted: &mut Vec<Value>) -> Result<(), StepError> {
+        let stream = self
+            .watches
+            .get_mut(&step.read)
+            .ok_or_else(|| StepError::NoWatch(step.read.clone()))?;
+        let mut frames = Vec::new();
+        let ended = stream.read(step.until, PATIENCE, &mut frames).await;
+        let frames = Value::Array(frames);
+        let mut note = json!({"read": step.read, "frames": frames});
+        if let Ok(true) = ended {
+            note["closed"] = json!(true);
+        }
+        noted.push(omitting(note, &step.omit));
+        ended?;
+        self.capture(&step.capture, &frames)
+    }
+
+    async fn compact(&mut self, noted: &mut Vec<Value>) -> Result<(), StepError> {
+        match timeout(PATIENCE, self.target.compact()).await {
+            Ok(done) => done.map_err(StepError::Transport)?,
+            Err(_) => return Err(StepError::Hang),
+        }
+        noted.push(json!({"compact": true}));
+        Ok(())
+    }
+
+    fn capture(&mut self, captures: &BTreeMap<String, String>, document: &Value) -> Result<(), StepError> {
+        for (variable, pointer) in captures.iter().filter(|(_, place)| !place.starts_with("header:")) {
+            let missing = || StepError::Capture(variable.clone(), pointer.clone());
+            let value = document.pointer(pointer).ok_or_else(missing)?;
+            self.variables.insert(variable.clone(), value.clone());
+        }
+        Ok(())
+    }
+
+    fn build(&self, step: &RequestStep) -> Result<Request<Bytes>, StepError> {
+        let line = fill(&step.request, &self.variables)?;
+        let (method, path) = line
+            .split_once(' ')
+            .ok_or_else(|| StepError::RequestLine(line.clone()))?;
+        let method = Method::from_bytes(method.as_bytes()).map_err(http::Error::from)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, HeaderValue::from_static("conformance/1"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let body = match &step.body {
+            RequestBody::Empty => Bytes::new(),
+            RequestBody::Json(value, content_type) => match fill_value(value, &self.variables)? {
+                // So that a row of a matrix can have no body where others do.
+                Value::Null => Bytes::new(),
+                value => {
+                    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+                    Bytes::from(value.to_string())
+                }
+            },
+            RequestBody::Text(text, content_type) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+                Bytes::from(fill(text, &self.variables)?)
+            }
+        };
+        for (name, value) in &step.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
+            let value = fill(value, &self.variables)?;
+            // An empty value takes away what would be sent otherwise.
+            if value.is_empty() {
+                headers.remove(name);
+            } else {
+                headers.insert(name, HeaderValue::try_from(value).map_err(http::Error::from)?);
+            }
+        }
+        let mut request = Request::builder().method(method).uri(escaped(path)).body(body)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    async fn send(&mut self, request: Request<Bytes>) -> Result<Response<StreamingBody>, StepError> {
+        match timeout(PATIENCE, self.target.send(request)).await {
+            Ok(answer) => answer.map_err(StepError::Transport),
+            Err(_) => Err(StepError::Hang),
+        }
+    }
+}
+
+/// Case files write paths as people read them; what a URI may not hold is escaped here.
+fn escaped(path: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=31 | 127.. => format!("%{byte:02X}"),
+        plain => char::from(plain).to_string(),
+    };
+    path.bytes().map(escape).collect()
+}
+
+fn compared(headers: &HeaderMap) -> Value {
+    let mut noted = Map::new();
+    for name in COMPARED_HEADERS {
+        let mut values: Vec<Value> = headers
+            .get_all(name)
+            .iter()
+            .map(|value| json!(String::from_utf8_lossy(value.as_bytes())))
+            .collect();
+        match values.len() {
+            0 => {}
+            1 => drop(noted.insert(name.to_owned(), values.remove(0))),
+            _ => drop(noted.insert(name.to_owned(), Value::Array(values))),
+        }
+    }
+    if headers.contains_key("audit-id") {
+        noted.insert("audit-id".to_owned(), json!("<present>"));
+    }
+    Value::Object(noted)
+}
+
+/// The whole body as `{"body": …}`: a JSON value, or text when it is none, or nothing.
+async fn content(answer: Response<StreamingBody>) -> Result<Value, StepError> {
+    let zipped = answer
+        .headers()
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| encoding == "gzip");
+    let collected = timeout(PATIENCE, answer.into_body().collect())
+        .await
+        .map_err(|_| StepError::Hang)?;
+    let mut bytes = collected.map_err(StepError::Transport)?.to_bytes().to_vec();
+    if zipped {
+        let mut plain = Vec::new();
+        GzDecoder::new(bytes.as_slice())
+            .read_to_end(&mut plain)
+            .map_err(|error| StepError::Transport(error.into()))?;
+        bytes = plain;
+    }
+    if bytes.is_empty() {
+        return Ok(json!({}));
+    }
+    Ok(match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) => json!({"body": value}),
+        Err(_) => json!({"body": String::from_utf8_lossy(&bytes)}),
+    })
+}
+
+fn into_map(value: Value) -> Map<String, Value> {
+    if let Value::Object(map) = value {
+        map
+    } else {
+        Map::new()
+    }
+}
+
+fn picked(body: &Value, pointers: &[String]) -> Value {
+    pointers
+        .iter()
+        .map(|pointer| (pointer.clone(), body.pointer(pointer).cloned().unwrap_or(Value::Null)))
+        .collect()
+}
+
+fn omitting(mut note: Value, pointers: &[String]) -> Value {
+    for pointer in pointers {
+        if let Some(value) = note.pointer_mut(pointer) {
+            *value = json!("<omitted>");
+        }
+    }
+    note
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_are_names_of_one_length_that_differ_by_run() {
+        let (one, other) = (suffix("1/lists/a"), suffix("2/lists/a"));
+        assert_ne!(one, other);
+        assert_eq!((one.len(), other.len()), (8, 8));
+        assert!(
+            one.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
+            "{one}"
+        );
+    }
+
+    #[test]
+    fn paths_are_escaped_as_far_as_a_uri_demands() {
+        assert_eq!(
+            escaped("/a?labelSelector=x in (b,c)"),
+            "/a?labelSelector=x%20in%20(b,c)"
+        );
+    }
+}

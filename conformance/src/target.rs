@@ -1,0 +1,30 @@
+//! What a case is played against: anything that answers an HTTP request with a streaming body.
+
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+
+/// Whatever went wrong below HTTP: no connection, a broken stream.
+pub type TransportError = Box<dyn Error + Send + Sync>;
+
+/// A response body read frame by frame, so that a watch can stay open while later steps write.
+pub type StreamingBody = UnsyncBoxBody<Bytes, TransportError>;
+
+/// The answer to one request, once its head has arrived.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<StreamingBody>, TransportError>> + Send + 'a>>;
+
+/// The end of a compaction.
+pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
+
+/// A server that cases are played against: the real one, or the embedded one.
+pub trait Target: Send + Sync {
+    /// Sends one request as a cluster administrator. The path is absolute (`/api/v1/…`).
+    fn send(&self, request: Request<Bytes>) -> Answer<'_>;
+
+    /// Forgets all history up to now: older versions and tokens expire.
+    fn compact(&self) -> Compaction<'_>;
+}

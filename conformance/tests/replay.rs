@@ -1,0 +1,84 @@
+//! Every recorded case, replayed on the embedded server: its answers must be the real server's.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Empty};
+use kubewright_conformance::corpus::Corpus;
+use kubewright_conformance::decisions;
+use kubewright_conformance::embedded::{Embedded, replay_embedded};
+use kubewright_conformance::replay::{Settings, Verdict, replay};
+use kubewright_conformance::target::{Answer, Compaction, Target};
+
+#[test]
+fn the_embedded_server_answers_as_the_real_one_did() {
+    let corpus = Corpus::load().expect("the cases can be read");
+    let decisions = decisions::load().expect("the decisions can be read");
+    let outcome = replay_embedded(&corpus, &decisions, true).expect("a runtime can be made");
+    let mut complaints: Vec<String> = outcome
+        .cases
+        .iter()
+        .filter(|case| !matches!(case.verdict, Verdict::Equal | Verdict::Decided(_)))
+        .map(ToString::to_string)
+        .collect();
+    for decision in &outcome.idle_decisions {
+        complaints.push(format!(
+            "decision   {} step {} {}: nothing differs there; remove it from differences.yaml",
+            decision.case, decision.step, decision.at
+        ));
+    }
+    assert!(
+        outcome.passes(),
+        "{}\n\n{} cases, {} equal\n- is the real server's answer, + the embedded one's",
+        complaints.join("\n"),
+        outcome.cases.len(),
+        outcome.equal()
+    );
+}
+
+/// A server that prepares every case well and then answers every step with an empty 200.
+struct Hollow(Arc<dyn Target>);
+
+impl Target for Hollow {
+    fn send(&self, request: Request<Bytes>) -> Answer<'_> {
+        if request.headers().get(USER_AGENT).is_some_and(|agent| agent == "given") {
+            return self.0.send(request);
+        }
+        Box::pin(async {
+            Ok(Response::new(
+                Empty::new().map_err(|never| match never {}).boxed_unsync(),
+            ))
+        })
+    }
+
+    fn compact(&self) -> Compaction<'_> {
+        self.0.compact()
+    }
+}
+
+#[test]
+fn no_case_is_content_with_a_hollow_server() {
+    let corpus = Corpus::load().expect("the cases can be read");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let settings = Settings {
+        whole: true,
+        run: "hollow".to_owned(),
+        at_once: 64,
+    };
+    let hollow = || -> Arc<dyn Target> { Arc::new(Hollow(Embedded::start())) };
+    let outcome = runtime
+        .expect("a runtime can be made")
+        .block_on(replay(hollow, &corpus, &[], &settings));
+    let content: Vec<_> = outcome
+        .cases
+        .iter()
+        .filter(|case| matches!(case.verdict, Verdict::Equal))
+        .map(|case| &case.case)
+        .collect();
+    assert!(content.is_empty(), "these cases compare nothing: {content:?}");
+}
