@@ -1,0 +1,174 @@
+//! `kubewright apiserver`: the embedded API server on a port, for kubectl and every other client.
+
+use std::error::Error;
+use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use kubewright_apiserver::{ApiServer, ListenError, Options};
+use tempfile::TempDir;
+
+use crate::kubeconfig;
+
+/// More threads than this answer no faster: the store takes one write at a time.
+const MAX_THREADS: usize = 8;
+
+/// Run a Kubernetes API server.
+///
+/// It starts empty within milliseconds, keeps everything in memory and runs until Ctrl-C. It has no nodes and runs no
+/// controllers: objects are stored, validated, watched and deleted as Kubernetes 1.36 does it, but pods do not start.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Port to listen on; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 6443)]
+    secure_port: u16,
+
+    /// Address to listen on. Any other than a loopback address lets other machines in, if they have the kubeconfig.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    bind_address: IpAddr,
+
+    /// File to write the administrator's kubeconfig to, once the server answers; an existing one is replaced.
+    ///
+    /// Without it, the kubeconfig is in a temporary folder that is removed when the server stops.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig_out: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("port {port} on {ip} is in use; --secure-port 0 picks a free one", ip = .0.ip(), port = .0.port())]
+    PortInUse(SocketAddr),
+    #[error("cannot write the kubeconfig to {}", path.display())]
+    Kubeconfig { path: PathBuf, source: io::Error },
+    #[error("cannot make a temporary folder for the kubeconfig; --kubeconfig-out FILE needs none")]
+    TemporaryFolder(#[source] io::Error),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(arguments))
+}
+
+async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    // From here on a signal stops the server in order.
+    let mut signals = Signals::new()?;
+    let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
+    let listener = ApiServer::new(Options::new()).listen(address).await.map_err(explain)?;
+
+    let place = Place::of(arguments.kubeconfig_out)?;
+    kubeconfig::write(&place.path, &listener.kubeconfig()).map_err(|source| Failure::Kubeconfig {
+        path: place.path.clone(),
+        source,
+    })?;
+
+    let text = format!(
+        "Kubernetes API server on {url}\n\n  export KUBECONFIG={path}\n\nCtrl-C stops it.\n",
+        url = listener.url(),
+        path = quoted(&place.path.display().to_string()),
+    );
+    // Nobody reading is no reason to stop serving.
+    let _ = io::stdout().write_all(text.as_bytes());
+
+    signals.next().await;
+    tokio::select! {
+        () = listener.shutdown() => {}
+        // Who asks twice is in a hurry.
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Where the kubeconfig goes. A temporary folder lives as long as this does.
+struct Place {
+    path: PathBuf,
+    _folder: Option<TempDir>,
+}
+
+impl Place {
+    fn of(chosen: Option<PathBuf>) -> Result<Place, Failure> {
+        if let Some(path) = chosen {
+            let path = std::path::absolute(&path).unwrap_or(path);
+            return Ok(Place { path, _folder: None });
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("kubewright-")
+            .tempdir()
+            .map_err(Failure::TemporaryFolder)?;
+        Ok(Place {
+            path: folder.path().join("kubeconfig"),
+            _folder: Some(folder),
+        })
+    }
+}
+
+fn explain(error: ListenError) -> Box<dyn Error> {
+    match error {
+        ListenError::Bind { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            Failure::PortInUse(address).into()
+        }
+        error => error.into(),
+    }
+}
+
+/// The text as a shell takes it, which for most paths is the text itself.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Ctrl-C and the signal by which others stop a process.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {})
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_quoted_only_where_a_shell_needs_it() {
+        assert_eq!(quoted("/tmp/kubewright-1/kubeconfig"), "/tmp/kubewright-1/kubeconfig");
+        assert_eq!(quoted("/home/Jane Doe/it's"), r"'/home/Jane Doe/it'\''s'");
+    }
+}

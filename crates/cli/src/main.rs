@@ -1,0 +1,63 @@
+//! The `kubewright` command. Each subcommand is a module with its arguments and what it does.
+
+mod apiserver;
+mod kubeconfig;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+/// Build, test and ship Kubernetes custom controllers in Rust.
+#[derive(Parser)]
+#[command(
+    name = "kubewright",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Apiserver(apiserver::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    let done = match arguments.command {
+        Command::Apiserver(arguments) => apiserver::run(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", sentence(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints help where it was asked for, and else what is wrong with the command line, in one sentence.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return if asked { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    let text = error.to_string();
+    eprintln!("{} (see --help)", text.lines().next().unwrap_or_default());
+    ExitCode::from(2)
+}
+
+/// An error and what caused it.
+fn sentence(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,76 @@
+//! The built command, started and stopped.
+#![allow(dead_code, reason = "each of the test programs needs a part of it")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+
+/// The command under test.
+pub(crate) fn kubewright() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_kubewright"))
+}
+
+/// A running `kubewright apiserver`, stopped when dropped.
+pub(crate) struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// What it printed before it was ready.
+    pub(crate) greeting: String,
+    /// The kubeconfig it wrote.
+    pub(crate) kubeconfig: PathBuf,
+    _folder: TempDir,
+}
+
+impl Server {
+    /// Starts a server on a free port and returns when it answers.
+    pub(crate) fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        let mut child = kubewright()
+            .args(["apiserver", "--secure-port", "0", "--kubeconfig-out"])
+            .arg(&kubeconfig)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut greeting = String::new();
+        while !greeting.contains("KUBECONFIG=") {
+            assert_ne!(
+                stdout.read_line(&mut greeting).unwrap(),
+                0,
+                "it ended, saying: {greeting}"
+            );
+        }
+        Server {
+            child,
+            stdout,
+            greeting,
+            kubeconfig,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a signal and returns how the server ended, with the rest of what it printed.
+    pub(crate) fn stop(&mut self, signal: &str) -> (ExitStatus, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap(), rest)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
