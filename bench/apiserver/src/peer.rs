@@ -1,0 +1,130 @@
+//! The servers under test, as processes: how long they take to answer, and what they weigh.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Request;
+use tokio::process::{Child, Command};
+
+use crate::client::{Credentials, Failure};
+use crate::door::Doors;
+
+/// A running server.
+pub(crate) struct Peer {
+    pub(crate) credentials: Credentials,
+    /// From spawning the process to its first answer.
+    pub(crate) started: Duration,
+    /// Resident memory once it answered, in bytes.
+    pub(crate) fresh_memory: u64,
+    child: Child,
+    _folder: tempfile::TempDir,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The real pair, as `conformance/upstream/start` runs it.
+pub(crate) async fn upstream() -> Result<Peer, Failure> {
+    let folder = tempfile::tempdir()?;
+    let run = folder.path().join("run");
+    let mut command = Command::new(repository().join("conformance/upstream/start"));
+    command.arg(&run).arg("26443");
+    start(command, run.join("kubeconfig"), folder).await
+}
+
+/// Ours, as a user runs it.
+pub(crate) async fn ours() -> Result<Peer, Failure> {
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    let binary = std::env::current_exe()?.with_file_name("kubewright");
+    if !binary.exists() {
+        return Err(format!(
+            "{} is missing: cargo build --release -p kubewright-cli",
+            binary.display()
+        )
+        .into());
+    }
+    let mut command = Command::new(binary);
+    command
+        .args(["apiserver", "--secure-port", "0", "--kubeconfig-out"])
+        .arg(&kubeconfig);
+    start(command, kubeconfig, folder).await
+}
+
+async fn start(mut command: Command, kubeconfig: PathBuf, folder: tempfile::TempDir) -> Result<Peer, Failure> {
+    let began = Instant::now();
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .process_group(0)
+        .spawn()?;
+    let credentials = loop {
+        if began.elapsed() > Duration::from_mins(1) {
+            return Err("the server did not answer within a minute".into());
+        }
+        if let Ok(text) = std::fs::read_to_string(&kubeconfig)
+            && let Ok(credentials) = Credentials::from_kubeconfig(&text)
+            && answers(&credentials).await
+        {
+            break credentials;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    };
+    let started = began.elapsed();
+    let fresh_memory = resident_below(folder.path());
+    Ok(Peer {
+        credentials,
+        started,
+        fresh_memory,
+        child,
+        _folder: folder,
+    })
+}
+
+async fn answers(credentials: &Credentials) -> bool {
+    let doors = Doors::Tls(credentials.clone());
+    let Ok(mut door) = doors.open().await else { return false };
+    let mut request = Request::get("/api/v1/namespaces/default");
+    if let Some(value) = doors.authorization() {
+        request = request.header("Authorization", value);
+    }
+    match request.header("Host", "localhost").body(Bytes::new()) {
+        Ok(request) => door.send(request).await.is_ok(),
+        Err(_) => false,
+    }
+}
+
+impl Drop for Peer {
+    /// The real pair runs below a script and takes its time over a polite end: end the whole group at once.
+    fn drop(&mut self) {
+        if let Some(id) = self.child.id() {
+            let _ = std::process::Command::new("kill")
+                .args(["-KILL", "--", &format!("-{id}")])
+                .status();
+        }
+    }
+}
+
+/// Resident memory of the processes that were started on a folder.
+fn resident_below(folder: &Path) -> u64 {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return 0;
+    };
+    let folder = folder.to_string_lossy();
+    let resident = |process: std::fs::DirEntry| {
+        let command = std::fs::read(process.path().join("cmdline")).ok()?;
+        let status = std::fs::read_to_string(process.path().join("status")).ok()?;
+        let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        // The script that starts the real pair is not part of it.
+        let is_server = matches!(field("Name:"), Some("kube-apiserver" | "etcd" | "kubewright"));
+        if !is_server || !String::from_utf8_lossy(&command).contains(&*folder) {
+            return None;
+        }
+        field("VmRSS:")?.split(' ').next()?.parse::<u64>().ok()
+    };
+    processes.flatten().filter_map(resident).sum::<u64>() * 1024
+}

@@ -1,0 +1,213 @@
+//! The work: create, get, patch, apply, list, watch and delete `ConfigMaps`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Method, Request};
+use kubewright_apiserver::{ApiServer, Options};
+
+use crate::client::Failure;
+use crate::door::Doors;
+use crate::peer::Peer;
+use crate::report::Figures;
+
+const NAMESPACE: &str = "bench";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/bench/configmaps";
+/// How many creations the watch latency is taken from.
+const WATCHED: usize = 500;
+/// How many times the collection is listed.
+const LISTS: usize = 20;
+
+pub(crate) async fn over_tls(peer: &Peer, objects: usize, clients: usize) -> Result<Figures, Failure> {
+    let mut figures = all(&Doors::Tls(peer.credentials.clone()), objects, clients).await?;
+    figures.start = Some(peer.started);
+    figures.fresh_memory = Some(peer.fresh_memory);
+    Ok(figures)
+}
+
+pub(crate) async fn in_process(objects: usize, clients: usize) -> Result<Figures, Failure> {
+    // The first server of a process builds the bootstrap state; every further one forks it.
+    let began = Instant::now();
+    let server = ApiServer::new(Options::new());
+    let started = began.elapsed();
+    let mut figures = all(&Doors::InProcess(server), objects, clients).await?;
+    figures.start = Some(started);
+    Ok(figures)
+}
+
+pub(crate) async fn through_kube(objects: usize, clients: usize) -> Result<Figures, Failure> {
+    let server = ApiServer::new(Options::new());
+    all(&Doors::Kube(server.client()), objects, clients).await
+}
+
+async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, Failure> {
+    let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}"#);
+    one(doors, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
+    let create = rate(doors, objects, clients, |i| {
+        (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(i))
+    })
+    .await?;
+    let get = rate(doors, objects, clients, |i| (Method::GET, path(i), "", String::new())).await?;
+    let patch = rate(doors, objects, clients, |i| {
+        let body = format!(r#"{{"data":{{"patched":"{i}"}}}}"#);
+        (
+            Method::PATCH,
+            format!("{}?fieldManager=bench", path(i)),
+            "application/merge-patch+json",
+            body,
+        )
+    })
+    .await?;
+    let apply = rate(doors, objects, clients, |i| {
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"cm-{i}"}},"data":{{"applied":"{i}"}}}}"#
+        );
+        (
+            Method::PATCH,
+            format!("{}?fieldManager=applier&force=true", path(i)),
+            "application/apply-patch+yaml",
+            body,
+        )
+    })
+    .await?;
+    let list = list_rate(doors, objects).await?;
+    let (p50, p99) = watch_latency(doors).await?;
+    let began = Instant::now();
+    let deleted = objects + WATCHED;
+    one(doors, Method::DELETE, CONFIG_MAPS, "application/json", String::new()).await?;
+    let delete = deleted as f64 / began.elapsed().as_secs_f64();
+    Ok(Figures {
+        start: None,
+        fresh_memory: None,
+        create,
+        get,
+        patch,
+        apply,
+        list,
+        delete,
+        p50,
+        p99,
+    })
+}
+
+fn path(i: usize) -> String {
+    format!("{CONFIG_MAPS}/cm-{i}")
+}
+
+/// A `ConfigMap` of ordinary size.
+pub(crate) fn config_map(i: usize) -> String {
+    let text = "The quick brown fox jumps over the lazy dog. ".repeat(4);
+    format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"cm-{i}","labels":{{"app":"bench"}}}},"data":{{"key":"value-{i}","text":"{text}"}}}}"#
+    )
+}
+
+pub(crate) fn request(
+    doors: &Doors,
+    method: Method,
+    path: &str,
+    content_type: &str,
+    body: String,
+) -> Result<Request<Bytes>, Failure> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Host", "localhost")
+        .header("User-Agent", "bench");
+    if !content_type.is_empty() {
+        request = request.header("Content-Type", content_type);
+    }
+    if let Some(value) = doors.authorization() {
+        request = request.header("Authorization", value);
+    }
+    Ok(request.body(Bytes::from(body))?)
+}
+
+pub(crate) async fn one(
+    doors: &Doors,
+    method: Method,
+    path: &str,
+    content_type: &str,
+    body: String,
+) -> Result<usize, Failure> {
+    doors
+        .open()
+        .await?
+        .send(request(doors, method, path, content_type, body)?)
+        .await
+}
+
+/// Requests per second of `count` requests by `clients` callers at once.
+pub(crate) async fn rate(
+    doors: &Doors,
+    count: usize,
+    clients: usize,
+    make: impl Fn(usize) -> (Method, String, &'static str, String) + Send + Sync + 'static,
+) -> Result<f64, Failure> {
+    let make = Arc::new(make);
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut opened = Vec::new();
+    for _ in 0..clients {
+        opened.push(doors.open().await?);
+    }
+    let began = Instant::now();
+    let mut callers = Vec::new();
+    for mut door in opened {
+        let (make, next, doors) = (Arc::clone(&make), Arc::clone(&next), doors.clone());
+        callers.push(tokio::spawn(async move {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    return Ok::<(), Failure>(());
+                }
+                let (method, path, content_type, body) = make(i);
+                door.send(request(&doors, method, &path, content_type, body)?).await?;
+            }
+        }));
+    }
+    for caller in callers {
+        caller.await??;
+    }
+    Ok(count as f64 / began.elapsed().as_secs_f64())
+}
+
+/// Objects listed per second by one client that counts bytes and decodes nothing.
+pub(crate) async fn list_rate(doors: &Doors, objects: usize) -> Result<f64, Failure> {
+    let mut door = doors.open().await?;
+    let began = Instant::now();
+    for _ in 0..LISTS {
+        door.send(request(doors, Method::GET, CONFIG_MAPS, "", String::new())?)
+            .await?;
+    }
+    Ok((objects * LISTS) as f64 / began.elapsed().as_secs_f64())
+}
+
+/// From sending a create to seeing its frame, while nothing else happens.
+async fn watch_latency(doors: &Doors) -> Result<(Duration, Duration), Failure> {
+    let mut watching = doors.open().await?;
+    let path = format!("{CONFIG_MAPS}?watch=1&labelSelector=watched");
+    let mut frames = watching
+        .stream(request(doors, Method::GET, &path, "", String::new())?)
+        .await?
+        .into_body();
+    let mut writing = doors.open().await?;
+    let mut taken = Vec::with_capacity(WATCHED);
+    for i in 0..WATCHED {
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"w-{i}","labels":{{"watched":"yes"}}}}}}"#
+        );
+        let request = request(doors, Method::POST, CONFIG_MAPS, "application/json", body)?;
+        let began = Instant::now();
+        let (sent, seen) = tokio::join!(writing.send(request), async {
+            let frame = frames.next().await;
+            (frame, began.elapsed())
+        });
+        sent?;
+        seen.0?.ok_or("the watch ended")?;
+        taken.push(seen.1);
+    }
+    taken.sort_unstable();
+    Ok((taken[WATCHED / 2], taken[WATCHED * 99 / 100]))
+}
