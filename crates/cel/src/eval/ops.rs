@@ -1,0 +1,344 @@
+//! Equality, order and indexing of values.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value as Json;
+
+use crate::decl::{DeclKind, ListKind};
+use crate::error::EvalError;
+use crate::value::{Key, List, Map, Outcome, Value};
+
+use super::Comparison;
+
+pub(super) fn compare<'a>(comparison: Comparison, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
+    let result = match comparison {
+        Comparison::Equal => equal(left, right)?,
+        Comparison::NotEqual => !equal(left, right)?,
+        _ => {
+            // NaN has no order to anything: every comparison with it is false.
+            match (order(left, right), comparison) {
+                (Ranked::Incomparable, _) => return Err(EvalError::no_such_overload()),
+                (Ranked::NotANumber, _) => false,
+                (Ranked::Order(order), Comparison::Less) => order == Ordering::Less,
+                (Ranked::Order(order), Comparison::LessEqual) => order != Ordering::Greater,
+                (Ranked::Order(order), Comparison::Greater) => order == Ordering::Greater,
+                (Ranked::Order(order), _) => order != Ordering::Less,
+            }
+        }
+    };
+    Ok(Value::Bool(result))
+}
+
+/// How two values stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ranked {
+    /// They have an order.
+    Order(Ordering),
+    /// One of them is not a number.
+    NotANumber,
+    /// They are of kinds that have no order.
+    Incomparable,
+}
+
+impl From<Option<Ordering>> for Ranked {
+    fn from(order: Option<Ordering>) -> Self {
+        order.map_or(Ranked::NotANumber, Ranked::Order)
+    }
+}
+
+/// The order of two values.
+pub(crate) fn order(left: &Value<'_>, right: &Value<'_>) -> Ranked {
+    Ranked::Order(match (left, right) {
+        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+        (Value::String(left), Value::String(right)) => left.as_str().cmp(right.as_str()),
+        (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+        (Value::Duration(left), Value::Duration(right)) => left.cmp(right),
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
+        _ => return number_order(left, right),
+    })
+}
+
+/// Integers meet doubles as doubles, as upstream has it.
+fn number_order(left: &Value<'_>, right: &Value<'_>) -> Ranked {
+    let order = match (left, right) {
+        (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),
+        (Value::Uint(left), Value::Uint(right)) => Some(left.cmp(right)),
+        (Value::Int(left), Value::Uint(right)) => Some(i128::from(*left).cmp(&i128::from(*right))),
+        (Value::Uint(left), Value::Int(right)) => Some(i128::from(*left).cmp(&i128::from(*right))),
+        (Value::Double(left), Value::Double(right)) => left.partial_cmp(right),
+        (Value::Double(left), Value::Int(right)) => left.partial_cmp(&(*right as f64)),
+        (Value::Double(left), Value::Uint(right)) => left.partial_cmp(&(*right as f64)),
+        (Value::Int(left), Value::Double(right)) => (*left as f64).partial_cmp(right),
+        (Value::Uint(left), Value::Double(right)) => (*left as f64).partial_cmp(right),
+        _ => return Ranked::Incomparable,
+    };
+    order.into()
+}
+
+/// Whether two values are equal; values of different kinds are not.
+pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
+    Ok(match (left, right) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(left), Value::Bool(right)) => left == right,
+        (Value::String(left), Value::String(right)) => left.as_str() == right.as_str(),
+        (Value::Bytes(left), Value::Bytes(right)) => left == right,
+        (Value::Duration(left), Value::Duration(right)) => left == right,
+        (Value::Timestamp(left), Value::Timestamp(right)) => left == right,
+        (Value::List(left), Value::List(right)) => lists_equal(left, right)?,
+        (Value::Map(left), Value::Map(right)) => maps_equal(left, right)?,
+        (Value::Type(left), Value::Type(right)) => same_runtime_type(left, right),
+        (Value::Optional(left), Value::Optional(right)) => match (left, right) {
+            (None, None) => true,
+            (Some(left), Some(right)) => equal(left, right)?,
+            _ => false,
+        },
+        (Value::Opaque(left), Value::Opaque(right)) => left.equals(right)?,
+        (Value::Preserved(left), Value::Preserved(right)) => left == right,
+        // Lists and objects of the object know their schema and refuse to be compared with anything else.
+        (Value::List(list), _) if list.decl().is_some() => return Err(EvalError::no_such_overload()),
+        (Value::Map(Map::Json { decl: Some(_), .. }), _) => return Err(EvalError::no_such_overload()),
+        _ => number_order(left, right) == Ranked::Order(Ordering::Equal),
+    })
+}
+
+/// Types are equal at run time when their outermost names are.
+fn same_runtime_type(left: &crate::types::Type, right: &crate::types::Type) -> bool {
+    use crate::types::Type;
+    match (left, right) {
+        (Type::List(_), Type::List(_)) | (Type::Map(_), Type::Map(_)) | (Type::Type(_), Type::Type(_)) => true,
+        (Type::Opaque(left, _), Type::Opaque(right, _)) => left == right,
+        _ => left == right,
+    }
+}
+
+fn lists_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, EvalError> {
+    if left.len() != right.len() {
+        return Ok(false);
+    }
+    match left.list_kind() {
+        Some(ListKind::Set) => {
+            let set = scalars(left)?;
+            Ok(scalars(right)?.iter().all(|key| set.contains(key)))
+        }
+        Some(ListKind::Map(keys)) => {
+            let elements: HashMap<String, Value<'_>> = left
+                .iter()
+                .map(|element| element.map(|element| (list_map_key(&element, keys), element)))
+                .collect::<Result<_, _>>()?;
+            for element in right.iter() {
+                let element = element?;
+                match elements.get(&list_map_key(&element, keys)) {
+                    Some(other) if equal(other, &element)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
+        }
+        _ => {
+            for (left, right) in left.iter().zip(right.iter()) {
+                if !equal(&left?, &right?)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+    }
+}
+
+/// What makes a scalar the same as another one in a set.
+fn scalar(value: &Value<'_>) -> Key {
+    value.key().unwrap_or_else(|| Key::String(format!("{value:?}").into()))
+}
+
+fn scalars(list: &List<'_>) -> Result<HashSet<Key>, EvalError> {
+    list.iter().map(|item| item.map(|item| scalar(&item))).collect()
+}
+
+fn list_map_key(element: &Value<'_>, keys: &[String]) -> String {
+    let Value::Map(map) = element else { return String::new() };
+    let mut out = String::new();
+    for key in keys {
+        let part = match map {
+            Map::Json { fields, .. } => fields.get(key).map(Json::to_string),
+            Map::Shared(_) => map.field(key, Some(key)).map(|value| format!("{value:?}")),
+        };
+        out.push_str(part.as_deref().unwrap_or("absent"));
+        out.push('\u{0}');
+    }
+    out
+}
+
+fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> Result<bool, EvalError> {
+    if left.len() != right.len() {
+        return Ok(false);
+    }
+    if let (
+        Map::Json {
+            fields: left,
+            decl: Some(decl),
+        },
+        Map::Json { fields: right, .. },
+    ) = (left, right)
+    {
+        return objects_equal(left, right, decl);
+    }
+    for key in left.keys() {
+        let (Some(left), Some(right)) = (left.get(&key)?, right.get(&key)?) else {
+            return Ok(false);
+        };
+        if !equal(&left, &right)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn objects_equal(
+    left: &serde_json::Map<String, Json>,
+    right: &serde_json::Map<String, Json>,
+    decl: &crate::decl::Decl,
+) -> Result<bool, EvalError> {
+    for (key, value) in left {
+        let (schema, null_is_absent) = match &decl.kind {
+            DeclKind::Map(values) => (Some(values), false),
+            DeclKind::Object { properties } => (properties.get(key), true),
+            _ => (None, true),
+        };
+        let other = right.get(key);
+        let Some(schema) = schema else {
+            if other.is_some_and(|other| other != value) {
+                return Ok(false);
+            }
+            continue;
+        };
+        let absent = |value: Option<&Json>| value.is_none_or(|value| null_is_absent && value.is_null());
+        match (absent(Some(value)), absent(other), other) {
+            (true, true, _) => {}
+            (false, false, Some(other)) => {
+                if !equal(&schema.read(value)?, &schema.read(other)?)? {
+                    return Ok(false);
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// `a + b` for lists, with the semantics of the left list's schema.
+pub(crate) fn add_lists<'a>(left: &List<'a>, right: &List<'a>) -> Outcome<'a> {
+    let decl = left.decl();
+    let mut items = left.values()?;
+    match left.list_kind() {
+        Some(ListKind::Set) => {
+            let mut known: HashSet<Key> = items.iter().map(scalar).collect();
+            for item in right.iter() {
+                let item = item?;
+                if known.insert(scalar(&item)) {
+                    items.push(item);
+                }
+            }
+        }
+        Some(ListKind::Map(keys)) => {
+            let mut positions: HashMap<String, usize> = items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| (list_map_key(item, keys), index))
+                .collect();
+            for item in right.iter() {
+                let item = item?;
+                let key = list_map_key(&item, keys);
+                if let Some(position) = positions.get(&key) {
+                    items[*position] = item;
+                } else {
+                    positions.insert(key, items.len());
+                    items.push(item);
+                }
+            }
+        }
+        _ => {
+            for item in right.iter() {
+                items.push(item?);
+            }
+        }
+    }
+    Ok(Value::List(List::Shared(std::sync::Arc::new(items), decl)))
+}
+
+/// `a[b]` and `a[?b]`.
+pub(super) fn index<'a>(operand: &Value<'a>, index: &Value<'a>, optional: bool) -> Outcome<'a> {
+    match operand {
+        Value::Optional(None) => return Ok(Value::Optional(None)),
+        Value::Optional(Some(inner)) => return self::index(inner, index, true),
+        _ => {}
+    }
+    let found = match operand {
+        Value::List(list) => match position(index)? {
+            Some(at) => list.get(at).transpose()?,
+            None => None,
+        },
+        Value::Map(map) => map.get(index)?,
+        _ => return Err(EvalError::no_such_overload()),
+    };
+    match found {
+        Some(value) if optional => Ok(Value::some(value)),
+        Some(value) => Ok(value),
+        None if optional => Ok(Value::Optional(None)),
+        None => {
+            let shown = crate::library::display(index);
+            Err(EvalError::new(match operand {
+                Value::List(_) => format!("index out of bounds: {shown}"),
+                _ => format!("no such key: {shown}"),
+            }))
+        }
+    }
+}
+
+/// The index a value stands for; `None` if it is before the first element.
+fn position(index: &Value<'_>) -> Result<Option<usize>, EvalError> {
+    Ok(match index {
+        Value::Int(at) => usize::try_from(*at).ok(),
+        Value::Uint(at) => usize::try_from(*at).ok(),
+        Value::Double(at) if at.fract() == 0.0 && *at >= 0.0 && *at < 9e15 => Some(*at as usize),
+        other => {
+            let shown = crate::library::display(other);
+            return Err(EvalError::new(format!("unsupported index value {shown} in list")));
+        }
+    })
+}
+
+/// `a in b`.
+pub(crate) fn contains<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let [needle, haystack] = args else {
+        return Err(EvalError::no_such_overload());
+    };
+    match haystack {
+        Value::List(list) => {
+            if let (
+                List::Json {
+                    items,
+                    decl: Some(decl),
+                },
+                Value::String(text),
+            ) = (list, needle)
+                && matches!(&decl.kind, DeclKind::List { items, .. } if matches!(items.kind, DeclKind::String))
+            {
+                return Ok(Value::Bool(
+                    items.iter().any(|item| item.as_str() == Some(text.as_str())),
+                ));
+            }
+            let mut failed = None;
+            for item in list.iter() {
+                match item.and_then(|item| equal(&item, needle)) {
+                    Ok(true) => return Ok(Value::Bool(true)),
+                    Ok(false) => {}
+                    Err(error) => failed = failed.or(Some(error)),
+                }
+            }
+            failed.map_or(Ok(Value::Bool(false)), Err)
+        }
+        Value::Map(map) => Ok(Value::Bool(map.get(needle)?.is_some())),
+        _ => Err(EvalError::no_such_overload()),
+    }
+}

@@ -1,0 +1,340 @@
+//! Characters to tokens, longest match first.
+//! What cannot be a token is reported the way cel-go's lexer does and skipped.
+
+use crate::source::Source;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Kind {
+    Eof,
+    Equals,
+    NotEquals,
+    In,
+    Less,
+    LessEquals,
+    GreaterEquals,
+    Greater,
+    And,
+    Or,
+    LBracket,
+    RBracket,
+    LBrace,
+    RBrace,
+    LParen,
+    RParen,
+    Dot,
+    Comma,
+    Minus,
+    Exclam,
+    Question,
+    Colon,
+    Plus,
+    Star,
+    Slash,
+    Percent,
+    True,
+    False,
+    Null,
+    Float,
+    Int,
+    Uint,
+    String,
+    Bytes,
+    Ident,
+    EscIdent,
+}
+
+impl Kind {
+    /// How the token is named in a syntax error.
+    pub(crate) fn display(self) -> &'static str {
+        match self {
+            Kind::Eof => "<EOF>",
+            Kind::Equals => "'=='",
+            Kind::NotEquals => "'!='",
+            Kind::In => "'in'",
+            Kind::Less => "'<'",
+            Kind::LessEquals => "'<='",
+            Kind::GreaterEquals => "'>='",
+            Kind::Greater => "'>'",
+            Kind::And => "'&&'",
+            Kind::Or => "'||'",
+            Kind::LBracket => "'['",
+            Kind::RBracket => "']'",
+            Kind::LBrace => "'{'",
+            Kind::RBrace => "'}'",
+            Kind::LParen => "'('",
+            Kind::RParen => "')'",
+            Kind::Dot => "'.'",
+            Kind::Comma => "','",
+            Kind::Minus => "'-'",
+            Kind::Exclam => "'!'",
+            Kind::Question => "'?'",
+            Kind::Colon => "':'",
+            Kind::Plus => "'+'",
+            Kind::Star => "'*'",
+            Kind::Slash => "'/'",
+            Kind::Percent => "'%'",
+            Kind::True => "'true'",
+            Kind::False => "'false'",
+            Kind::Null => "'null'",
+            Kind::Float => "NUM_FLOAT",
+            Kind::Int => "NUM_INT",
+            Kind::Uint => "NUM_UINT",
+            Kind::String => "STRING",
+            Kind::Bytes => "BYTES",
+            Kind::Ident => "IDENTIFIER",
+            Kind::EscIdent => "ESC_IDENTIFIER",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Characters that are no token, from `start` to `end`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LexError {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Splits the text into tokens, the last of which is `Eof`.
+pub(crate) fn tokens(source: &Source) -> (Vec<Token>, Vec<LexError>) {
+    let chars = &source.chars;
+    let mut out = Vec::with_capacity(chars.len() / 3 + 1);
+    let mut errors = Vec::new();
+    let mut at = 0;
+    while let Some(c) = chars.get(at).copied() {
+        if matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{c}') {
+            at += 1;
+            continue;
+        }
+        if c == '/' && chars.get(at + 1) == Some(&'/') {
+            while chars.get(at).is_some_and(|c| *c != '\n') {
+                at += 1;
+            }
+            continue;
+        }
+        match token(chars, at) {
+            Ok((kind, end)) => {
+                out.push(Token { kind, start: at, end });
+                at = end;
+            }
+            Err(fail) => {
+                let end = (fail + 1).min(chars.len());
+                errors.push(LexError { start: at, end });
+                at = end;
+            }
+        }
+    }
+    out.push(Token {
+        kind: Kind::Eof,
+        start: chars.len(),
+        end: chars.len(),
+    });
+    (out, errors)
+}
+
+/// The token at `at` and its end, or the index of the character at which no token was possible any more.
+fn token(chars: &[char], at: usize) -> Result<(Kind, usize), usize> {
+    let c = chars[at];
+    let next = chars.get(at + 1).copied();
+    let one = |kind| Ok((kind, at + 1));
+    let pair = |second: char, kind: Kind| {
+        if next == Some(second) {
+            Ok((kind, at + 2))
+        } else {
+            Err(at + 1)
+        }
+    };
+    match c {
+        '=' => pair('=', Kind::Equals),
+        '&' => pair('&', Kind::And),
+        '|' => pair('|', Kind::Or),
+        '!' => pair('=', Kind::NotEquals).or_else(|_| one(Kind::Exclam)),
+        '<' => pair('=', Kind::LessEquals).or_else(|_| one(Kind::Less)),
+        '>' => pair('=', Kind::GreaterEquals).or_else(|_| one(Kind::Greater)),
+        '[' => one(Kind::LBracket),
+        ']' => one(Kind::RBracket),
+        '{' => one(Kind::LBrace),
+        '}' => one(Kind::RBrace),
+        '(' => one(Kind::LParen),
+        ')' => one(Kind::RParen),
+        ',' => one(Kind::Comma),
+        '-' => one(Kind::Minus),
+        '?' => one(Kind::Question),
+        ':' => one(Kind::Colon),
+        '+' => one(Kind::Plus),
+        '*' => one(Kind::Star),
+        '/' => one(Kind::Slash),
+        '%' => one(Kind::Percent),
+        '.' if next.is_some_and(|c| c.is_ascii_digit()) => Ok((Kind::Float, exponent(chars, digits(chars, at + 1)))),
+        '.' => one(Kind::Dot),
+        '0'..='9' => Ok(number(chars, at)),
+        '"' | '\'' => string(chars, at, false).map(|end| (Kind::String, end)),
+        '`' => escaped_identifier(chars, at),
+        'a'..='z' | 'A'..='Z' | '_' => Ok(word(chars, at)),
+        _ => Err(at),
+    }
+}
+
+fn digits(chars: &[char], mut at: usize) -> usize {
+    while chars.get(at).is_some_and(char::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of an exponent at `at`, or `at` when there is none.
+fn exponent(chars: &[char], at: usize) -> usize {
+    if !matches!(chars.get(at), Some('e' | 'E')) {
+        return at;
+    }
+    let from = if matches!(chars.get(at + 1), Some('+' | '-')) {
+        at + 2
+    } else {
+        at + 1
+    };
+    let end = digits(chars, from);
+    if end > from { end } else { at }
+}
+
+fn number(chars: &[char], at: usize) -> (Kind, usize) {
+    let is_u = |at: usize| matches!(chars.get(at), Some('u' | 'U'));
+    if chars[at] == '0' && chars.get(at + 1) == Some(&'x') {
+        let mut end = at + 2;
+        while chars.get(end).is_some_and(char::is_ascii_hexdigit) {
+            end += 1;
+        }
+        if end > at + 2 {
+            return if is_u(end) {
+                (Kind::Uint, end + 1)
+            } else {
+                (Kind::Int, end)
+            };
+        }
+    }
+    let end = digits(chars, at);
+    if chars.get(end) == Some(&'.') && chars.get(end + 1).is_some_and(char::is_ascii_digit) {
+        return (Kind::Float, exponent(chars, digits(chars, end + 1)));
+    }
+    let with_exponent = exponent(chars, end);
+    if with_exponent > end {
+        return (Kind::Float, with_exponent);
+    }
+    if is_u(end) {
+        (Kind::Uint, end + 1)
+    } else {
+        (Kind::Int, end)
+    }
+}
+
+fn word(chars: &[char], at: usize) -> (Kind, usize) {
+    let quote = |at: usize| matches!(chars.get(at), Some('"' | '\''));
+    let raw = |at: usize| matches!(chars.get(at), Some('r' | 'R'));
+    let bytes = matches!(chars[at], 'b' | 'B');
+    let body = if bytes { at + 1 } else { at };
+    let prefixed = if raw(body) && quote(body + 1) {
+        string(chars, body + 1, true).ok()
+    } else if bytes && quote(body) {
+        string(chars, body, false).ok()
+    } else {
+        None
+    };
+    if let Some(end) = prefixed {
+        return (if bytes { Kind::Bytes } else { Kind::String }, end);
+    }
+    let mut end = at;
+    while chars.get(end).is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_') {
+        end += 1;
+    }
+    let is = |word: &str| word.chars().eq(chars[at..end].iter().copied());
+    let kind = if is("in") {
+        Kind::In
+    } else if is("true") {
+        Kind::True
+    } else if is("false") {
+        Kind::False
+    } else if is("null") {
+        Kind::Null
+    } else {
+        Kind::Ident
+    };
+    (kind, end)
+}
+
+fn escaped_identifier(chars: &[char], at: usize) -> Result<(Kind, usize), usize> {
+    let mut end = at + 1;
+    while chars
+        .get(end)
+        .is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ' '))
+    {
+        end += 1;
+    }
+    if end > at + 1 && chars.get(end) == Some(&'`') {
+        Ok((Kind::EscIdent, end + 1))
+    } else {
+        Err(end)
+    }
+}
+
+/// The end of the string whose opening quote stands at `at`, or where it stopped being one.
+fn string(chars: &[char], at: usize, raw: bool) -> Result<usize, usize> {
+    let quote = chars[at];
+    let is_quote = |at: usize| chars.get(at) == Some(&quote);
+    let triple = is_quote(at + 1) && is_quote(at + 2);
+    let single = quoted(chars, at + 1, raw, |at| is_quote(at).then_some(at + 1), true);
+    if !triple {
+        return single;
+    }
+    let long = quoted(
+        chars,
+        at + 3,
+        raw,
+        |at| (is_quote(at) && is_quote(at + 1) && is_quote(at + 2)).then_some(at + 3),
+        false,
+    );
+    // A triple quote that never closes still begins with an empty string.
+    long.or(single)
+}
+
+fn quoted(
+    chars: &[char],
+    mut at: usize,
+    raw: bool,
+    close: impl Fn(usize) -> Option<usize>,
+    one_line: bool,
+) -> Result<usize, usize> {
+    loop {
+        let Some(c) = chars.get(at).copied() else {
+            return Err(at);
+        };
+        if let Some(end) = close(at) {
+            return Ok(end);
+        }
+        if one_line && matches!(c, '\n' | '\r') {
+            return Err(at);
+        }
+        at = if c == '\\' && !raw { escape(chars, at)? } else { at + 1 };
+    }
+}
+
+/// The end of the escape sequence at `at`, or the index of the character that made it impossible.
+fn escape(chars: &[char], at: usize) -> Result<usize, usize> {
+    let run = |from: usize, count: usize, allowed: fn(&char) -> bool| {
+        (from..from + count)
+            .find(|at| !chars.get(*at).is_some_and(allowed))
+            .map_or(Ok(from + count), Err)
+    };
+    match chars.get(at + 1) {
+        Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`') => Ok(at + 2),
+        Some('x' | 'X') => run(at + 2, 2, char::is_ascii_hexdigit),
+        Some('u') => run(at + 2, 4, char::is_ascii_hexdigit),
+        Some('U') => run(at + 2, 8, char::is_ascii_hexdigit),
+        Some('0'..='3') => run(at + 2, 2, |c| matches!(c, '0'..='7')),
+        _ => Err(at + 1),
+    }
+}

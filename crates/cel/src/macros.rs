@@ -1,0 +1,453 @@
+//! Macros: calls that are rewritten while parsing.
+//! The nodes they add stand, for error messages, where the macro's call stands.
+
+use crate::ast::{Comprehension, Expr, ExprKind, Literal, op};
+use crate::parser::Parser;
+
+/// What became of a call.
+pub(crate) enum Expansion {
+    Expanded(Expr),
+    Failed { offset: usize, message: String },
+    NotAMacro(Option<Expr>, Vec<Expr>),
+}
+
+type Expanded = Result<Expr, (u32, String)>;
+
+/// Rewrites a call that is a macro; hands back the parts of one that is not.
+pub(crate) fn expand(
+    parser: &mut Parser<'_>,
+    id: u32,
+    function: &str,
+    target: Option<Expr>,
+    args: Vec<Expr>,
+) -> Expansion {
+    let options = parser.options;
+    let mut build = Builder {
+        offset: parser.offset_of(id),
+        parser,
+    };
+    let expanded = match (target, function, args.len()) {
+        (None, "has", 1) => build.has(args),
+        (Some(target), "all" | "exists" | "exists_one", 2) => build.quantifier(function, target, args, false),
+        (Some(target), "all" | "exists" | "exists_one" | "existsOne", 3) if options.two_variables => {
+            build.quantifier(function, target, args, true)
+        }
+        (Some(target), "map", 2 | 3) => build.map(target, args),
+        (Some(target), "filter", 2) => build.filter(target, args),
+        (Some(target), "transformList", 3 | 4) if options.two_variables => build.transform_list(target, args),
+        (Some(target), "transformMap", 3 | 4) if options.two_variables => build.transform_map(target, args, false),
+        (Some(target), "transformMapEntry", 3 | 4) if options.two_variables => build.transform_map(target, args, true),
+        (Some(target), "optMap" | "optFlatMap", 2) if options.optional_syntax => build.opt_map(function, target, args),
+        (Some(target), "sortBy", 2) if options.sort_by => build.sort_by(target, args),
+        (Some(target), "bind", 3) if options.bindings && is_ident(&target, "cel") => build.bind(args),
+        (Some(target), "greatest" | "least", _) if options.math && is_ident(&target, "math") => {
+            build.extremum(function, &target, args)
+        }
+        (target, _, _) => return Expansion::NotAMacro(target, args),
+    };
+    match expanded {
+        Ok(expr) => Expansion::Expanded(expr),
+        Err((at, message)) => Expansion::Failed {
+            offset: parser.offset_of(at),
+            message,
+        },
+    }
+}
+
+fn is_ident(expr: &Expr, name: &str) -> bool {
+    matches!(&expr.kind, ExprKind::Ident(ident) if ident == name)
+}
+
+/// The arguments as an array; their number was checked by the caller.
+fn take<const N: usize>(args: Vec<Expr>) -> [Expr; N] {
+    args.try_into()
+        .unwrap_or_else(|_| unreachable!("the number of arguments selects the macro"))
+}
+
+struct Builder<'p, 's> {
+    offset: usize,
+    parser: &'p mut Parser<'s>,
+}
+
+impl Builder<'_, '_> {
+    fn node(&mut self, kind: ExprKind) -> Expr {
+        let id = self.parser.id_at(self.offset);
+        Expr { id, kind }
+    }
+
+    fn literal(&mut self, literal: Literal) -> Expr {
+        self.node(ExprKind::Literal(literal))
+    }
+
+    fn ident(&mut self, name: &str) -> Expr {
+        self.node(ExprKind::Ident(name.to_owned()))
+    }
+
+    fn accu(&mut self) -> Expr {
+        self.ident(op::ACCUMULATOR)
+    }
+
+    fn list(&mut self, elements: Vec<Expr>) -> Expr {
+        self.node(ExprKind::List {
+            elements,
+            optionals: Vec::new(),
+        })
+    }
+
+    fn call(&mut self, function: &str, args: Vec<Expr>) -> Expr {
+        self.node(ExprKind::Call {
+            target: None,
+            function: function.to_owned(),
+            args,
+        })
+    }
+
+    fn member_call(&mut self, function: &str, target: Expr, args: Vec<Expr>) -> Expr {
+        self.node(ExprKind::Call {
+            target: Some(Box::new(target)),
+            function: function.to_owned(),
+            args,
+        })
+    }
+
+    /// A copy with new ids, so that both occurrences are checked on their own.
+    fn copy(&mut self, expr: &Expr) -> Expr {
+        let mut copy = expr.clone();
+        self.renumber(&mut copy);
+        copy
+    }
+
+    fn fresh(&mut self, id: &mut u32) {
+        let offset = self.parser.offset_of(*id);
+        *id = self.parser.id_at(offset);
+    }
+
+    fn renumber(&mut self, expr: &mut Expr) {
+        self.fresh(&mut expr.id);
+        match &mut expr.kind {
+            ExprKind::Literal(_) | ExprKind::Ident(_) => {}
+            ExprKind::Select { operand, .. } => self.renumber(operand),
+            ExprKind::Call { target, args, .. } => {
+                if let Some(target) = target {
+                    self.renumber(target);
+                }
+                for arg in args {
+                    self.renumber(arg);
+                }
+            }
+            ExprKind::List { elements, .. } => {
+                for element in elements {
+                    self.renumber(element);
+                }
+            }
+            ExprKind::Map(entries) | ExprKind::Struct { fields: entries, .. } => {
+                for entry in entries {
+                    self.fresh(&mut entry.id);
+                    self.renumber(&mut entry.key);
+                    self.renumber(&mut entry.value);
+                }
+            }
+            ExprKind::Comprehension(fold) => {
+                for part in [
+                    &mut fold.range,
+                    &mut fold.init,
+                    &mut fold.condition,
+                    &mut fold.step,
+                    &mut fold.result,
+                ] {
+                    self.renumber(part);
+                }
+            }
+        }
+    }
+
+    fn has(&mut self, args: Vec<Expr>) -> Expanded {
+        let [arg] = take(args);
+        match arg.kind {
+            ExprKind::Select {
+                operand,
+                field,
+                test_only: false,
+            } => Ok(self.node(ExprKind::Select {
+                operand,
+                field,
+                test_only: true,
+            })),
+            _ => Err((arg.id, "invalid argument to has() macro".to_owned())),
+        }
+    }
+
+    fn variable(expr: &Expr, message: &str) -> Result<String, (u32, String)> {
+        match &expr.kind {
+            ExprKind::Ident(name) if name == op::ACCUMULATOR || name == "__result__" => {
+                Err((expr.id, "iteration variable overwrites accumulator variable".to_owned()))
+            }
+            ExprKind::Ident(name) => Ok(name.clone()),
+            _ => Err((expr.id, message.to_owned())),
+        }
+    }
+
+    fn two_variables(first: &Expr, second: &Expr) -> Result<(String, String), (u32, String)> {
+        const MESSAGE: &str = "argument must be a simple name";
+        for arg in [first, second] {
+            if !matches!(arg.kind, ExprKind::Ident(_)) {
+                return Err((arg.id, MESSAGE.to_owned()));
+            }
+        }
+        if first.kind == second.kind
+            && let ExprKind::Ident(name) = &second.kind
+        {
+            return Err((second.id, format!("duplicate variable name: {name}")));
+        }
+        Ok((Self::variable(first, MESSAGE)?, Self::variable(second, MESSAGE)?))
+    }
+
+    fn quantifier(&mut self, function: &str, range: Expr, args: Vec<Expr>, two: bool) -> Expanded {
+        let (var, var2, predicate) = if two {
+            let [first, second, predicate] = take(args);
+            let (var, var2) = Self::two_variables(&first, &second)?;
+            (var, Some(var2), predicate)
+        } else {
+            let [var, predicate] = take(args);
+            (Self::variable(&var, "argument must be a simple name")?, None, predicate)
+        };
+        let (init, condition, step, result) = match function {
+            "all" => {
+                let init = self.literal(Literal::Bool(true));
+                let accu = self.accu();
+                let condition = self.call(op::NOT_STRICTLY_FALSE, vec![accu]);
+                let accu = self.accu();
+                let step = self.call(op::AND, vec![accu, predicate]);
+                (init, condition, step, self.accu())
+            }
+            "exists" => {
+                let init = self.literal(Literal::Bool(false));
+                let accu = self.accu();
+                let not = self.call(op::NOT, vec![accu]);
+                let condition = self.call(op::NOT_STRICTLY_FALSE, vec![not]);
+                let accu = self.accu();
+                let step = self.call(op::OR, vec![accu, predicate]);
+                (init, condition, step, self.accu())
+            }
+            _ => {
+                let init = self.literal(Literal::Int(0));
+                let condition = self.literal(Literal::Bool(true));
+                let (accu, one) = (self.accu(), self.literal(Literal::Int(1)));
+                let add = self.call(op::ADD, vec![accu, one]);
+                let accu = self.accu();
+                let step = self.call(op::CONDITIONAL, vec![predicate, add, accu]);
+                let (accu, one) = (self.accu(), self.literal(Literal::Int(1)));
+                (init, condition, step, self.call(op::EQUALS, vec![accu, one]))
+            }
+        };
+        Ok(self.fold(range, var, var2, init, condition, step, result))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a comprehension")]
+    fn fold(
+        &mut self,
+        range: Expr,
+        var: String,
+        var2: Option<String>,
+        init: Expr,
+        condition: Expr,
+        step: Expr,
+        result: Expr,
+    ) -> Expr {
+        let accu = op::ACCUMULATOR.to_owned();
+        let fold = Comprehension {
+            range,
+            var,
+            var2,
+            accu,
+            init,
+            condition,
+            step,
+            result,
+        };
+        self.node(ExprKind::Comprehension(Box::new(fold)))
+    }
+
+    /// A loop that collects a list: `accu + [element]` for every element that passes the filter.
+    fn collect(&mut self, range: Expr, var: String, var2: Option<String>, filter: Option<Expr>, element: Expr) -> Expr {
+        let init = self.list(Vec::new());
+        let condition = self.literal(Literal::Bool(true));
+        let accu = self.accu();
+        let element = self.list(vec![element]);
+        let step = self.call(op::ADD, vec![accu, element]);
+        let step = self.filtered(filter, step);
+        let result = self.accu();
+        self.fold(range, var, var2, init, condition, step, result)
+    }
+
+    fn filtered(&mut self, filter: Option<Expr>, step: Expr) -> Expr {
+        match filter {
+            Some(filter) => {
+                let accu = self.accu();
+                self.call(op::CONDITIONAL, vec![filter, step, accu])
+            }
+            None => step,
+        }
+    }
+
+    fn map(&mut self, range: Expr, args: Vec<Expr>) -> Expanded {
+        let var = Self::variable(&args[0], "argument is not an identifier")?;
+        let mut rest = args.into_iter().skip(1);
+        let (first, second) = (rest.next(), rest.next());
+        let (filter, element) = if second.is_some() {
+            (first, second)
+        } else {
+            (None, first)
+        };
+        let Some(element) = element else {
+            unreachable!("map has two or three arguments")
+        };
+        Ok(self.collect(range, var, None, filter, element))
+    }
+
+    fn filter(&mut self, range: Expr, args: Vec<Expr>) -> Expanded {
+        let [variable, predicate] = take(args);
+        let var = Self::variable(&variable, "argument is not an identifier")?;
+        Ok(self.collect(range, var, None, Some(predicate), variable))
+    }
+
+    fn transform_list(&mut self, range: Expr, args: Vec<Expr>) -> Expanded {
+        let (var, var2) = Self::two_variables(&args[0], &args[1])?;
+        let mut rest = args.into_iter().skip(2);
+        let (first, second) = (rest.next(), rest.next());
+        let (filter, element) = if second.is_some() {
+            (first, second)
+        } else {
+            (None, first)
+        };
+        let Some(element) = element else {
+            unreachable!("transformList has three or four arguments")
+        };
+        Ok(self.collect(range, var, Some(var2), filter, element))
+    }
+
+    fn transform_map(&mut self, range: Expr, args: Vec<Expr>, entry: bool) -> Expanded {
+        let (var, var2) = Self::two_variables(&args[0], &args[1])?;
+        let mut rest = args.into_iter().skip(2);
+        let (first, second) = (rest.next(), rest.next());
+        let (filter, value) = if second.is_some() {
+            (first, second)
+        } else {
+            (None, first)
+        };
+        let Some(value) = value else {
+            unreachable!("transformMap has three or four arguments")
+        };
+        let mut insert = vec![self.accu()];
+        if !entry {
+            insert.push(self.ident(&var));
+        }
+        insert.push(value);
+        let step = self.call("cel.@mapInsert", insert);
+        let step = self.filtered(filter, step);
+        let init = self.node(ExprKind::Map(Vec::new()));
+        let condition = self.literal(Literal::Bool(true));
+        let result = self.accu();
+        Ok(self.fold(range, var, Some(var2), init, condition, step, result))
+    }
+
+    /// `result` with a name for `init`: a loop that never runs, whose accumulator is the name.
+    fn let_in(&mut self, name: String, init: Expr, result: Expr) -> Expr {
+        let range = self.list(Vec::new());
+        let condition = self.literal(Literal::Bool(false));
+        let step = self.ident(&name);
+        let fold = Comprehension {
+            range,
+            var: "#unused".to_owned(),
+            var2: None,
+            accu: name,
+            init,
+            condition,
+            step,
+            result,
+        };
+        self.node(ExprKind::Comprehension(Box::new(fold)))
+    }
+
+    fn bind(&mut self, args: Vec<Expr>) -> Expanded {
+        let [variable, init, result] = take(args);
+        let ExprKind::Ident(name) = variable.kind else {
+            return Err((
+                variable.id,
+                "cel.bind() variable names must be simple identifiers".to_owned(),
+            ));
+        };
+        Ok(self.let_in(name, init, result))
+    }
+
+    fn opt_map(&mut self, function: &str, target: Expr, args: Vec<Expr>) -> Expanded {
+        let [variable, body] = take(args);
+        let ExprKind::Ident(name) = variable.kind else {
+            return Err((
+                variable.id,
+                format!("{function}() variable name must be a simple identifier"),
+            ));
+        };
+        let again = self.copy(&target);
+        let has_value = self.member_call("hasValue", target, Vec::new());
+        let value = self.member_call("value", again, Vec::new());
+        let bound = self.let_in(name, value, body);
+        let then = if function == "optMap" {
+            self.call("optional.of", vec![bound])
+        } else {
+            bound
+        };
+        let none = self.call("optional.none", Vec::new());
+        Ok(self.call(op::CONDITIONAL, vec![has_value, then, none]))
+    }
+
+    fn sort_by(&mut self, target: Expr, args: Vec<Expr>) -> Expanded {
+        const INPUT: &str = "@__sortBy_input__";
+        if matches!(
+            target.kind,
+            ExprKind::Literal(_) | ExprKind::Map(_) | ExprKind::Struct { .. }
+        ) {
+            let message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+            return Err((target.id, message.to_owned()));
+        }
+        let range = self.ident(INPUT);
+        let keys = self.map(range, args)?;
+        let input = self.ident(INPUT);
+        let sorted = self.member_call("@sortByAssociatedKeys", input, vec![keys]);
+        Ok(self.let_in(INPUT.to_owned(), target, sorted))
+    }
+
+    fn extremum(&mut self, function: &str, target: &Expr, args: Vec<Expr>) -> Expanded {
+        let (name, internal) = if function == "greatest" {
+            ("math.greatest()", "math.@max")
+        } else {
+            ("math.least()", "math.@min")
+        };
+        if args.is_empty() {
+            return Err((target.id, format!("{name} requires at least one argument")));
+        }
+        for arg in &args {
+            let fits = match &arg.kind {
+                ExprKind::Literal(literal) => {
+                    matches!(literal, Literal::Int(_) | Literal::Uint(_) | Literal::Double(_))
+                }
+                ExprKind::List { .. } => args.len() == 1,
+                ExprKind::Map(_) | ExprKind::Struct { .. } => false,
+                _ => true,
+            };
+            if !fits {
+                let message = if args.len() == 1 {
+                    format!("{name} invalid single argument value")
+                } else {
+                    format!("{name} simple literal arguments must be numeric")
+                };
+                return Err((arg.id, message));
+            }
+        }
+        if args.len() <= 2 {
+            return Ok(self.call(internal, args));
+        }
+        let list = self.list(args);
+        Ok(self.call(internal, vec![list]))
+    }
+}

@@ -1,0 +1,484 @@
+//! Runs the rules of a schema over an object.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::decl::{Decl, DeclKind, ListKind};
+use crate::error::ErrorKind;
+use crate::eval::{Limits, Program};
+use crate::limits::{MESSAGE_BYTES, PER_CALL, PER_OBJECT};
+use crate::value::Value;
+
+use super::{Compiled, Environments, Rule, compile, field_path};
+
+/// The kind of field error a violation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// `FieldValueInvalid`
+    Invalid,
+    /// `FieldValueForbidden`
+    Forbidden,
+    /// `FieldValueRequired`
+    Required,
+    /// `FieldValueDuplicate`
+    Duplicate,
+}
+
+/// What an error shows of the value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BadValue {
+    /// Nothing.
+    Omitted,
+    /// The type its schema has, as a string.
+    TypeName(String),
+    /// The value.
+    Value(Json),
+}
+
+/// A rule that an object does not meet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// The path of the field.
+    pub path: String,
+    /// What kind of error it is.
+    pub reason: Reason,
+    /// What the error shows of the value.
+    pub value: BadValue,
+    /// What is wrong.
+    pub detail: String,
+}
+
+impl Violation {
+    /// The error without its path, as the API writes it.
+    pub fn body(&self) -> String {
+        let shown = match &self.value {
+            BadValue::Omitted => None,
+            BadValue::TypeName(name) => Some(format!("{name:?}")),
+            BadValue::Value(value) => Some(value.to_string()),
+        };
+        let (name, shown) = match self.reason {
+            Reason::Invalid => ("Invalid value", shown),
+            Reason::Duplicate => ("Duplicate value", shown),
+            Reason::Forbidden => ("Forbidden", None),
+            Reason::Required => ("Required value", None),
+        };
+        let mut body = name.to_owned();
+        for part in [
+            shown.as_deref(),
+            Some(self.detail.as_str()).filter(|detail| !detail.is_empty()),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            body.push_str(": ");
+            body.push_str(part);
+        }
+        body
+    }
+}
+
+/// The compiled rules of a schema. Immutable: objects are validated through `&self`.
+#[derive(Debug)]
+pub struct Validator {
+    root: Node,
+}
+
+#[derive(Debug)]
+struct Node {
+    decl: Arc<Decl>,
+    type_name: String,
+    rules: Vec<(Rule, Compiled, Option<String>)>,
+    properties: BTreeMap<String, Node>,
+    element: Option<Box<Node>>,
+    all_of: Vec<Node>,
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.properties.is_empty() && self.element.is_none() && self.all_of.is_empty()
+    }
+}
+
+impl Validator {
+    /// Compiles the rules of a structural schema; `None` if it has none.
+    pub fn new(schema: &Json) -> Option<Validator> {
+        let decl = Decl::from_schema(schema, true);
+        let root = build(schema, schema, &decl);
+        (!root.is_empty()).then_some(Validator { root })
+    }
+
+    /// What is wrong with an object. With an old one, rules about transitions run and violations in parts that
+    /// did not change are let pass.
+    pub fn validate(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Vec<Violation> {
+        let mut run = Run {
+            violations: Vec::new(),
+            budget: Some(PER_OBJECT),
+            limits,
+        };
+        let unchanged = old.is_some_and(|old| old == object);
+        run.node(
+            &self.root,
+            object,
+            old,
+            "",
+            Ratchet {
+                old: old.is_some(),
+                unchanged,
+            },
+        );
+        run.violations
+    }
+}
+
+fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
+    let rules = Rule::of_schema(rules_schema);
+    let compiled = match (rules.is_empty(), Environments::new(decl)) {
+        (false, Some(environments)) => rules
+            .into_iter()
+            .map(|rule| {
+                let compiled = compile(&rule, decl, &environments);
+                let path = Some(rule.field_path.as_str()).filter(|path| !path.is_empty());
+                let path = path.and_then(|path| field_path::normalize(path, schema).ok());
+                (rule, compiled, path)
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut node = Node {
+        decl: decl.clone(),
+        type_name: schema.get("type").and_then(Json::as_str).unwrap_or_default().to_owned(),
+        rules: compiled,
+        properties: BTreeMap::new(),
+        element: None,
+        all_of: Vec::new(),
+    };
+    for (name, rules) in rules_schema
+        .get("properties")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
+    {
+        if let (Some(property), Some(decl)) = (
+            schema.get("properties").and_then(|all| all.get(name)),
+            decl.property(name),
+        ) {
+            let child = build(rules, property, decl);
+            if !child.is_empty() {
+                node.properties.insert(name.clone(), child);
+            }
+        }
+    }
+    for key in ["items", "additionalProperties"] {
+        if let (Some(rules), Some(element), Some(decl)) = (rules_schema.get(key), schema.get(key), decl.element())
+            && rules.is_object()
+        {
+            let child = build(rules, element, decl);
+            if !child.is_empty() {
+                node.element = Some(Box::new(child));
+            }
+        }
+    }
+    for nested in rules_schema.get("allOf").and_then(Json::as_array).into_iter().flatten() {
+        let child = build(nested, schema, decl);
+        if !child.is_empty() {
+            node.all_of.push(child);
+        }
+    }
+    node
+}
+
+/// What is known about the part of the old object that a node corresponds to.
+#[derive(Clone, Copy)]
+struct Ratchet {
+    /// Whether there is an old object at all.
+    old: bool,
+    /// Whether the nearest part with a counterpart equals it.
+    unchanged: bool,
+}
+
+struct Run<'l> {
+    violations: Vec<Violation>,
+    /// What may still be spent; `None` once no further rule may run.
+    budget: Option<u64>,
+    limits: Limits<'l>,
+}
+
+impl Run<'_> {
+    fn node(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet) {
+        if object.is_null() {
+            return;
+        }
+        self.rules(node, object, old, path, ratchet);
+        for nested in &node.all_of {
+            if self.budget.is_none() {
+                return;
+            }
+            self.node(nested, object, old, path, ratchet);
+        }
+        match object {
+            Json::Array(items) => {
+                let Some(element) = &node.element else { return };
+                let old_items = old.and_then(Json::as_array);
+                for (index, item) in items.iter().enumerate() {
+                    if self.budget.is_none() {
+                        return;
+                    }
+                    let old_item = counterpart(&node.decl, item, old_items);
+                    let next = match old_item {
+                        Some(old_item) => Ratchet {
+                            unchanged: old_item == item,
+                            ..ratchet
+                        },
+                        None => ratchet,
+                    };
+                    self.node(element, item, old_item, &format!("{path}[{index}]"), next);
+                }
+            }
+            Json::Object(fields) => {
+                for (name, value) in fields {
+                    let is_map = matches!(node.decl.kind, DeclKind::Map(_));
+                    let child = if is_map {
+                        node.element.as_deref()
+                    } else {
+                        node.properties.get(name)
+                    };
+                    let (Some(child), Some(_)) = (child, self.budget) else {
+                        continue;
+                    };
+                    let old_value = old.and_then(|old| old.get(name));
+                    let next = Ratchet {
+                        unchanged: ratchet.old && old_value == Some(value),
+                        ..ratchet
+                    };
+                    let path = match (is_map, path) {
+                        (true, _) => format!("{path}[{name}]"),
+                        (false, "") => name.clone(),
+                        (false, _) => format!("{path}.{name}"),
+                    };
+                    self.node(child, value, old_value, &path, next);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&mut self, path: &str, value: BadValue, detail: impl Into<String>) {
+        self.violations.push(Violation {
+            path: path.to_owned(),
+            reason: Reason::Invalid,
+            value,
+            detail: detail.into(),
+        });
+    }
+
+    /// Spends from the budget; `false` if there is not enough.
+    fn spend(&mut self, cost: u64) -> bool {
+        self.budget = self.budget.and_then(|left| left.checked_sub(cost));
+        self.budget.is_some()
+    }
+
+    fn rules(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet) {
+        const OUT_OF_BUDGET: &str =
+            "validation failed due to running out of cost budget, no further validation rules will be run";
+        let type_name = || BadValue::TypeName(node.type_name.clone());
+        if node.rules.is_empty() {
+            return;
+        }
+        if self.budget == Some(0) {
+            self.budget = None;
+            self.report(path, type_name(), OUT_OF_BUDGET);
+            return;
+        }
+        for (rule, compiled, field) in &node.rules {
+            if let Some(error) = &compiled.error {
+                self.report(path, type_name(), format!("rule compile error: {error}"));
+                continue;
+            }
+            let Some(program) = &compiled.program else { continue };
+            let optional = rule.optional_old_self == Some(true);
+            if compiled.uses_old_self && old.is_none() && !optional {
+                continue;
+            }
+            let (outcome, cost) = evaluate(program, node, object, old, optional, self.limits);
+            if !self.spend(cost) {
+                self.report(path, type_name(), OUT_OF_BUDGET);
+                return;
+            }
+            let passed = match outcome {
+                Ok(passed) => passed,
+                Err((kind, message)) => {
+                    let shown = rule.shown();
+                    if message.starts_with("no such overload") {
+                        let detail = format!(
+                            "'{message}': call arguments did not match a supported operator, function or macro \
+                             signature for rule: {shown}"
+                        );
+                        self.report(path, type_name(), detail);
+                    } else if kind == ErrorKind::CostLimit {
+                        let detail = format!(
+                            "'{message}': no further validation rules will be run due to call cost exceeds limit for \
+                             rule: {shown}"
+                        );
+                        self.report(path, type_name(), detail);
+                        self.budget = None;
+                        return;
+                    } else {
+                        self.report(path, type_name(), format!("{message} evaluating rule: {shown}"));
+                    }
+                    continue;
+                }
+            };
+            if passed {
+                continue;
+            }
+            let ratcheted = !compiled.uses_old_self && ratchet.old && ratchet.unchanged;
+            let path = match (field, path) {
+                (Some(field), "") => field.clone(),
+                (Some(field), path) if field.starts_with('[') => format!("{path}{field}"),
+                (Some(field), path) => format!("{path}.{field}"),
+                (None, path) => path.to_owned(),
+            };
+            let detail = match self.message(compiled, rule, node, object, old, optional) {
+                Ok(message) => message,
+                Err(stop) => {
+                    self.report(&path, type_name(), stop);
+                    self.budget = None;
+                    return;
+                }
+            };
+            if !ratcheted {
+                self.violations.push(violation(rule, node, object, path, detail));
+            }
+        }
+    }
+
+    /// The message of a failed rule, or why no further rule may run.
+    fn message(
+        &mut self,
+        compiled: &Compiled,
+        rule: &Rule,
+        node: &Node,
+        object: &Json,
+        old: Option<&Json>,
+        optional: bool,
+    ) -> Result<String, String> {
+        let default = || {
+            if rule.message.is_empty() {
+                format!("failed rule: {}", rule.rule.trim())
+            } else {
+                rule.message.trim().to_owned()
+            }
+        };
+        let Some(program) = &compiled.message else {
+            return Ok(default());
+        };
+        let variables = variables(node, object, old, optional);
+        let evaluation = program.eval(
+            &variables,
+            Limits {
+                cost: PER_CALL,
+                ..self.limits
+            },
+        );
+        if !self.spend(evaluation.cost) {
+            return Err(
+                "messageExpression evaluation failed due to running out of cost budget, no further validation \
+                        rules will be run"
+                    .to_owned(),
+            );
+        }
+        match &evaluation.outcome {
+            Err(error) if error.kind() == ErrorKind::CostLimit => Err(format!(
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {:?}",
+                rule.message_expression
+            )),
+            Ok(Value::String(text)) => {
+                let text = text.as_str().trim();
+                let usable = !text.is_empty() && text.len() <= MESSAGE_BYTES && !text.contains('\n');
+                Ok(if usable { text.to_owned() } else { default() })
+            }
+            _ => Ok(default()),
+        }
+    }
+}
+
+fn variables<'a>(
+    node: &'a Node,
+    object: &'a Json,
+    old: Option<&'a Json>,
+    optional: bool,
+) -> Vec<(&'static str, Value<'a>)> {
+    let read = |json| Value::typed(json, &node.decl).unwrap_or(Value::Null);
+    let mut variables = vec![("self", read(object))];
+    match (old, optional) {
+        (Some(old), false) => variables.push(("oldSelf", read(old))),
+        (Some(old), true) => variables.push(("oldSelf", Value::some(read(old)))),
+        (None, true) => variables.push(("oldSelf", Value::Optional(None))),
+        (None, false) => {}
+    }
+    variables
+}
+
+type Verdict = (Result<bool, (ErrorKind, String)>, u64);
+
+fn evaluate(
+    program: &Program,
+    node: &Node,
+    object: &Json,
+    old: Option<&Json>,
+    optional: bool,
+    limits: Limits<'_>,
+) -> Verdict {
+    if let Err(error) = Value::typed(object, &node.decl) {
+        return (Err((error.kind(), error.message().to_owned())), 0);
+    }
+    let variables = variables(node, object, old, optional);
+    let evaluation = program.eval(
+        &variables,
+        Limits {
+            cost: limits.cost.min(PER_CALL),
+            ..limits
+        },
+    );
+    let outcome = match evaluation.outcome {
+        Ok(Value::Bool(passed)) => Ok(passed),
+        Ok(_) => Ok(false),
+        Err(error) => Err((error.kind(), error.message().to_owned())),
+    };
+    (outcome, evaluation.cost)
+}
+
+fn violation(rule: &Rule, node: &Node, object: &Json, path: String, detail: String) -> Violation {
+    let value = if matches!(node.type_name.as_str(), "object" | "array") {
+        BadValue::Omitted
+    } else {
+        BadValue::Value(object.clone())
+    };
+    let (reason, detail) = match rule.reason.as_deref() {
+        Some("FieldValueForbidden") => (Reason::Forbidden, detail),
+        Some("FieldValueRequired") => (Reason::Required, detail),
+        Some("FieldValueDuplicate") => (Reason::Duplicate, String::new()),
+        _ => (Reason::Invalid, detail),
+    };
+    Violation {
+        path,
+        reason,
+        value,
+        detail,
+    }
+}
+
+/// The element of the old list with the same keys; elements of other lists have no identity.
+fn counterpart<'o>(decl: &Decl, item: &Json, old: Option<&'o Vec<Json>>) -> Option<&'o Json> {
+    let DeclKind::List {
+        kind: ListKind::Map(keys),
+        ..
+    } = &decl.kind
+    else {
+        return None;
+    };
+    old?.iter()
+        .find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
+}
