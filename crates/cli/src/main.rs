@@ -6,7 +6,7 @@ mod kubeconfig;
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 /// Build, test and ship Kubernetes custom controllers in Rust.
@@ -52,8 +52,23 @@ fn refuse(error: &clap::Error) -> ExitCode {
         return if asked { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     let text = error.to_string();
-    eprintln!("{} (see --help)", text.lines().next().unwrap_or_default());
+    let hint = suggestion(error).map_or_else(|| "see --help".to_owned(), |known| format!("did you mean '{known}'?"));
+    eprintln!("{} ({hint})", text.lines().next().unwrap_or_default());
     ExitCode::from(2)
+}
+
+/// The command or flag that was most likely meant.
+fn suggestion(error: &clap::Error) -> Option<String> {
+    let kinds = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(known) => Some(known.clone()),
+        ContextValue::Strings(known) => known.first().cloned(),
+        _ => None,
+    })
 }
 
 /// An error and what caused it.

@@ -104,6 +104,21 @@ fn a_file_that_cannot_be_written_is_one_sentence() {
 }
 
 #[test]
+fn a_misspelt_word_is_guessed() {
+    let (code, text) = refusal(&["apisrver"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        text,
+        "error: unrecognized subcommand 'apisrver' (did you mean 'apiserver'?)"
+    );
+    assert!(
+        refusal(&["apiserver", "--secure-prt=1"])
+            .1
+            .ends_with("(did you mean '--secure-port'?)")
+    );
+}
+
+#[test]
 fn a_bad_flag_is_one_sentence() {
     let (code, text) = refusal(&["apiserver", "--secure-port", "many"]);
     assert_eq!(code, Some(2));
