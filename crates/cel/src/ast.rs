@@ -1,6 +1,8 @@
 //! The tree of an expression, after macros were expanded.
 //! Every node has an id; the id finds its place in the text, its type and its resolved overloads.
 
+use std::collections::BTreeMap;
+
 /// A constant written in an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
@@ -114,12 +116,71 @@ pub struct Ast {
     /// The root of the tree.
     pub root: Expr,
     pub(crate) offsets: Vec<u32>,
+    /// What macros were written as, by the id of what they became; empty unless the parser was asked to keep it.
+    /// A macro within a macro is only its id here.
+    pub(crate) macro_calls: BTreeMap<u32, Expr>,
+}
+
+impl From<Expr> for Ast {
+    /// A tree that was built, not parsed: its nodes are numbered anew and have no place in a text.
+    fn from(mut root: Expr) -> Self {
+        let mut count = 0;
+        renumber(&mut root, &mut count);
+        Self {
+            root,
+            offsets: vec![0; count as usize + 1],
+            macro_calls: BTreeMap::new(),
+        }
+    }
+}
+
+fn renumber(expr: &mut Expr, count: &mut u32) {
+    *count += 1;
+    expr.id = *count;
+    match &mut expr.kind {
+        ExprKind::Literal(_) | ExprKind::Ident(_) => {}
+        ExprKind::Select { operand, .. } => renumber(operand, count),
+        ExprKind::Call { target, args, .. } => {
+            for part in target.as_deref_mut().into_iter().chain(args) {
+                renumber(part, count);
+            }
+        }
+        ExprKind::List { elements, .. } => {
+            for element in elements {
+                renumber(element, count);
+            }
+        }
+        ExprKind::Map(entries) | ExprKind::Struct { fields: entries, .. } => {
+            for entry in entries {
+                *count += 1;
+                entry.id = *count;
+                renumber(&mut entry.key, count);
+                renumber(&mut entry.value, count);
+            }
+        }
+        ExprKind::Comprehension(fold) => {
+            for part in [
+                &mut fold.range,
+                &mut fold.init,
+                &mut fold.condition,
+                &mut fold.step,
+                &mut fold.result,
+            ] {
+                renumber(part, count);
+            }
+        }
+    }
 }
 
 impl Ast {
     /// The code point at which a node is reported.
     pub fn offset(&self, id: u32) -> usize {
         self.offsets.get(id as usize).copied().unwrap_or(0) as usize
+    }
+
+    /// The call that was written where a macro's expansion stands, if the parser was asked to keep it.
+    pub(crate) fn macro_call(&self, id: u32) -> Option<&Expr> {
+        self.macro_calls.get(&id)
     }
 
     /// How many nodes there may be: ids are smaller than this.

@@ -9,13 +9,29 @@ use serde_json::Value as Json;
 
 use crate::error::EvalError;
 use crate::library::time;
+use crate::names::escape;
+use crate::quote::quote;
 use crate::types::{ObjectType, Type};
 use crate::value::{List, Map, Outcome, Text, Value};
 
 /// The largest request the server accepts, in bytes.
 pub(crate) const MAX_REQUEST_BYTES: i64 = 3 * 1024 * 1024;
 
-/// One node of a schema.
+/// One node of a schema: what rules see of the data and how large it may be.
+///
+/// ```
+/// use kubewright_cel::{Decl, Type, Value};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"for": {"type": "string", "format": "duration"}}});
+/// let decl = Decl::from_schema(&schema, false);
+/// let Some(Type::Object(ty)) = decl.cel_type("self") else { panic!("rules see an object") };
+/// // A reserved word is escaped, and the format has a type of its own.
+/// assert_eq!(ty.fields.as_ref().unwrap().get("__for__"), Some(&Type::Duration));
+///
+/// let data = json!({"for": "1h"});
+/// assert!(Value::typed(&data, &decl).is_ok());
+/// ```
 #[derive(Debug)]
 pub struct Decl {
     /// What the data is.
@@ -196,9 +212,14 @@ impl Decl {
             (DeclKind::List { .. }, _) => Err(EvalError::fixed(
                 "invalid data, expected an array for the provided schema with type=array",
             )),
-            (DeclKind::Duration, Json::String(text)) => time::parse_duration(text)
-                .map(Value::Duration)
-                .ok_or_else(|| EvalError::new(format!("Invalid duration {text}: time: invalid duration {text:?}"))),
+            (DeclKind::Duration, Json::String(text)) => {
+                time::parse_duration(text).map(Value::Duration).ok_or_else(|| {
+                    EvalError::new(format!(
+                        "Invalid duration {text}: time: invalid duration {text}",
+                        text = quote(text)
+                    ))
+                })
+            }
             (DeclKind::Date, Json::String(text)) => time::parse_date(text)
                 .map(Value::Timestamp)
                 .ok_or_else(|| EvalError::new(format!("Invalid date formatted string {text}"))),
@@ -376,117 +397,5 @@ fn build_string(schema: &Json) -> Decl {
             };
             Decl::new(DeclKind::String, max, 2, true)
         }
-    }
-}
-
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
-/// Whether a name is a keyword of the language.
-pub(crate) fn is_keyword(name: &str) -> bool {
-    RESERVED.contains(&name)
-}
-
-/// The name under which rules see a property; `None` if they cannot.
-pub fn escape(name: &str) -> Option<String> {
-    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    if RESERVED.contains(&name) {
-        return Some(format!("__{name}__"));
-    }
-    let mut out = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(c) = rest.chars().next() {
-        if let Some(after) = rest.strip_prefix("__") {
-            out.push_str("__underscores__");
-            rest = after;
-            continue;
-        }
-        match c {
-            '.' => out.push_str("__dot__"),
-            '-' => out.push_str("__dash__"),
-            '/' => out.push_str("__slash__"),
-            c if c.is_ascii_alphanumeric() || c == '_' => out.push(c),
-            _ => return None,
-        }
-        rest = &rest[1..];
-    }
-    Some(out)
-}
-
-/// The property that rules name so; `None` if there can be none.
-pub fn unescape(name: &str) -> Option<String> {
-    if !name.contains("__") {
-        return Some(name.to_owned());
-    }
-    let mut out = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(start) = rest.find("__") {
-        let inner = &rest[start + 2..];
-        // An escape is two underscores, something without underscores, two underscores.
-        let length = inner.find('_').unwrap_or(inner.len());
-        if length == 0 || !inner[length..].starts_with("__") {
-            out.push_str(&rest[..=start]);
-            rest = &rest[start + 1..];
-            continue;
-        }
-        out.push_str(&rest[..start]);
-        let word = &inner[..length];
-        match word {
-            "underscores" => out.push_str("__"),
-            "dot" => out.push('.'),
-            "dash" => out.push('-'),
-            "slash" => out.push('/'),
-            _ if RESERVED.contains(&word) && word.len() + 4 == name.len() => out.push_str(word),
-            _ => return None,
-        }
-        rest = &inner[length + 2..];
-    }
-    out.push_str(rest);
-    Some(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_survive_escaping() {
-        for (name, escaped) in [
-            ("plain", "plain"),
-            ("my_field", "my_field"),
-            ("namespace", "__namespace__"),
-            ("a-b", "a__dash__b"),
-            ("a.b/c", "a__dot__b__slash__c"),
-            ("a__b", "a__underscores__b"),
-        ] {
-            assert_eq!(escape(name).as_deref(), Some(escaped));
-            assert_eq!(unescape(escaped).as_deref(), Some(name));
-        }
-        assert_eq!(escape("1a"), None);
-        assert_eq!(escape("a b"), None);
-        assert_eq!(unescape("__nothing__"), None);
     }
 }

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use crate::ast::{Comprehension, Expr, ExprKind, Literal};
 use crate::checker::CheckedAst;
-use crate::decl::{Decl, DeclKind, is_keyword, unescape};
+use crate::decl::{Decl, DeclKind};
 use crate::eval::cost::{LIST, MAP, STRUCT};
+use crate::names::{is_keyword, unescape};
 use crate::types::Type;
 
 /// A range of costs or sizes; arithmetic stops at the largest number instead of overflowing.

@@ -1,29 +1,43 @@
 //! The functions a rule may call: names, overloads and their types.
 //! The table is a fact of cel-go and of Kubernetes' libraries; what they do is in [`crate::library`].
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::types::Type;
+use crate::value::Value;
 
 /// One signature of a function.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Overload {
     pub(crate) id: &'static str,
     /// Whether it is called on a receiver, which then is the first parameter.
     pub(crate) member: bool,
-    /// Whether Kubernetes has it; the others are extensions of the language.
-    pub(crate) kubernetes: bool,
+    pub(crate) origin: Origin,
     pub(crate) params: Vec<Type>,
     pub(crate) result: Type,
     /// Whether a type parameter occurs in it.
     pub(crate) generic: bool,
 }
 
+/// Who has a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Every environment of Kubernetes.
+    Kubernetes,
+    /// Policies that mutate objects.
+    Mutation,
+    /// The language beyond what Kubernetes takes of it.
+    Extension,
+    /// One environment.
+    Declared,
+}
+
 /// A function and its signatures in the order they are tried.
 #[derive(Debug)]
 pub(crate) struct Function {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) overloads: Vec<Overload>,
 }
 
@@ -44,7 +58,11 @@ static TABLE: LazyLock<HashMap<&'static str, Function>> = LazyLock::new(|| {
         let overload = Overload {
             id,
             member: style == "m",
-            kubernetes: origin == "k",
+            origin: match origin {
+                "k" => Origin::Kubernetes,
+                "m" => Origin::Mutation,
+                _ => Origin::Extension,
+            },
             params,
             result,
             generic,
@@ -52,7 +70,7 @@ static TABLE: LazyLock<HashMap<&'static str, Function>> = LazyLock::new(|| {
         table
             .entry(name)
             .or_insert_with(|| Function {
-                name,
+                name: Cow::Borrowed(name),
                 overloads: Vec::new(),
             })
             .overloads
@@ -61,15 +79,47 @@ static TABLE: LazyLock<HashMap<&'static str, Function>> = LazyLock::new(|| {
     table
 });
 
-fn has_param(ty: &Type) -> bool {
+pub(crate) fn has_param(ty: &Type) -> bool {
     matches!(ty, Type::Param(_)) || ty.params().iter().any(has_param)
 }
 
-/// The function with this name, if any overload of it is visible.
-pub(crate) fn lookup(name: &str, extensions: bool) -> Option<&'static Function> {
-    TABLE
-        .get(name)
-        .filter(|function| extensions || function.overloads.iter().any(|overload| overload.kubernetes))
+impl Function {
+    /// Whether an overload takes values of these types, parameters of lists and maps left aside.
+    pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
+        self.overloads.iter().any(|overload| {
+            let fits = |(param, arg): (&Type, &Value<'_>)| {
+                matches!(param, Type::Dyn | Type::Param(_)) || param.runtime_name() == arg.type_of().runtime_name()
+            };
+            overload.params.len() == args.len() && overload.params.iter().zip(args).all(fits)
+        })
+    }
+}
+
+/// Whether a function is one of the language itself; those tell wrong arguments by themselves.
+pub(crate) fn is_standard(name: &str) -> bool {
+    const METHODS: [&str; 15] = [
+        "size",
+        "type",
+        "dyn",
+        "bool",
+        "bytes",
+        "double",
+        "duration",
+        "int",
+        "string",
+        "timestamp",
+        "uint",
+        "contains",
+        "endsWith",
+        "matches",
+        "startsWith",
+    ];
+    !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.starts_with("get") || METHODS.contains(&name)
+}
+
+/// The function of the libraries with this name.
+pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
+    TABLE.get(name)
 }
 
 #[cfg(test)]

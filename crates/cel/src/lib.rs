@@ -1,10 +1,10 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
-#![allow(
-    clippy::similar_names,
-    reason = "`list` and `last`, `text` and `test` are the words of the subject"
-)]
 
 pub mod ast;
+/// What policies ask about the user of a request.
+pub mod authorizer {
+    pub use crate::library::authorizer::{Authorization, Authorize, Decision, Question, ResourceCheck, Target};
+}
 mod checker;
 mod decl;
 mod env;
@@ -16,26 +16,33 @@ mod lexer;
 mod library;
 pub mod limits;
 mod macros;
+mod names;
+mod object;
 mod parser;
+mod printer;
+mod quote;
 pub mod rules;
 mod source;
 mod syntax;
 mod types;
 mod unescape;
 mod value;
+mod wellknown;
 
 pub use checker::{CheckedAst, Reference};
-pub use decl::{Decl, DeclKind, ListKind, escape, unescape};
-pub use env::Env;
+pub use decl::{Decl, DeclKind, ListKind};
+pub use env::{Env, Signature};
 pub use error::{ErrorKind, EvalError};
 pub use estimate::Range;
 pub use eval::{Evaluation, Limits, Program};
-pub use library::Opaque;
 pub use library::time::Timestamp;
+pub use library::{Implementation, Opaque};
+pub use names::{RESERVED_WORDS, escape, unescape};
 pub use parser::{ParseOptions, parse};
+pub use printer::{PrintError, print};
 pub use source::{Issue, Issues, Position, Source};
 pub use types::{ObjectType, Type};
-pub use value::{Key, List, Map, Outcome, Text, Value};
+pub use value::{Key, List, Map, Object, Outcome, Text, Value};
 
 impl Env {
     /// Parses and checks an expression.
@@ -48,11 +55,14 @@ impl Env {
     /// Parses an expression without checking its types: names and overloads are found when it runs.
     /// Kubernetes always checks; this is for callers of the language itself.
     pub fn parse_only(&self, text: &str) -> Result<CheckedAst, Issues> {
-        let ast = parser::parse_source(&Source::new(text), self.options())?;
+        let mut ast = parser::parse_source(&Source::new(text), self.options())?;
+        checker::resolve_names(&mut ast.root, self, &mut Vec::new());
         Ok(CheckedAst {
             ast,
             types: Vec::new(),
             references: Vec::new(),
+            implementations: self.implementations(),
+            patterns: Vec::new(),
         })
     }
 

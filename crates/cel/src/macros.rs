@@ -4,6 +4,9 @@
 use crate::ast::{Comprehension, Expr, ExprKind, Literal, op};
 use crate::parser::Parser;
 
+/// How many parts a block may name: each is one level of nesting.
+const MAX_BLOCK: usize = 100;
+
 /// What became of a call.
 pub(crate) enum Expansion {
     Expanded(Expr),
@@ -39,6 +42,11 @@ pub(crate) fn expand(
         (Some(target), "transformMapEntry", 3 | 4) if options.two_variables => build.transform_map(target, args, true),
         (Some(target), "optMap" | "optFlatMap", 2) if options.optional_syntax => build.opt_map(function, target, args),
         (Some(target), "sortBy", 2) if options.sort_by => build.sort_by(target, args),
+        (Some(target), "block", 2) if options.blocks && is_ident(&target, "cel") => build.block(args),
+        (Some(target), "index", 1) if options.blocks && is_ident(&target, "cel") => build.index(&args),
+        (Some(target), "iterVar" | "accuVar", 2) if options.blocks && is_ident(&target, "cel") => {
+            build.numbered(function, &args)
+        }
         (Some(target), "bind", 3) if options.bindings && is_ident(&target, "cel") => build.bind(args),
         (Some(target), "greatest" | "least", _) if options.math && is_ident(&target, "math") => {
             build.extremum(function, &target, args)
@@ -164,11 +172,7 @@ impl Builder<'_, '_> {
     fn has(&mut self, args: Vec<Expr>) -> Expanded {
         let [arg] = take(args);
         match arg.kind {
-            ExprKind::Select {
-                operand,
-                field,
-                test_only: false,
-            } => Ok(self.node(ExprKind::Select {
+            ExprKind::Select { operand, field, .. } => Ok(self.node(ExprKind::Select {
                 operand,
                 field,
                 test_only: true,
@@ -380,6 +384,46 @@ impl Builder<'_, '_> {
         Ok(self.let_in(name, init, result))
     }
 
+    /// A block names its parts `@index0`, `@index1` and so on; each may use those before it.
+    fn block(&mut self, args: Vec<Expr>) -> Expanded {
+        let [parts, result] = take(args);
+        let ExprKind::List { elements, optionals } = parts.kind else {
+            return Err((parts.id, "cel.block requires a list of expressions".to_owned()));
+        };
+        if !optionals.is_empty() || elements.len() > MAX_BLOCK {
+            let message = format!("cel.block takes up to {MAX_BLOCK} expressions that are not optional");
+            return Err((parts.id, message));
+        }
+        let named = elements.into_iter().enumerate().rev();
+        Ok(named.fold(result, |result, (number, part)| {
+            self.let_in(format!("@index{number}"), part, result)
+        }))
+    }
+
+    fn index(&mut self, args: &[Expr]) -> Expanded {
+        let number = Self::number(args, 0, "cel.index")?;
+        Ok(self.ident(&format!("@index{number}")))
+    }
+
+    /// The variables of loops: by how deep the loop is nested and which of that depth it is.
+    fn numbered(&mut self, function: &str, args: &[Expr]) -> Expanded {
+        let macro_name = format!("cel.{function}");
+        let depth = Self::number(args, 0, &macro_name)?;
+        let unique = Self::number(args, 1, &macro_name)?;
+        let prefix = if function == "iterVar" { "@it" } else { "@ac" };
+        Ok(self.ident(&format!("{prefix}:{depth}:{unique}")))
+    }
+
+    fn number(args: &[Expr], at: usize, macro_name: &str) -> Result<i64, (u32, String)> {
+        match args.get(at).map(|arg| (arg.id, &arg.kind)) {
+            Some((_, ExprKind::Literal(Literal::Int(number)))) if *number >= 0 => Ok(*number),
+            other => {
+                let message = format!("{macro_name} requires a single non-negative int constant arg");
+                Err((other.map_or(0, |(id, _)| id), message))
+            }
+        }
+    }
+
     fn opt_map(&mut self, function: &str, target: Expr, args: Vec<Expr>) -> Expanded {
         let [variable, body] = take(args);
         let ExprKind::Ident(name) = variable.kind else {
@@ -388,6 +432,10 @@ impl Builder<'_, '_> {
                 format!("{function}() variable name must be a simple identifier"),
             ));
         };
+        if self.parser.is_full() {
+            let message = "expression is too large once its macros are expanded";
+            return Err((target.id, message.to_owned()));
+        }
         let again = self.copy(&target);
         let has_value = self.member_call("hasValue", target, Vec::new());
         let value = self.member_call("value", again, Vec::new());

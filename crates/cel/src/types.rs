@@ -61,6 +61,8 @@ impl PartialEq for ObjectType {
 }
 
 pub(crate) const OPTIONAL: &str = "optional_type";
+/// Messages that hold one value or none.
+pub(crate) const WRAPPER: &str = "wrapper";
 
 impl Type {
     /// `list(element)`
@@ -83,6 +85,28 @@ impl Type {
         match self {
             Type::Opaque(name, params) if &**name == OPTIONAL => params.first(),
             _ => None,
+        }
+    }
+
+    /// What a wrapper holds; every other type itself.
+    pub(crate) fn unwrapped(&self) -> &Type {
+        match self {
+            Type::Opaque(name, params) if &**name == WRAPPER => params.first().unwrap_or(self),
+            _ => self,
+        }
+    }
+
+    /// The name of the type of values at run time, where parameters are gone.
+    pub(crate) fn runtime_name(&self) -> String {
+        match self.unwrapped() {
+            Type::List(_) => "list".to_owned(),
+            Type::Map(_) => "map".to_owned(),
+            Type::Type(_) => "type".to_owned(),
+            Type::Null => "null_type".to_owned(),
+            Type::Duration => "google.protobuf.Duration".to_owned(),
+            Type::Timestamp => "google.protobuf.Timestamp".to_owned(),
+            Type::Opaque(name, _) => name.as_ref().to_owned(),
+            other => other.to_string(),
         }
     }
 

@@ -53,14 +53,14 @@ enum Piece {
 fn body(literal: &str) -> (&str, bool) {
     let raw = literal.starts_with(['r', 'R']);
     let quoted = if raw { &literal[1..] } else { literal };
-    let quotes = if quoted.len() >= 6 && (quoted.starts_with("\"\"\"") || quoted.starts_with("'''")) {
+    let width = if quoted.len() >= 6 && (quoted.starts_with("\"\"\"") || quoted.starts_with("'''")) {
         3
     } else {
         1
     };
     (
         quoted
-            .get(quotes..quoted.len().saturating_sub(quotes))
+            .get(width..quoted.len().saturating_sub(width))
             .unwrap_or_default(),
         raw,
     )

@@ -10,7 +10,7 @@ use crate::decl::{Decl, DeclKind, ListKind};
 use crate::error::EvalError;
 use crate::library::Opaque;
 use crate::library::time::Timestamp;
-use crate::types::Type;
+use crate::types::{ObjectType, Type};
 
 /// The result of an evaluation step.
 pub type Outcome<'a> = Result<Value<'a>, EvalError>;
@@ -48,6 +48,17 @@ pub enum Value<'a> {
     Opaque(Arc<Opaque>),
     /// Data without a schema, which can only be compared.
     Preserved(&'a Json),
+    /// An object that an expression built.
+    Object(Arc<Object<'a>>),
+}
+
+/// An object that an expression built: `Object.spec{replicas: 3}`.
+#[derive(Clone, Debug)]
+pub struct Object<'a> {
+    /// The name of its type.
+    pub type_name: Arc<str>,
+    /// The fields that were set.
+    pub fields: BTreeMap<Box<str>, Value<'a>>,
 }
 
 /// A string, borrowed from the object or computed.
@@ -161,6 +172,10 @@ impl<'a> Value<'a> {
         }
     }
 
+    pub(crate) fn is_optional(&self) -> bool {
+        matches!(self, Value::Optional(_))
+    }
+
     /// The name of the value's type at run time.
     pub fn type_of(&self) -> Type {
         match self {
@@ -179,6 +194,10 @@ impl<'a> Value<'a> {
             Value::Optional(_) => Type::optional(Type::Dyn),
             Value::Opaque(opaque) => opaque.type_of(),
             Value::Preserved(_) => Type::Dyn,
+            Value::Object(object) => Type::Object(Arc::new(ObjectType {
+                name: object.type_name.as_ref().to_owned(),
+                fields: None,
+            })),
         }
     }
 
@@ -303,10 +322,14 @@ impl<'a> Map<'a> {
     /// The value under a key.
     pub fn get(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, EvalError> {
         match (self, key) {
-            (Map::Json { .. }, Value::String(name)) => {
+            (Map::Json { decl, .. }, Value::String(name)) => {
                 let name = name.as_str();
-                let unescaped = crate::decl::unescape(name);
-                self.field(name, unescaped.as_deref()).transpose()
+                let is_object = decl.is_some_and(|decl| matches!(decl.kind, DeclKind::Object { .. }));
+                if is_object && name.contains("__") {
+                    let unescaped = crate::names::unescape(name);
+                    return self.field(name, unescaped.as_deref()).transpose();
+                }
+                self.field(name, Some(name)).transpose()
             }
             (Map::Json { decl: Some(_), .. }, _) => Err(EvalError::no_such_overload()),
             (Map::Json { decl: None, .. }, _) => Ok(None),
@@ -326,7 +349,7 @@ impl<'a> Map<'a> {
                     None | Some(DeclKind::Map(_)) => Some(Value::String(Text::Borrowed(key))),
                     Some(DeclKind::Object { properties }) => {
                         properties.get(key)?;
-                        Some(match crate::decl::escape(key) {
+                        Some(match crate::names::escape(key) {
                             Some(escaped) if escaped != *key => Value::text(escaped),
                             _ => Value::String(Text::Borrowed(key)),
                         })
@@ -336,5 +359,12 @@ impl<'a> Map<'a> {
                 .collect(),
             Map::Shared(entries) => entries.values().map(|(key, _)| key.clone()).collect(),
         }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    /// The value as messages show it and `string()` converts it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::library::display(self))
     }
 }

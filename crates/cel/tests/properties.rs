@@ -201,3 +201,16 @@ fn an_interrupt_stops_a_long_loop() {
     let error = program.eval(&[], limits).outcome.expect_err("interrupted");
     assert_eq!(error.kind(), ErrorKind::Interrupted);
 }
+
+#[test]
+fn macros_that_copy_do_not_grow_without_end() {
+    let chain = format!("optional.of(1){}", ".optMap(x, x)".repeat(60));
+    let issues = parse(&chain, ParseOptions::KUBERNETES).expect_err("too large");
+    assert!(
+        issues
+            .to_string()
+            .contains("expression is too large once its macros are expanded")
+    );
+    let short = format!("optional.of(1){}", ".optMap(x, x)".repeat(5));
+    assert!(parse(&short, ParseOptions::KUBERNETES).is_ok());
+}

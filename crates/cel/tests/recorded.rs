@@ -153,3 +153,36 @@ fn rules_deep_in_the_schema_run_where_the_server_runs_them() {
     }
     verdict(recorded.len(), &failures);
 }
+
+#[test]
+fn an_update_is_let_pass_where_the_server_lets_it_pass() {
+    let recording = read("ratchets");
+    let recorded = recording.as_array().expect("a list");
+    let mut failures = Vec::new();
+    for (number, entry) in recorded.iter().enumerate() {
+        let expected = causes(entry);
+        let warned: Vec<String> = entry["warnings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|warning| warning.as_str().map(str::to_owned))
+            .collect();
+        let verdict = Validator::new(&entry["schema"])
+            .map(|validator| validator.judge(&entry["new"], Some(&entry["old"]), Limits::default()))
+            .unwrap_or_default();
+        let path = |path: &str| if path.is_empty() { "<nil>" } else { path }.to_owned();
+        let found: Vec<(String, String)> = verdict
+            .violations
+            .iter()
+            .map(|violation| (path(&violation.path), violation.body()))
+            .collect();
+        let warnings: Vec<String> = verdict.warnings.iter().map(ToString::to_string).collect();
+        if (&expected, &warned) != (&found, &warnings) {
+            failures.push(format!(
+                "{number}: {} AFTER {}\n  server: {expected:?} {warned:?}\n  here:   {found:?} {warnings:?}",
+                entry["new"], entry["old"]
+            ));
+        }
+    }
+    verdict(recorded.len(), &failures);
+}

@@ -6,16 +6,38 @@ mod values;
 
 use std::process::ExitCode;
 
-use kubewright_cel::{Env, Limits, Type, Value};
+use kubewright_cel::{Env, Limits, Signature, Type, Value};
 use textproto::Message;
 
 /// What became of a test.
 enum Outcome {
     Passed,
-    /// It needs protobuf messages, which Kubernetes has none of.
-    NeedsProtobuf,
+    SetAside(Need),
     Failed(String),
 }
+
+/// What a test needs that Kubernetes has not.
+#[derive(Clone, Copy)]
+enum Need {
+    /// Message types of the test's own protobuf files.
+    Messages,
+    /// Their enumerations.
+    Enums,
+    /// Their extensions.
+    Extensions,
+    /// A server that answers as the specification says; Kubernetes' own answer is another one.
+    AnotherServer,
+}
+
+/// What kube-apiserver 1.36 answers otherwise, and this crate therefore too: doubles are keys of maps, the
+/// milliseconds of a duration are all of them, and an optional beside `null` in a list is `null`.
+const OTHERWISE: [&str; 3] = [
+    "fields/qualified_identifier_resolution/map_key_float",
+    "timestamps/duration_converters/get_milliseconds",
+    "type_deduction/legacy_nullable_types/null_assignable_to_abstract_parameter_candidate",
+];
+
+const COLUMNS: [&str; 6] = ["passed", "failed", "messages", "enums", "extensions", "otherwise"];
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,8 +64,8 @@ fn main() -> ExitCode {
         .filter(|path| path.extension().is_some_and(|extension| extension == "textproto"))
         .collect();
     files.sort();
-    let mut totals = [0; 3];
-    println!("{:28} {:>6} {:>6} {:>8}", "file", "passed", "failed", "protobuf");
+    let mut totals = [0; COLUMNS.len()];
+    row("file", &COLUMNS);
     for path in files {
         let Ok(text) = std::fs::read_to_string(&path) else {
             continue;
@@ -52,62 +74,81 @@ fn main() -> ExitCode {
             println!("{}: not understood", path.display());
             continue;
         };
-        let mut counts = [0; 3];
+        let file_name = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let mut counts = [0; COLUMNS.len()];
         for section in file.all("section") {
             for test in section.all("test") {
                 let name = format!("{}/{}", section.text("name"), test.text("name"));
                 let slot = match run(test) {
                     Outcome::Passed => 0,
+                    Outcome::Failed(_) if OTHERWISE.contains(&format!("{file_name}/{name}").as_str()) => {
+                        2 + Need::AnotherServer as usize
+                    }
                     Outcome::Failed(why) => {
                         if verbose {
                             println!("  {name}: {}\n    {why}", test.text("expr"));
                         }
                         1
                     }
-                    Outcome::NeedsProtobuf => 2,
+                    Outcome::SetAside(need) => 2 + need as usize,
                 };
                 counts[slot] += 1;
                 totals[slot] += 1;
             }
         }
-        let name = path
-            .file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        println!("{name:28} {:>6} {:>6} {:>8}", counts[0], counts[1], counts[2]);
+        row(&file_name, &counts);
     }
-    println!("{:28} {:>6} {:>6} {:>8}", "total", totals[0], totals[1], totals[2]);
-    ExitCode::SUCCESS
+    row("total", &totals);
+    if totals[1] == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
-/// Whether a test is about protobuf messages, enums or containers.
-fn needs_protobuf(test: &Message) -> bool {
+fn row(name: &str, cells: &[impl std::fmt::Display]) {
+    let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>11}")).collect();
+    println!("{name:20}{}", cells.concat());
+}
+
+/// What sets a test aside.
+fn needs(test: &Message) -> Option<Need> {
     let expr = test.text("expr");
-    let names = [
-        "TestAllTypes",
-        "NestedTestAllTypes",
-        "google.protobuf.",
-        "GlobalEnum",
-        "NestedEnum",
-        "proto.",
-        "Any{",
-    ];
-    let types = ["google.protobuf.Timestamp", "google.protobuf.Duration"];
-    let bare = types.iter().fold(expr, |expr, name| expr.replace(name, ""));
-    !test.text("container").is_empty()
-        || names.iter().any(|name| bare.contains(name))
-        || test.mentions("message_type")
-        || test.mentions("wrapper")
-        || test.mentions("enum_value")
-        || test.any_object(&|name| !types.iter().any(|known| name.ends_with(known)))
+    let mentions = |names: &[&str]| names.iter().any(|name| expr.contains(name));
+    if mentions(&["proto.getExt", "proto.hasExt"]) {
+        Some(Need::Extensions)
+    } else if mentions(&["TestAllTypes", "TestRequired"]) || test.any_text(&|text| text.contains("TestAllTypes")) {
+        Some(Need::Messages)
+    } else if mentions(&["GlobalEnum", "NestedEnum"]) || test.mentions("enum_value") {
+        Some(Need::Enums)
+    } else {
+        None
+    }
 }
 
 fn run(test: &Message) -> Outcome {
-    if needs_protobuf(test) {
-        return Outcome::NeedsProtobuf;
+    if let Some(need) = needs(test) {
+        return Outcome::SetAside(need);
     }
-    let mut env = Env::standard();
+    let mut env = Env::standard().with_container(&test.text("container"));
     for declared in test.all("type_env") {
+        for overload in declared
+            .one("function")
+            .iter()
+            .flat_map(|function| function.all("overloads"))
+        {
+            let params = overload.all("params").map(values::type_of).collect::<Option<Vec<_>>>();
+            let result = overload.one("result_type").and_then(values::type_of);
+            let (Some(params), Some(result)) = (params, result) else {
+                return Outcome::Failed("cannot read the function".to_owned());
+            };
+            let member = overload.text("is_instance_function") == "true";
+            let signature = Signature { member, params, result };
+            env = env.with_function(&declared.text("name"), signature, None);
+        }
         if let Some(ident) = declared.one("ident") {
             let ty = ident.one("type").and_then(values::type_of).unwrap_or(Type::Dyn);
             env = env.with_variable(&declared.text("name"), ty);
@@ -151,6 +192,9 @@ fn run(test: &Message) -> Outcome {
         return Outcome::Passed;
     }
     let program = env.program(&checked);
+    if program.defect().is_some() && wants_error {
+        return Outcome::Passed;
+    }
     let variables: Vec<(&str, Value<'_>)> = bindings
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()))

@@ -52,6 +52,15 @@ impl Message {
             .unwrap_or_default()
     }
 
+    /// The scalar under a name; empty if there is none.
+    pub(crate) fn bytes(&self, name: &str) -> &[u8] {
+        let found = self.0.iter().find_map(|(field, value)| match value {
+            Field::Scalar(bytes) if field == name => Some(bytes.as_slice()),
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
+
     /// Whether a field of this name occurs anywhere.
     pub(crate) fn mentions(&self, name: &str) -> bool {
         self.0
@@ -59,14 +68,14 @@ impl Message {
             .any(|(field, value)| field == name || matches!(value, Field::Message(message) if message.mentions(name)))
     }
 
-    /// Whether an embedded message of a type for which the test holds occurs anywhere.
-    pub(crate) fn any_object(&self, test: &impl Fn(&str) -> bool) -> bool {
+    /// Whether a name of a field or a text for which the test holds occurs anywhere.
+    pub(crate) fn any_text(&self, test: &impl Fn(&str) -> bool) -> bool {
         self.0.iter().any(|(field, value)| {
-            field
-                .strip_prefix('[')
-                .and_then(|name| name.strip_suffix(']'))
-                .is_some_and(test)
-                || matches!(value, Field::Message(message) if message.any_object(test))
+            test(field)
+                || match value {
+                    Field::Scalar(bytes) => test(&String::from_utf8_lossy(bytes)),
+                    Field::Message(message) => message.any_text(test),
+                }
         })
     }
 }

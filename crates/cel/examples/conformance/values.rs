@@ -39,18 +39,56 @@ pub(crate) fn value(message: &Message) -> Option<Value<'static>> {
     })
 }
 
+/// One of the messages that are values of the language.
 fn known_object(object: &Message) -> Option<Value<'static>> {
     let (name, Field::Message(body)) = object.first()? else {
         return None;
     };
+    let name = name.trim_matches(['[', ']']).rsplit('.').next().unwrap_or_default();
     let number = |field: &str| body.text(field).parse::<i64>().unwrap_or(0);
     let (seconds, nanos) = (number("seconds"), number("nanos"));
-    if name.contains("Timestamp") {
-        Timestamp::new(seconds, u32::try_from(nanos).ok()?).map(Value::Timestamp)
-    } else if name.contains("Duration") {
-        Some(Value::Duration(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?))
-    } else {
-        None
+    let text = body.text("value");
+    Some(match name {
+        "Timestamp" => Value::Timestamp(Timestamp::new(seconds, u32::try_from(nanos).ok()?)?),
+        "Duration" => Value::Duration(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?),
+        "BoolValue" => Value::Bool(text == "true"),
+        "BytesValue" => Value::Bytes(body.bytes("value").into()),
+        "DoubleValue" | "FloatValue" if text.is_empty() => Value::Double(0.0),
+        "DoubleValue" => Value::Double(double(&text)?),
+        "FloatValue" => Value::Double(f64::from(text.parse::<f32>().ok()?)),
+        "Int32Value" | "Int64Value" => Value::Int(text.parse().unwrap_or(0)),
+        "UInt32Value" | "UInt64Value" => Value::Uint(text.parse().unwrap_or(0)),
+        "StringValue" => Value::text(text),
+        "Any" => known_object(body)?,
+        "Struct" | "ListValue" | "Value" => json(name, body)?,
+        _ => return None,
+    })
+}
+
+/// One of the messages that are JSON.
+fn json(kind: &str, body: &Message) -> Option<Value<'static>> {
+    match kind {
+        "Struct" => {
+            let mut entries = BTreeMap::new();
+            for field in body.all("fields") {
+                let key = Value::text(field.text("key"));
+                entries.insert(key.key()?, (key, json("Value", field.one("value")?)?));
+            }
+            Some(Value::Map(Map::Shared(Arc::new(entries))))
+        }
+        "ListValue" => {
+            let items = body.all("values").map(|item| json("Value", item));
+            Some(Value::list(items.collect::<Option<Vec<_>>>()?))
+        }
+        _ => Some(match body.first() {
+            None | Some(("null_value", _)) => Value::Null,
+            Some(("number_value", _)) => Value::Double(double(&body.text("number_value"))?),
+            Some(("string_value", _)) => Value::text(body.text("string_value")),
+            Some(("bool_value", _)) => Value::Bool(body.text("bool_value") == "true"),
+            Some(("struct_value", Field::Message(body))) => json("Struct", body)?,
+            Some(("list_value", Field::Message(body))) => json("ListValue", body)?,
+            Some(_) => return None,
+        }),
     }
 }
 
@@ -82,6 +120,22 @@ fn named_type(name: &str) -> Option<Type> {
     })
 }
 
+fn primitive(name: &str) -> Option<Type> {
+    Some(match name {
+        "BOOL" => Type::Bool,
+        "INT64" => Type::Int,
+        "UINT64" => Type::Uint,
+        "DOUBLE" => Type::Double,
+        "STRING" => Type::String,
+        "BYTES" => Type::Bytes,
+        _ => return None,
+    })
+}
+
+fn wrapper(of: Type) -> Type {
+    Type::Opaque("wrapper".into(), Arc::new([of]))
+}
+
 /// A type of the files.
 pub(crate) fn type_of(message: &Message) -> Option<Type> {
     let (kind, field) = message.first()?;
@@ -92,20 +146,27 @@ pub(crate) fn type_of(message: &Message) -> Option<Type> {
     Some(match kind {
         "dyn" => Type::Dyn,
         "null" => Type::Null,
-        "primitive" => match message.text("primitive").as_str() {
-            "BOOL" => Type::Bool,
-            "INT64" => Type::Int,
-            "UINT64" => Type::Uint,
-            "DOUBLE" => Type::Double,
-            "STRING" => Type::String,
-            "BYTES" => Type::Bytes,
-            _ => return None,
-        },
+        "primitive" => primitive(&message.text("primitive"))?,
         "well_known" => match message.text("well_known").as_str() {
             "TIMESTAMP" => Type::Timestamp,
             "DURATION" => Type::Duration,
             _ => Type::Dyn,
         },
+        "wrapper" => wrapper(primitive(&message.text("wrapper"))?),
+        "message_type" => match message.text("message_type").rsplit('.').next()? {
+            "BoolValue" => wrapper(Type::Bool),
+            "BytesValue" => wrapper(Type::Bytes),
+            "DoubleValue" | "FloatValue" => wrapper(Type::Double),
+            "Int32Value" | "Int64Value" => wrapper(Type::Int),
+            "UInt32Value" | "UInt64Value" => wrapper(Type::Uint),
+            "StringValue" => wrapper(Type::String),
+            "Struct" => Type::map(Type::String, Type::Dyn),
+            "ListValue" => Type::list(Type::Dyn),
+            "Timestamp" => Type::Timestamp,
+            "Duration" => Type::Duration,
+            _ => Type::Dyn,
+        },
+        "type_param" => Type::Param(message.text("type_param").into()),
         "list_type" => Type::list(nested?.one("elem_type").and_then(type_of).unwrap_or(Type::Dyn)),
         "map_type" => Type::map(
             nested?.one("key_type").and_then(type_of).unwrap_or(Type::Dyn),
@@ -113,8 +174,11 @@ pub(crate) fn type_of(message: &Message) -> Option<Type> {
         ),
         "type" => Type::Type(nested.and_then(type_of).map(Arc::new)),
         "abstract_type" => {
-            let inner = nested?.one("parameter_types").and_then(type_of).unwrap_or(Type::Dyn);
-            Type::optional(inner)
+            let params = nested?
+                .all("parameter_types")
+                .map(type_of)
+                .collect::<Option<Vec<_>>>()?;
+            Type::Opaque(nested?.text("name").into(), params.into())
         }
         _ => return None,
     })

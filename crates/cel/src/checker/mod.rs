@@ -1,16 +1,26 @@
 //! Gives every node its type and every call its overloads, or says what does not fit.
 //! The order of checks and the words of messages are cel-go's, since users see them.
 
+mod format_calls;
+mod literals;
+mod unchecked;
 mod unify;
 mod validate;
 
-use crate::ast::{Ast, Comprehension, Entry, Expr, ExprKind, Literal, op, qualified_name};
+use std::sync::Arc;
+
+use kubewright_re2::Regex;
+
+use crate::ast::{Ast, Comprehension, Expr, ExprKind, Literal, op, qualified_name};
 use crate::env::Env;
-use crate::functions::{self, Function};
+use crate::functions::Function;
+use crate::library::Implementation;
 use crate::source::{Issue, Issues, Source};
 use crate::types::Type;
+use crate::wellknown;
 
-use unify::{Mapping, instantiate, most_general};
+pub(crate) use unchecked::resolve_names;
+use unify::{Mapping, instantiate};
 
 /// What a name or call was resolved to.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +40,10 @@ pub struct CheckedAst {
     pub ast: Ast,
     pub(crate) types: Vec<Option<Type>>,
     pub(crate) references: Vec<Option<Reference>>,
+    /// What functions of the environment do, beside those of the libraries.
+    pub(crate) implementations: Vec<(Box<str>, Implementation)>,
+    /// The patterns that were compiled to see whether they are any, by the numbers of their literals.
+    pub(crate) patterns: Vec<(u32, Arc<Regex>)>,
 }
 
 impl CheckedAst {
@@ -49,6 +63,18 @@ impl CheckedAst {
     /// What a name or call was resolved to.
     pub fn reference(&self, id: u32) -> Option<&Reference> {
         self.references.get(id as usize).and_then(Option::as_ref)
+    }
+
+    /// What a function of the environment does.
+    pub(crate) fn implementation(&self, function: &str) -> Option<Implementation> {
+        let found = self.implementations.iter().find(|(name, _)| **name == *function);
+        found.map(|(_, implementation)| *implementation)
+    }
+
+    /// The pattern that a literal is, if it was compiled.
+    pub(crate) fn pattern(&self, literal: u32) -> Option<Arc<Regex>> {
+        let found = self.patterns.iter().find(|(id, _)| *id == literal);
+        found.map(|(_, regex)| Arc::clone(regex))
     }
 
     /// Whether the expression reads a variable.
@@ -103,10 +129,16 @@ pub(crate) fn check(source: &Source, mut ast: Ast, env: &Env) -> Result<CheckedA
         *ty = mapping.substitute(ty, true);
     }
     ast.root = root;
-    let checked = CheckedAst { ast, types, references };
-    let issues = validate::validate(source, &checked, env);
+    let mut fitting = CheckedAst {
+        ast,
+        types,
+        references,
+        implementations: env.implementations(),
+        patterns: Vec::new(),
+    };
+    let issues = validate::validate(source, &mut fitting, env);
     if issues.is_empty() {
-        Ok(checked)
+        Ok(fitting)
     } else {
         Err(Issues::new(source, issues))
     }
@@ -124,7 +156,16 @@ struct Checker<'e> {
     issues: Vec<Issue>,
 }
 
-impl Checker<'_> {
+impl<'e> Checker<'e> {
+    /// The function of a name as written, which may lack the container's.
+    fn function(&self, name: &str) -> Option<&'e Function> {
+        let env = self.env;
+        if env.container().is_empty() {
+            return env.function(name.strip_prefix('.').unwrap_or(name));
+        }
+        env.candidates(name).iter().find_map(|name| env.function(name))
+    }
+
     fn report(&mut self, id: u32, message: String) {
         let offset = self.offsets.get(id as usize).copied().unwrap_or(0) as usize;
         self.issues.push(Issue {
@@ -151,7 +192,11 @@ impl Checker<'_> {
     }
 
     fn undeclared(&mut self, id: u32, name: &str) {
-        self.report(id, format!("undeclared reference to '{name}' (in container '')"));
+        let container = self.env.container();
+        self.report(
+            id,
+            format!("undeclared reference to '{name}' (in container '{container}')"),
+        );
         self.set(id, Type::Error);
     }
 
@@ -179,24 +224,38 @@ impl Checker<'_> {
 
     /// Makes the node a reference to a variable or type of that name, if there is one.
     fn resolve_name(&mut self, expr: &mut Expr, name: &str) -> bool {
-        let bare = name.strip_prefix('.').unwrap_or(name);
-        let local = self.scopes.iter().rev().find(|(scoped, _)| scoped == bare);
+        if self.env.container().is_empty() {
+            return self.resolve_candidate(expr, name.strip_prefix('.').unwrap_or(name));
+        }
+        let candidates = self.env.candidates(name);
+        candidates.iter().any(|name| self.resolve_candidate(expr, name))
+    }
+
+    fn resolve_candidate(&mut self, expr: &mut Expr, name: &str) -> bool {
+        let local = self.scopes.iter().rev().find(|(scoped, _)| scoped == name);
         let (ty, reference) = if let Some((_, ty)) = local {
-            (ty.clone(), Reference::Variable(bare.to_owned()))
-        } else if let Some(ty) = self.env.variable(bare) {
-            (ty.clone(), Reference::Variable(bare.to_owned()))
-        } else if let Some(ty) = type_name(bare) {
-            (
-                Type::Type(Some(std::sync::Arc::new(ty.clone()))),
-                Reference::TypeName(ty),
-            )
+            (ty.clone(), Reference::Variable(name.to_owned()))
+        } else if let Some(ty) = self.env.variable(name) {
+            (ty.clone(), Reference::Variable(name.to_owned()))
+        } else if let Some(ty) = self.named_type(name) {
+            (Type::Type(Some(Arc::new(ty.clone()))), Reference::TypeName(ty))
+        } else if name == wellknown::NULL_VALUE {
+            self.set(expr.id, Type::Int);
+            expr.kind = ExprKind::Literal(Literal::Int(0));
+            return true;
         } else {
             return false;
         };
         self.set(expr.id, ty);
         self.references[expr.id as usize] = Some(reference);
-        expr.kind = ExprKind::Ident(bare.to_owned());
+        expr.kind = ExprKind::Ident(name.to_owned());
         true
+    }
+
+    fn named_type(&self, name: &str) -> Option<Type> {
+        type_name(name)
+            .or_else(|| wellknown::message(name).map(wellknown::Message::value_type))
+            .or_else(|| self.env.open_object(name).map(Type::Object))
     }
 
     fn check_select(&mut self, expr: &mut Expr) {
@@ -230,6 +289,7 @@ impl Checker<'_> {
         let result = match &target {
             Type::Map(pair) => pair.1.clone(),
             Type::Object(object) => match &object.fields {
+                None if self.env.open_object(&object.name).is_some() => Type::Dyn,
                 None => {
                     self.report(id, format!("unexpected failed resolution of '{}'", object.name));
                     Type::Error
@@ -283,36 +343,34 @@ impl Checker<'_> {
         for arg in args.iter_mut() {
             self.check(arg);
         }
-        let extensions = self.env.extensions();
         if let Some(receiver) = target.as_deref_mut() {
-            if let Some(prefix) = qualified_name(receiver) {
-                let name = format!("{prefix}.{function}");
-                if let Some(found) = functions::lookup(name.strip_prefix('.').unwrap_or(&name), extensions) {
-                    *target = None;
-                    found.name.clone_into(function);
-                    self.resolve(id, found, None, args);
-                    return;
-                }
+            if let Some(prefix) = qualified_name(receiver)
+                && let Some(found) = self.function(&format!("{prefix}.{function}"))
+            {
+                *target = None;
+                found.name.as_ref().clone_into(function);
+                self.resolve(id, found, None, args);
+                return;
             }
             self.check(receiver);
-            match functions::lookup(function, extensions) {
+            match self.env.function(function) {
                 Some(found) => self.resolve(id, found, Some(&*receiver), args),
                 None => self.undeclared(id, function),
             }
             return;
         }
-        match functions::lookup(function.strip_prefix('.').unwrap_or(function), extensions) {
+        match self.function(function) {
             Some(found) => {
-                found.name.clone_into(function);
+                found.name.as_ref().clone_into(function);
                 self.resolve(id, found, None, args);
             }
             None => self.undeclared(id, function),
         }
     }
 
-    fn resolve(&mut self, id: u32, function: &'static Function, target: Option<&Expr>, args: &[Expr]) {
+    fn resolve(&mut self, id: u32, function: &'e Function, target: Option<&Expr>, args: &[Expr]) {
         let arg_types: Vec<Type> = target.into_iter().chain(args).map(|arg| self.get(arg)).collect();
-        if matches!(function.name, op::AND | op::OR) {
+        if matches!(function.name.as_ref(), op::AND | op::OR) {
             let mut fits = true;
             for (arg, ty) in args.iter().zip(&arg_types) {
                 if !self.mapping.assign(ty, &Type::Bool) {
@@ -326,7 +384,7 @@ impl Checker<'_> {
         }
         let (mut ids, mut result): (Vec<&'static str>, Option<Type>) = (Vec::new(), None);
         for overload in &function.overloads {
-            if overload.member != target.is_some() || !(overload.kubernetes || self.env.extensions()) {
+            if overload.member != target.is_some() || !self.env.sees(overload) {
                 continue;
             }
             let (params, returned) = if overload.generic {
@@ -387,104 +445,6 @@ impl Checker<'_> {
         }
     }
 
-    /// The value type of an element written with `?`, which must be optional.
-    fn optional_value(&mut self, id: u32, ty: Type) -> Type {
-        if let Some(inner) = ty.unwrap_optional() {
-            return inner.clone();
-        }
-        if !ty.is_dyn() {
-            self.mismatch(id, &Type::optional(ty.clone()), &ty);
-        }
-        ty
-    }
-
-    /// The type of elements seen so far; where mixing is not allowed, validation says so once types are known.
-    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
-        if self.mapping.assign(&previous, &current) {
-            return most_general(&previous, &current);
-        }
-        Type::Dyn
-    }
-
-    fn check_list(&mut self, id: u32, elements: &mut [Expr], optionals: &[usize]) {
-        let mut element_type = None;
-        for (index, element) in elements.iter_mut().enumerate() {
-            self.check(element);
-            let mut ty = self.get(element);
-            if optionals.contains(&index) {
-                ty = self.optional_value(element.id, ty);
-            }
-            element_type = Some(self.join(element_type, ty));
-        }
-        let element_type = element_type.unwrap_or_else(|| self.fresh());
-        self.set(id, Type::list(element_type));
-    }
-
-    fn check_map(&mut self, id: u32, entries: &mut [Entry]) {
-        let (mut key_type, mut value_type) = (None, None);
-        for entry in entries {
-            self.check(&mut entry.key);
-            let ty = self.get(&entry.key);
-            key_type = Some(self.join(key_type, ty));
-            self.check(&mut entry.value);
-            let mut ty = self.get(&entry.value);
-            if entry.optional {
-                ty = self.optional_value(entry.value.id, ty);
-            }
-            value_type = Some(self.join(value_type, ty));
-        }
-        let key_type = key_type.unwrap_or_else(|| self.fresh());
-        let value_type = value_type.unwrap_or_else(|| self.fresh());
-        self.set(id, Type::map(key_type, value_type));
-    }
-
-    fn check_struct(&mut self, id: u32, name: &str, fields: &mut [Entry]) {
-        let bare = name.strip_prefix('.').unwrap_or(name);
-        let declared = self.env.object(bare).cloned();
-        if let Some(object) = declared {
-            self.set(id, Type::Object(object.clone()));
-            for entry in fields {
-                let ExprKind::Literal(Literal::String(field)) = &entry.key.kind else {
-                    continue;
-                };
-                let field = field.clone();
-                self.check(&mut entry.value);
-                let mut found = self.get(&entry.value);
-                if entry.optional {
-                    found = self.optional_value(entry.value.id, found);
-                }
-                let wanted = object.fields.as_ref().and_then(|fields| fields.get(&field)).cloned();
-                let wanted = wanted.unwrap_or_else(|| {
-                    self.report(entry.id, format!("undefined field '{field}'"));
-                    Type::Error
-                });
-                if !self.mapping.assign(&wanted, &found) {
-                    self.report(
-                        entry.id,
-                        format!("expected type of field '{field}' is '{wanted}' but provided type is '{found}'"),
-                    );
-                }
-            }
-            return;
-        }
-        match type_name(bare) {
-            Some(ty) => self.report(id, format!("'{ty}' is not a message type")),
-            None if self.env.variable(bare).is_some() => {
-                let ty = self.env.variable(bare).cloned().unwrap_or(Type::Error);
-                self.report(id, format!("'{ty}' is not a type"));
-            }
-            None => {
-                self.undeclared(id, name);
-                return;
-            }
-        }
-        self.set(id, Type::Error);
-        for entry in fields {
-            self.check(&mut entry.value);
-        }
-    }
-
     fn check_comprehension(&mut self, id: u32, fold: &mut Comprehension) {
         self.check(&mut fold.range);
         self.check(&mut fold.init);
@@ -535,7 +495,7 @@ impl Checker<'_> {
 }
 
 fn keyword_field<'f>(fields: &'f std::collections::BTreeMap<String, Type>, name: &str) -> Option<&'f Type> {
-    crate::decl::is_keyword(name)
+    crate::names::is_keyword(name)
         .then(|| fields.get(&format!("__{name}__")))
         .flatten()
 }

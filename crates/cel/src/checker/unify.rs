@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::types::Type;
+use crate::types::{Type, WRAPPER};
 
 /// What is known about type variables, by their number.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +54,12 @@ impl Mapping {
         }
         match (from, to) {
             (Type::Null, other) | (other, Type::Null) => nullable(other),
+            // A wrapper is its value or null.
+            (Type::Opaque(name, inner), other) | (other, Type::Opaque(name, inner))
+                if &**name == WRAPPER && !matches!(other, Type::Opaque(other, _) if &**other == WRAPPER) =>
+            {
+                inner.first() == Some(other)
+            }
             (Type::Type(_), Type::Type(_)) => true,
             (Type::List(from), Type::List(to)) => self.fits(from, to),
             (Type::Map(from), Type::Map(to)) => self.fits(&from.0, &to.0) && self.fits(&from.1, &to.1),
@@ -143,7 +149,7 @@ fn less_specific(first: &Type, second: &Type) -> bool {
     if matches!(second, Type::Dyn | Type::Var(_)) {
         return false;
     }
-    match (first, second) {
+    match (first.unwrapped(), second.unwrapped()) {
         (Type::Opaque(first_name, first), Type::Opaque(second_name, second)) => {
             first_name == second_name
                 && first.len() == second.len()
@@ -157,7 +163,7 @@ fn less_specific(first: &Type, second: &Type) -> bool {
             less_specific(&first.0, &second.0) && less_specific(&first.1, &second.1)
         }
         (Type::Type(_), Type::Type(_)) => true,
-        _ => first == second,
+        (first, second) => first == second,
     }
 }
 

@@ -1,36 +1,50 @@
 //! What Kubernetes refuses although the types fit: literals that can never work.
 
+use std::sync::Arc;
+
+use kubewright_re2::Regex;
+
 use crate::ast::{Expr, ExprKind, Literal};
-use crate::checker::CheckedAst;
+use crate::checker::{CheckedAst, format_calls};
 use crate::env::Env;
 use crate::library::{regex, time};
 use crate::source::{Issue, Source};
 use crate::types::Type;
 
-/// A function and whether it can ever work with a literal as its first argument.
-type Check = (&'static str, fn(&Literal) -> bool);
+/// The patterns found, by the numbers of their literals.
+type Patterns = Vec<(u32, Arc<Regex>)>;
+
+/// A function and whether it can ever work with a literal, which has this number, as its first argument.
+type Check = (&'static str, fn(u32, &Literal, &mut Patterns) -> bool);
 
 const CHECKS: &[Check] = &[
-    ("duration", |literal| match literal {
+    ("duration", |_, literal, _| match literal {
         Literal::String(text) => time::parse_duration(text).is_some(),
         _ => true,
     }),
-    ("timestamp", |literal| match literal {
+    ("timestamp", |_, literal, _| match literal {
         Literal::String(text) => time::parse_timestamp(text).is_some(),
         Literal::Int(seconds) => time::Timestamp::new(*seconds, 0).is_some(),
         _ => true,
     }),
-    ("matches", |literal| match literal {
-        Literal::String(text) => regex::compile(text).is_ok(),
+    ("matches", |id, literal, patterns| match literal {
+        Literal::String(text) => regex::compile(text).map(|regex| patterns.push((id, regex))).is_ok(),
         _ => true,
     }),
 ];
 
-/// The mistakes in literals, in the order upstream's validators run.
-pub(super) fn validate(source: &Source, checked: &CheckedAst, env: &Env) -> Vec<Issue> {
+/// The mistakes in literals, in the order upstream's validators run. Patterns are kept for who runs the expression.
+pub(super) fn validate(source: &Source, checked: &mut CheckedAst, env: &Env) -> Vec<Issue> {
     if env.mixed_aggregates() {
         return Vec::new();
     }
+    let mut patterns = Patterns::new();
+    let issues = mistakes(source, checked, &mut patterns);
+    checked.patterns = patterns;
+    issues
+}
+
+fn mistakes(source: &Source, checked: &CheckedAst, patterns: &mut Patterns) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut report = |id: u32, message: String| {
         let position = Some(source.position(checked.ast.offset(id)));
@@ -44,13 +58,16 @@ pub(super) fn validate(source: &Source, checked: &CheckedAst, env: &Env) -> Vec<
                 && name == function
                 && let Some(arg) = args.first()
                 && let ExprKind::Literal(literal) = &arg.kind
-                && !valid(literal)
+                && !valid(arg.id, literal, patterns)
             {
                 report(arg.id, format!("invalid {function} argument"));
             }
         });
     }
     visit(&checked.ast.root, false, &mut |expr, exempt| {
+        if let Some((id, message)) = format_calls::mistake(checked, expr) {
+            report(id, message);
+        }
         if !exempt {
             homogeneous(checked, expr, &mut report);
         }
@@ -137,9 +154,9 @@ fn homogeneous(checked: &CheckedAst, expr: &Expr, report: &mut impl FnMut(u32, S
 
 /// Equal up to type parameters.
 fn equivalent(first: &Type, second: &Type) -> bool {
-    match (first, second) {
+    match (first.unwrapped(), second.unwrapped()) {
         (Type::List(first), Type::List(second)) => equivalent(first, second),
         (Type::Map(first), Type::Map(second)) => equivalent(&first.0, &second.0) && equivalent(&first.1, &second.1),
-        _ => first == second,
+        (first, second) => first == second,
     }
 }

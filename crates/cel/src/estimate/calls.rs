@@ -1,7 +1,7 @@
-//! The prices of calls.
+//! The prices of calls, from the sizes their arguments may have.
 
 use crate::ast::{Expr, ExprKind, Literal, op};
-use crate::eval::cost::{FORMAT_PATTERN, LIST, PER_CHARACTER, PER_PATTERN_CHARACTER};
+use crate::eval::cost::{AUTHORIZATION, FORMAT_PATTERN, LIST, PER_CHARACTER, PER_PATTERN_CHARACTER, selector};
 use crate::types::Type;
 
 use super::{Argument, EntrySize, Estimator, Range, Step};
@@ -289,7 +289,15 @@ impl Estimator<'_> {
             return Some(price);
         }
         match function {
-            "check" => Price::of(Range::fixed(350_000)),
+            "check" => Price::of(Range::fixed(AUTHORIZATION)),
+            "fieldSelector" | "labelSelector" => {
+                let [text] = args else { return None };
+                let length = self.estimated(text);
+                Price::of(Range {
+                    min: selector(length.min),
+                    max: selector(length.max),
+                })
+            }
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => {
                 let target = target?;
                 match Self::element(target) {
@@ -303,7 +311,7 @@ impl Estimator<'_> {
                     None => Price::of(scan(target, PER_CHARACTER)),
                 }
             }
-            "url" => {
+            "url" | "jsonpatch.escapeKey" => {
                 let [arg] = args else { return None };
                 Price::sized(scan(arg, PER_CHARACTER), self.estimated(arg))
             }

@@ -10,6 +10,8 @@ pub(crate) const LIST: u64 = 10;
 pub(crate) const MAP: u64 = 30;
 /// A new object.
 pub(crate) const STRUCT: u64 = 40;
+/// A question to the authorizer.
+pub(crate) const AUTHORIZATION: u64 = 350_000;
 /// The price of a character that is looked at once.
 pub(crate) const PER_CHARACTER: f64 = 0.1;
 /// The price of a character of a regular expression.
@@ -20,6 +22,13 @@ pub(crate) const FORMAT_PATTERN: u64 = 128;
 /// `size * factor`, rounded up.
 pub(crate) fn scaled(size: u64, factor: f64) -> u64 {
     (size as f64 * factor).ceil() as u64
+}
+
+/// A selector of this length: a list of requirements, each at least two characters long.
+pub(crate) fn selector(length: u64) -> u64 {
+    let requirements = scaled(length, 0.5).saturating_mul(LIST + STRUCT);
+    LIST.saturating_add(scaled(length, PER_CHARACTER))
+        .saturating_add(requirements)
 }
 
 /// A regular expression over a text, by their sizes.
@@ -72,9 +81,9 @@ pub(crate) enum CallCost {
     /// A named format is a regular expression over the second argument.
     Format,
     /// Addresses are compared byte by byte; parsed first when given as text.
-    ContainsIp,
+    ContainsIp { parsed: bool },
     /// The same for networks.
-    ContainsCidr,
+    ContainsCidr { parsed: bool },
     /// A list as long as the result is made.
     NewList,
     /// A list is flattened as often as the second argument says.
@@ -83,21 +92,48 @@ pub(crate) enum CallCost {
     CompareAll,
     /// Every element of one list with every one of the other, this many times.
     Sets(u8),
+    /// A question to the authorizer; two of them are all an expression may ask.
+    Authorization,
+    /// A selector is parsed into its requirements.
+    Selector,
 }
 
 impl CallCost {
     /// The price of a function; `overload` is empty when several fit.
     pub(crate) fn for_call(function: &str, overload: &str) -> CallCost {
         match function {
+            // The prices of these belong to one overload; which of several runs is not known.
+            "slice" | "lists.range" | "reverse" | "flatten" | "distinct" | "sort" | "@sortByAssociatedKeys"
+                if overload.is_empty() =>
+            {
+                CallCost::Unit
+            }
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => CallCost::Traverse,
-            "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "isIP" | "isCIDR" | "quantity"
-            | "isQuantity" | "semver" | "isSemver" => CallCost::Scan,
+            "url"
+            | "jsonpatch.escapeKey"
+            | "lowerAscii"
+            | "upperAscii"
+            | "substring"
+            | "trim"
+            | "cidr"
+            | "isIP"
+            | "isCIDR"
+            | "quantity"
+            | "isQuantity"
+            | "semver"
+            | "isSemver" => CallCost::Scan,
             "ip" if overload != "cidr_ip" => CallCost::Scan,
             "replace" | "split" | "ip.isCanonical" => CallCost::ScanTwice,
+            "check" => CallCost::Authorization,
+            "fieldSelector" | "labelSelector" => CallCost::Selector,
             "join" => CallCost::Join,
             "find" | "findAll" => CallCost::Regex,
-            "containsIP" => CallCost::ContainsIp,
-            "containsCIDR" => CallCost::ContainsCidr,
+            "containsIP" => CallCost::ContainsIp {
+                parsed: overload.ends_with("_string"),
+            },
+            "containsCIDR" => CallCost::ContainsCidr {
+                parsed: overload.ends_with("_string"),
+            },
             "validate" => CallCost::Format,
             "slice" | "lists.range" => CallCost::NewList,
             "reverse" if overload != "string_reverse" => CallCost::NewList,
@@ -122,6 +158,8 @@ impl CallCost {
         match self {
             CallCost::Unit => 1,
             CallCost::Free => 0,
+            CallCost::Authorization => AUTHORIZATION,
+            CallCost::Selector => selector(size(1)),
             CallCost::Scan => scaled(size(0), PER_CHARACTER),
             CallCost::ScanTwice => scaled(size(0), 2.0 * PER_CHARACTER),
             CallCost::Join => result
@@ -153,20 +191,12 @@ impl CallCost {
                 .saturating_mul(size(1))
                 .saturating_mul(u64::from(times))
                 .saturating_add(1),
-            CallCost::ContainsIp => {
-                let parse = if matches!(args.get(1), Some(Value::String(_))) {
-                    scaled(size(1), PER_CHARACTER)
-                } else {
-                    0
-                };
+            CallCost::ContainsIp { parsed } => {
+                let parse = if parsed { scaled(size(1), PER_CHARACTER) } else { 0 };
                 scaled(size(0).saturating_mul(2), PER_CHARACTER) + parse
             }
-            CallCost::ContainsCidr => {
-                let parse = if matches!(args.get(1), Some(Value::String(_))) {
-                    scaled(size(1), PER_CHARACTER)
-                } else {
-                    0
-                };
+            CallCost::ContainsCidr { parsed } => {
+                let parse = if parsed { scaled(size(1), PER_CHARACTER) } else { 0 };
                 scaled(size(0).saturating_mul(2), PER_CHARACTER) + scaled(size(0), PER_CHARACTER) + 1 + parse
             }
         }

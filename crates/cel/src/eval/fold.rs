@@ -1,11 +1,12 @@
-//! Loops and bindings.
+//! Loops and bindings: what macros such as `all`, `map` and `cel.bind` expand to.
 
 use std::sync::Arc;
 
+use crate::decl::Decl;
 use crate::error::EvalError;
-use crate::value::{List, Outcome, Value};
+use crate::value::{List, Map, Outcome, Text, Value};
 
-use super::{Node, Run, cost};
+use super::{Node, Run, cost, is_fatal};
 
 #[derive(Debug)]
 pub(crate) struct Fold {
@@ -32,6 +33,7 @@ pub(crate) struct FoldSlots {
 const CHECK_EVERY: usize = 100;
 
 impl<'a> Run<'a, '_> {
+    #[inline(never)]
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Outcome<'a> {
         if fold.binding {
             if fold.used {
@@ -62,6 +64,19 @@ impl<'a> Run<'a, '_> {
                     }
                 }
             }
+            // The keys of a map of the object are read where they are.
+            Value::Map(Map::Json { fields, decl }) if decl.is_none_or(|decl| decl.element().is_some()) => {
+                for (index, (key, value)) in fields.iter().enumerate() {
+                    let value = fold.slots.var2.map(|_| match decl.and_then(Decl::element) {
+                        Some(values) => values.read(value),
+                        None => Ok(Value::from_json(value)),
+                    });
+                    self.bind(fold, Ok(Value::String(Text::Borrowed(key))), value);
+                    if !self.iterate(fold, index)? {
+                        break;
+                    }
+                }
+            }
             Value::Map(map) => {
                 for (index, key) in map.keys().into_iter().enumerate() {
                     let value = fold.slots.var2.map(|_| {
@@ -74,7 +89,10 @@ impl<'a> Run<'a, '_> {
                     }
                 }
             }
-            _ => return Err(EvalError::no_such_overload()),
+            other => {
+                let kind = other.go_type();
+                return Err(EvalError::new(format!("got '{kind}', expected iterable type")));
+            }
         }
         self.eval(&fold.result)
     }
@@ -94,10 +112,14 @@ impl<'a> Run<'a, '_> {
         {
             return Err(EvalError::interrupted());
         }
-        match self.eval(&fold.condition) {
-            Ok(Value::Bool(false)) => return Ok(false),
-            Err(error) if error.is_fatal() => return Err(error),
-            _ => {}
+        match &fold.condition {
+            // Loops that look at every element ask nothing.
+            Node::Const(Value::Bool(true)) => {}
+            condition => match self.eval(condition) {
+                Ok(Value::Bool(false)) => return Ok(false),
+                Err(error) if error.is_fatal() => return Err(error),
+                _ => {}
+            },
         }
         let accu = self.eval(&fold.step);
         if let Err(error) = &accu
@@ -110,15 +132,22 @@ impl<'a> Run<'a, '_> {
     }
 
     /// `accu + [element]` in place: the accumulator has no other owner.
+    #[inline(never)]
     pub(super) fn append(&mut self, slot: usize, element: &'a Node) -> Outcome<'a> {
         self.charge(1)?;
         let accu = std::mem::replace(&mut self.slots[slot], Ok(Value::Null));
         let value = self.eval(element);
-        let (accu, value) = match (accu, value) {
-            (Err(error), _) | (_, Err(error)) => return Err(error),
-            (Ok(accu), Ok(value)) => (accu, value),
+        if is_fatal(&value) {
+            return value;
+        }
+        // A constant element makes a constant list, which costs nothing; a failed one costs what it would have.
+        let list = if matches!(element, Node::Const(_)) {
+            0
+        } else {
+            cost::LIST
         };
-        self.charge(cost::LIST + 1)?;
+        self.charge(list + 1)?;
+        let (accu, value) = (accu?, value?);
         let Value::List(List::Shared(mut items, decl)) = accu else {
             return Err(EvalError::no_such_overload());
         };

@@ -3,21 +3,46 @@
 
 pub(crate) mod cost;
 mod fold;
+mod object;
 pub(crate) mod ops;
+mod path;
 mod plan;
 
-use std::sync::Arc;
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use kubewright_re2::Regex;
 
 use crate::checker::CheckedAst;
-use crate::error::EvalError;
-use crate::library::Implementation;
+use crate::error::{ErrorKind, EvalError};
+use crate::functions::Function;
+use crate::library::regex::Search;
+use crate::library::{self, Implementation};
 use crate::types::Type;
-use crate::value::{Key, Map, Outcome, Value};
+use crate::value::{Key, Map, Outcome, Text, Value};
 
 use cost::CallCost;
+use path::Select;
 pub(crate) use plan::plan;
 
 /// A compiled expression. It is immutable: evaluating takes `&self`, from any thread.
+///
+/// ```
+/// use kubewright_cel::{Env, ErrorKind, Limits, Type, Value};
+/// use serde_json::json;
+///
+/// let env = Env::kubernetes().with_variable("self", Type::list(Type::Int));
+/// let program = env.compile("self.all(x, x > 0)")?;
+/// let data = json!([1, 2, 3]);
+/// let variables = [("self", Value::from_json(&data))];
+/// let evaluation = program.eval(&variables, Limits::default());
+/// assert!(matches!(evaluation.outcome, Ok(Value::Bool(true))));
+///
+/// let limits = Limits { cost: evaluation.cost - 1, ..Limits::default() };
+/// let error = program.eval(&variables, limits).outcome.unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::CostLimit);
+/// # Ok::<(), kubewright_cel::Issues>(())
+/// ```
 #[derive(Debug)]
 pub struct Program {
     root: Node,
@@ -26,6 +51,9 @@ pub struct Program {
     output: Type,
     defect: Option<EvalError>,
 }
+
+/// The variables of this many loops and bindings are kept without asking the allocator: a loop has two.
+const SLOTS_ON_STACK: usize = 8;
 
 /// How far an evaluation may go.
 #[derive(Clone, Copy)]
@@ -58,14 +86,33 @@ pub struct Evaluation<'a> {
 impl Program {
     /// Evaluates with the given variables.
     pub fn eval<'a>(&'a self, variables: &[(&str, Value<'a>)], limits: Limits<'_>) -> Evaluation<'a> {
+        match self.slots {
+            0 => self.run(variables, limits, &mut []),
+            few @ 1..=SLOTS_ON_STACK => {
+                let mut slots: [Outcome<'a>; SLOTS_ON_STACK] = std::array::from_fn(|_| Ok(Value::Null));
+                self.run(variables, limits, &mut slots[..few])
+            }
+            many => {
+                let mut slots = Vec::new();
+                slots.resize_with(many, || Ok(Value::Null));
+                self.run(variables, limits, &mut slots)
+            }
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        variables: &[(&str, Value<'a>)],
+        limits: Limits<'_>,
+        slots: &mut [Outcome<'a>],
+    ) -> Evaluation<'a> {
         let mut run = Run {
             program: self,
             variables,
-            slots: Vec::new(),
+            slots,
             cost: 0,
             limits,
         };
-        run.slots.resize_with(self.slots, || Ok(Value::Null));
         let outcome = run.eval(&self.root);
         Evaluation {
             outcome,
@@ -130,28 +177,10 @@ pub(crate) enum Node {
         slot: usize,
         element: Box<Node>,
     },
-    /// An object literal, which Kubernetes has no types for.
+    /// An object literal.
+    Object(Box<object::ObjectLiteral>),
+    /// A call of what does not exist.
     Unsupported(&'static str),
-}
-
-impl Node {
-    /// Whether it reads a name, or something below one.
-    fn is_read(&self) -> bool {
-        use Node::{Index, Local, OptSelect, Select, Variable};
-        matches!(self, Variable(_) | Local(_) | Select(_) | OptSelect(_) | Index { .. })
-    }
-
-    /// What reading from it costs more than reading from a name: upstream starts a new path there.
-    fn relative(&self) -> u64 {
-        u64::from(!self.is_read())
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Select {
-    operand: Node,
-    field: Box<str>,
-    unescaped: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,29 +193,91 @@ pub(crate) enum Comparison {
     GreaterEqual,
 }
 
+impl Comparison {
+    /// Whether it holds for values that stand in this order.
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equal => order == Ordering::Equal,
+            Comparison::NotEqual => order != Ordering::Equal,
+            Comparison::Less => order == Ordering::Less,
+            Comparison::LessEqual => order != Ordering::Greater,
+            Comparison::Greater => order == Ordering::Greater,
+            Comparison::GreaterEqual => order != Ordering::Less,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct MatchesConstant {
     text: Node,
-    pattern: Arc<regex::Regex>,
+    pattern: Pattern,
     pattern_size: u64,
+}
+
+/// A pattern: the checker compiled it to see whether it is one; where nothing was checked, its first use does.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    source: Box<str>,
+    compiled: OnceLock<Result<Arc<Regex>, EvalError>>,
+}
+
+impl Pattern {
+    fn new(source: &str, compiled: Option<Arc<Regex>>) -> Pattern {
+        Pattern {
+            source: source.into(),
+            compiled: compiled.map_or_else(OnceLock::new, |regex| OnceLock::from(Ok(regex))),
+        }
+    }
+
+    fn compiled(&self) -> Result<&Regex, EvalError> {
+        let compile = || library::regex::compile(&self.source).map_err(EvalError::new);
+        self.compiled.get_or_init(compile).as_deref().map_err(Clone::clone)
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Call {
     implementation: Implementation,
+    /// What to do instead if the function searches for a constant pattern.
+    search: Option<(Search, Arc<Regex>)>,
     cost: CallCost,
+    /// Whether the first failed argument ends it before the next one is evaluated.
+    ends_early: bool,
+    /// The function, if upstream looks at the types of its arguments before it calls it.
+    guarded: Option<&'static Function>,
     args: Vec<Node>,
+}
+
+impl Call {
+    fn run<'a>(&self, args: &[Value<'a>]) -> Outcome<'a> {
+        match &self.search {
+            Some((search, pattern)) => search(pattern, args),
+            None => (self.implementation)(args),
+        }
+    }
+
+    /// What is said about arguments that no overload takes.
+    #[cold]
+    fn refusal(&self, error: EvalError, args: &[Value<'_>]) -> EvalError {
+        match self.guarded {
+            Some(function) if error == EvalError::no_such_overload() && !function.takes(args) => {
+                let types: Vec<String> = args.iter().map(|arg| arg.type_of().runtime_name()).collect();
+                EvalError::new(format!("no such overload: {}({})", function.name, types.join(", ")))
+            }
+            _ => error,
+        }
+    }
 }
 
 struct Run<'a, 'r> {
     program: &'a Program,
     variables: &'r [(&'r str, Value<'a>)],
-    slots: Vec<Outcome<'a>>,
+    slots: &'r mut [Outcome<'a>],
     cost: u64,
     limits: Limits<'r>,
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a, 'r> Run<'a, 'r> {
     fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > self.limits.cost {
@@ -200,121 +291,116 @@ impl<'a> Run<'a, '_> {
         self.cost = self.cost.saturating_sub(1);
     }
 
-    /// Charges for an optional value that is there; looking for one that is not costs nothing.
-    fn charge_found(&mut self, found: Value<'a>, price: u64) -> Outcome<'a> {
-        if !matches!(found, Value::Optional(None)) {
-            self.charge(price)?;
-        }
-        Ok(found)
-    }
-
+    /// One step. What is more than a few lines has a function of its own, which keeps this one's frame small: it is
+    /// on the stack once per level of nesting.
     fn eval(&mut self, node: &'a Node) -> Outcome<'a> {
         match node {
+            // Texts are the most frequent constants; lending one saves counting its owners.
+            Node::Const(Value::String(text)) => Ok(Value::String(Text::Borrowed(text.as_str()))),
             Node::Const(value) => Ok(value.clone()),
             Node::Variable(number) => {
                 self.charge(1)?;
-                let name = self.program.variables.get(*number).map_or("", String::as_str);
-                let found = self.variables.iter().find(|(variable, _)| *variable == name);
-                found
-                    .map(|(_, value)| value.clone())
-                    .ok_or_else(|| EvalError::new(format!("no such attribute(s): {name}")))
+                self.variable(*number).cloned()
             }
             Node::Local(slot) => {
                 self.charge(1)?;
                 self.slots[*slot].clone()
             }
-            Node::Select(select) => {
-                let operand = self.eval(&select.operand)?;
-                self.charge(1 + select.operand.relative())?;
-                select_field(&operand, select)
-            }
-            Node::Has(select) => {
-                let operand = self.eval(&select.operand);
-                // The test itself is free; upstream takes its price back even if it never came to it.
-                if operand.is_err() {
-                    self.refund();
-                }
-                has_field(&operand?, select)
-            }
-            Node::OptSelect(select) => {
-                let operand = self.eval(&select.operand)?;
-                let found = opt_select_field(&operand, select)?;
-                self.charge_found(found, 1)
-            }
+            Node::Select(select) => self.select(select),
+            Node::Has(select) => self.has(select),
+            Node::OptSelect(select) => self.opt_select(select),
             Node::Index {
                 operand,
                 index,
                 optional,
-            } => {
-                let price = 1 + operand.relative();
-                let operand = self.eval(operand)?;
-                // A name as an index is part of the path and not charged by itself.
-                if index.is_read() {
-                    self.refund();
-                }
-                let index = self.eval(index)?;
-                if *optional {
-                    let found = ops::index(&operand, &index, true)?;
-                    return self.charge_found(found, price);
-                }
-                self.charge(price)?;
-                ops::index(&operand, &index, false)
-            }
+            } => self.index(operand, index, *optional),
             Node::And(parts) => self.logic(parts, false),
             Node::Or(parts) => self.logic(parts, true),
-            Node::Conditional(parts) => match self.eval(&parts[0])? {
-                Value::Bool(condition) => {
-                    let branch = &parts[if condition { 1 } else { 2 }];
-                    // Upstream charges a name or a field that is the whole branch only for what is read from it.
-                    if branch.is_read() {
-                        self.refund();
-                    }
-                    self.eval(branch)
-                }
-                _ => Err(EvalError::no_such_overload()),
-            },
-            Node::NotStrictlyFalse(part) => {
-                let outcome = self.eval(part);
-                self.charge(1)?;
-                match outcome {
-                    Err(error) if error.is_fatal() => Err(error),
-                    Ok(Value::Bool(value)) => Ok(Value::Bool(value)),
-                    _ => Ok(Value::Bool(true)),
-                }
-            }
-            Node::Compare(comparison, parts) => {
-                let left = self.strict(&parts[0])?;
-                let right = self.strict(&parts[1])?;
-                let nothing = Value::Null;
-                let (shown_left, shown_right) = (left.as_ref().unwrap_or(&nothing), right.as_ref().unwrap_or(&nothing));
-                self.charge(cost::comparison(*comparison, shown_left, shown_right))?;
-                ops::compare(*comparison, &left?, &right?)
-            }
-            Node::Matches(matches) => {
-                let text = self.eval(&matches.text)?;
-                let Some(text) = text.as_str() else {
-                    return Err(EvalError::no_such_overload());
-                };
-                let size = text.chars().count() as u64;
-                self.charge(cost::regex(size, matches.pattern_size))?;
-                Ok(Value::Bool(matches.pattern.is_match(text)))
-            }
+            Node::Conditional(parts) => self.conditional(parts),
+            Node::NotStrictlyFalse(part) => self.not_strictly_false(part),
+            Node::Compare(comparison, parts) => self.compare(*comparison, parts),
+            Node::Matches(matches) => self.matches(matches),
             Node::OptOr { parts, unwrap } => match self.eval(&parts[0])? {
                 Value::Optional(Some(value)) if *unwrap => Ok((*value).clone()),
                 Value::Optional(Some(value)) => Ok(Value::Optional(Some(value))),
                 Value::Optional(None) => self.eval(&parts[1]),
-                _ => Err(EvalError::no_such_overload()),
+                // What is not optional is there.
+                value => Ok(value),
             },
             Node::Call(call) => self.call(call),
             Node::List { elements } => self.list(elements),
             Node::Map { entries } => self.map(entries),
             Node::Fold(fold) => self.fold(fold),
             Node::Append { slot, element } => self.append(*slot, element),
+            Node::Object(literal) => self.object(literal),
             Node::Unsupported(message) => Err(EvalError::fixed(message)),
         }
     }
 
+    fn variable(&self, number: usize) -> Result<&'r Value<'a>, EvalError> {
+        let name = self.program.variables.get(number).map_or("", String::as_str);
+        let found = self.variables.iter().find(|(variable, _)| *variable == name);
+        found
+            .map(|(_, value)| value)
+            .ok_or_else(|| EvalError::new(format!("no such attribute(s): {name}")))
+    }
+
+    #[inline(never)]
+    fn conditional(&mut self, parts: &'a [Node; 3]) -> Outcome<'a> {
+        match self.eval(&parts[0])? {
+            Value::Bool(condition) => {
+                let branch = &parts[if condition { 1 } else { 2 }];
+                // Upstream charges a name or a field that is the whole branch only for what is read from it.
+                self.eval_part(branch)
+            }
+            _ => Err(EvalError::no_such_overload()),
+        }
+    }
+
+    #[inline(never)]
+    fn not_strictly_false(&mut self, part: &'a Node) -> Outcome<'a> {
+        let outcome = self.eval(part);
+        self.charge(1)?;
+        match outcome {
+            Err(error) if error.is_fatal() => Err(error),
+            Ok(Value::Bool(value)) => Ok(Value::Bool(value)),
+            _ => Ok(Value::Bool(true)),
+        }
+    }
+
+    #[inline(never)]
+    fn compare(&mut self, comparison: Comparison, parts: &'a [Node; 2]) -> Outcome<'a> {
+        let left = self.eval(&parts[0]);
+        if is_fatal(&left) {
+            return left;
+        }
+        let right = self.eval(&parts[1]);
+        if is_fatal(&right) {
+            return right;
+        }
+        if let (Ok(Value::Int(left)), Ok(Value::Int(right))) = (&left, &right) {
+            self.charge(1)?;
+            return Ok(Value::Bool(comparison.holds(left.cmp(right))));
+        }
+        let nothing = Value::Null;
+        let (shown_left, shown_right) = (left.as_ref().unwrap_or(&nothing), right.as_ref().unwrap_or(&nothing));
+        self.charge(cost::comparison(comparison, shown_left, shown_right))?;
+        ops::compare(comparison, &left?, &right?)
+    }
+
+    #[inline(never)]
+    fn matches(&mut self, matches: &'a MatchesConstant) -> Outcome<'a> {
+        let text = self.eval(&matches.text)?;
+        let Some(text) = text.as_str() else {
+            return Err(EvalError::no_such_overload());
+        };
+        let size = text.chars().count() as u64;
+        self.charge(cost::regex(size, matches.pattern_size))?;
+        Ok(Value::Bool(matches.pattern.compiled()?.is_match(text)))
+    }
+
     /// `&&` and `||`: either side decides alone, whatever the other one is.
+    #[inline(never)]
     fn logic(&mut self, parts: &'a [Node; 2], decisive: bool) -> Outcome<'a> {
         let left = self.eval(&parts[0]);
         match &left {
@@ -332,17 +418,6 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    fn call(&mut self, call: &'a Call) -> Outcome<'a> {
-        let outcome = self.call_now(call);
-        match &outcome {
-            // Upstream's price of these needs a list and fails without one, whatever absorbs errors around it.
-            Err(error) if call.cost == CallCost::CompareAll && error.kind() == crate::error::ErrorKind::Value => {
-                Err(EvalError::unpriced_list())
-            }
-            _ => outcome,
-        }
-    }
-
     /// An argument: errors of the expression are kept, since the other arguments are evaluated all the same.
     fn strict(&mut self, node: &'a Node) -> Result<Outcome<'a>, EvalError> {
         match self.eval(node) {
@@ -353,14 +428,19 @@ impl<'a> Run<'a, '_> {
 
     fn finish(&mut self, call: &'a Call, args: &[Value<'a>], failed: Option<EvalError>) -> Outcome<'a> {
         let result = match failed {
-            None => (call.implementation)(args),
+            None => call.run(args).map_err(|error| call.refusal(error, args)),
             Some(error) => Err(error),
         };
+        // Upstream's price of these needs a list and fails without one, whatever absorbs errors around it.
+        if call.cost == CallCost::CompareAll && result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Value) {
+            return Err(EvalError::unpriced_list());
+        }
         self.charge(call.cost.of(args, &result))?;
         result
     }
 
-    fn call_now(&mut self, call: &'a Call) -> Outcome<'a> {
+    #[inline(never)]
+    fn call(&mut self, call: &'a Call) -> Outcome<'a> {
         let split = |outcome: Outcome<'a>, failed: &mut Option<EvalError>| {
             outcome.unwrap_or_else(|error| {
                 failed.get_or_insert(error);
@@ -374,6 +454,10 @@ impl<'a> Run<'a, '_> {
                 let args = [split(self.strict(only)?, &mut failed)];
                 self.finish(call, &args, failed)
             }
+            [first, second] if call.ends_early => {
+                let args = [self.eval(first)?, split(self.strict(second)?, &mut failed)];
+                self.finish(call, &args, failed)
+            }
             [first, second] => {
                 let args = [
                     split(self.strict(first)?, &mut failed),
@@ -381,18 +465,38 @@ impl<'a> Run<'a, '_> {
                 ];
                 self.finish(call, &args, failed)
             }
+            // From three arguments on the first failure ends it; only if it is the last is the call charged.
             [first, second, third] => {
-                let args = [self.eval(first)?, self.eval(second)?, self.eval(third)?];
-                self.finish(call, &args, None)
+                let args = [
+                    self.eval(first)?,
+                    self.eval(second)?,
+                    split(self.strict(third)?, &mut failed),
+                ];
+                self.finish(call, &args, failed)
             }
-            many => {
-                let args = many.iter().map(|arg| self.eval(arg)).collect::<Result<Vec<_>, _>>()?;
-                self.finish(call, &args, None)
+            [most @ .., last] => {
+                let mut args = most.iter().map(|arg| self.eval(arg)).collect::<Result<Vec<_>, _>>()?;
+                args.push(split(self.strict(last)?, &mut failed));
+                self.finish(call, &args, failed)
             }
         }
     }
 
+    #[inline(never)]
     fn list(&mut self, elements: &'a [(Node, bool)]) -> Outcome<'a> {
+        let items = self.items(elements);
+        self.charge_built(cost::LIST, items.map(Value::list))
+    }
+
+    /// A literal has its price even if a part of it fails.
+    fn charge_built(&mut self, price: u64, built: Outcome<'a>) -> Outcome<'a> {
+        if !is_fatal(&built) {
+            self.charge(price)?;
+        }
+        built
+    }
+
+    fn items(&mut self, elements: &'a [(Node, bool)]) -> Result<Vec<Value<'a>>, EvalError> {
         let mut items = Vec::with_capacity(elements.len());
         for (element, optional) in elements {
             let value = self.eval(element)?;
@@ -403,11 +507,16 @@ impl<'a> Run<'a, '_> {
                 (true, other) => return Err(not_optional(&other)),
             }
         }
-        self.charge(cost::LIST)?;
-        Ok(Value::list(items))
+        Ok(items)
     }
 
+    #[inline(never)]
     fn map(&mut self, entries: &'a [(Node, Node, bool)]) -> Outcome<'a> {
+        let built = self.entries(entries);
+        self.charge_built(cost::MAP, built)
+    }
+
+    fn entries(&mut self, entries: &'a [(Node, Node, bool)]) -> Outcome<'a> {
         let mut map = std::collections::BTreeMap::new();
         for (key, value, optional) in entries {
             let key = self.eval(key)?;
@@ -428,9 +537,12 @@ impl<'a> Run<'a, '_> {
             }
             map.insert(normal, (key, value));
         }
-        self.charge(cost::MAP)?;
         Ok(Value::Map(Map::Shared(Arc::new(map))))
     }
+}
+
+fn is_fatal(outcome: &Outcome<'_>) -> bool {
+    matches!(outcome, Err(error) if error.is_fatal())
 }
 
 fn not_optional(value: &Value<'_>) -> EvalError {
@@ -438,43 +550,4 @@ fn not_optional(value: &Value<'_>) -> EvalError {
         "cannot initialize optional element from non-optional value {}",
         crate::library::display(value)
     ))
-}
-
-fn no_such_key(field: &str) -> EvalError {
-    EvalError::new(format!("no such key: {field}"))
-}
-
-fn select_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {
-    match operand {
-        Value::Map(map) => map
-            .field(&select.field, select.unescaped.as_deref())
-            .unwrap_or_else(|| Err(no_such_key(&select.field))),
-        Value::Optional(None) => Ok(Value::Optional(None)),
-        Value::Optional(Some(_)) => opt_select_field(operand, select),
-        _ => Err(EvalError::no_such_overload()),
-    }
-}
-
-fn has_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {
-    match operand {
-        Value::Map(map) => match map.field(&select.field, select.unescaped.as_deref()) {
-            Some(Err(error)) => Err(error),
-            found => Ok(Value::Bool(found.is_some())),
-        },
-        Value::Optional(None) => Ok(Value::Bool(false)),
-        Value::Optional(Some(value)) => has_field(value, select),
-        _ => Err(EvalError::no_such_overload()),
-    }
-}
-
-fn opt_select_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {
-    match operand {
-        Value::Map(map) => match map.field(&select.field, select.unescaped.as_deref()) {
-            Some(value) => Ok(Value::some(value?)),
-            None => Ok(Value::Optional(None)),
-        },
-        Value::Optional(None) => Ok(Value::Optional(None)),
-        Value::Optional(Some(value)) => opt_select_field(value, select),
-        _ => Err(EvalError::no_such_overload()),
-    }
 }

@@ -14,16 +14,14 @@ use super::Comparison;
 pub(super) fn compare<'a>(comparison: Comparison, left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
     let result = match comparison {
         Comparison::Equal => equal(left, right)?,
-        Comparison::NotEqual => !equal(left, right)?,
+        // What cannot be compared is not equal.
+        Comparison::NotEqual => !equal(left, right).unwrap_or(false),
         _ => {
             // NaN has no order to anything: every comparison with it is false.
             match (order(left, right), comparison) {
                 (Ranked::Incomparable, _) => return Err(EvalError::no_such_overload()),
                 (Ranked::NotANumber, _) => false,
-                (Ranked::Order(order), Comparison::Less) => order == Ordering::Less,
-                (Ranked::Order(order), Comparison::LessEqual) => order != Ordering::Greater,
-                (Ranked::Order(order), Comparison::Greater) => order == Ordering::Greater,
-                (Ranked::Order(order), _) => order != Ordering::Less,
+                (Ranked::Order(order), comparison) => comparison.holds(order),
             }
         }
     };
@@ -95,6 +93,8 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalErr
         },
         (Value::Opaque(left), Value::Opaque(right)) => left.equals(right)?,
         (Value::Preserved(left), Value::Preserved(right)) => left == right,
+        (Value::Object(left), Value::Object(right)) => left.equals(right)?,
+        (Value::Opaque(_), other) if !matches!(other, Value::Null) => return Err(EvalError::no_such_overload()),
         // Lists and objects of the object know their schema and refuse to be compared with anything else.
         (Value::List(list), _) if list.decl().is_some() => return Err(EvalError::no_such_overload()),
         (Value::Map(Map::Json { decl: Some(_), .. }), _) => return Err(EvalError::no_such_overload()),
@@ -308,6 +308,19 @@ fn position(index: &Value<'_>) -> Result<Option<usize>, EvalError> {
     })
 }
 
+/// Whether one is true; if none is, the first that failed.
+fn any<'a>(answers: impl Iterator<Item = Result<bool, EvalError>>) -> Outcome<'a> {
+    let mut failed = None;
+    for answer in answers {
+        match answer {
+            Ok(true) => return Ok(Value::Bool(true)),
+            Ok(false) => {}
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(Value::Bool(false)), Err)
+}
+
 /// `a in b`.
 pub(crate) fn contains<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [needle, haystack] = args else {
@@ -328,15 +341,10 @@ pub(crate) fn contains<'a>(args: &[Value<'a>]) -> Outcome<'a> {
                     items.iter().any(|item| item.as_str() == Some(text.as_str())),
                 ));
             }
-            let mut failed = None;
-            for item in list.iter() {
-                match item.and_then(|item| equal(&item, needle)) {
-                    Ok(true) => return Ok(Value::Bool(true)),
-                    Ok(false) => {}
-                    Err(error) => failed = failed.or(Some(error)),
-                }
+            match list {
+                List::Shared(items, _) => any(items.iter().map(|item| equal(item, needle))),
+                List::Json { .. } => any(list.iter().map(|item| equal(&item?, needle))),
             }
-            failed.map_or(Ok(Value::Bool(false)), Err)
         }
         Value::Map(map) => Ok(Value::Bool(map.get(needle)?.is_some())),
         _ => Err(EvalError::no_such_overload()),

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::ast::{Expr, ExprKind, Literal, op, qualified_name};
+use crate::ast::{Entry, Expr, ExprKind, Literal, op, qualified_name};
 use crate::checker::{CheckedAst, Reference, type_name};
-use crate::decl::unescape;
 use crate::error::EvalError;
 use crate::functions;
 use crate::library;
+use crate::names::unescape;
 use crate::value::{Map, Outcome, Text, Value};
+use crate::wellknown;
 
 use super::fold::{Fold, FoldSlots};
-use super::{Call, CallCost, Comparison, MatchesConstant, Node, Program, Select};
+use super::object::{FieldInit, ObjectLiteral};
+use super::{Call, CallCost, Comparison, MatchesConstant, Node, Pattern, Program, Select};
 
 pub(crate) fn plan(checked: &CheckedAst) -> Program {
     let mut planner = Planner {
@@ -74,7 +76,7 @@ impl Planner<'_> {
                     .map(|entry| (self.node(&entry.key), self.node(&entry.value), entry.optional));
                 fold_map(entries.collect())
             }
-            ExprKind::Struct { .. } => Node::Unsupported("object literals are not supported"),
+            ExprKind::Struct { name, fields } => self.object(name, fields),
             ExprKind::Comprehension(fold) => {
                 let range = self.node(&fold.range);
                 let init = self.node(&fold.init);
@@ -107,6 +109,22 @@ impl Planner<'_> {
         }
     }
 
+    fn object(&mut self, name: &str, fields: &[Entry]) -> Node {
+        let fields = fields.iter().filter_map(|entry| {
+            let ExprKind::Literal(Literal::String(name)) = &entry.key.kind else {
+                return None;
+            };
+            Some(FieldInit {
+                name: name.as_str().into(),
+                value: self.node(&entry.value),
+                optional: entry.optional,
+            })
+        });
+        let fields = fields.collect();
+        let type_name = name.strip_prefix('.').unwrap_or(name).into();
+        Node::Object(Box::new(ObjectLiteral { type_name, fields }))
+    }
+
     fn slot(&mut self, name: &str) -> usize {
         self.scopes.push((name.to_owned(), self.slots));
         self.slots += 1;
@@ -120,6 +138,10 @@ impl Planner<'_> {
             return Node::Local(slot);
         }
         if let Some(Reference::TypeName(ty)) = self.checked.reference(id) {
+            if wellknown::message(name).is_some_and(|message| !message.is_runtime_type()) {
+                let error = EvalError::new(format!("reference to undefined type: {name}"));
+                self.defect = self.defect.take().or(Some(error));
+            }
             return Node::Const(Value::Type(Arc::new(ty.clone())));
         }
         if self.checked.reference(id).is_none()
@@ -154,9 +176,9 @@ impl Planner<'_> {
     fn call(&mut self, id: u32, target: Option<&Expr>, function: &str, args: &[Expr]) -> Node {
         // An expression that was not checked still has the namespace of a function as its receiver.
         if let Some(prefix) = target.and_then(qualified_name)
-            && let Some(found) = functions::lookup(&format!("{prefix}.{function}"), true)
+            && let Some(found) = functions::lookup(&format!("{prefix}.{function}"))
         {
-            return self.call(id, None, found.name, args);
+            return self.call(id, None, &found.name, args);
         }
         self.operator(target, function, args)
             .unwrap_or_else(|| self.function(id, target, function, args))
@@ -177,11 +199,21 @@ impl Planner<'_> {
                 };
                 Node::OptSelect(Box::new(self.select(operand, field)))
             }
-            (op::INDEX | op::OPT_INDEX, None, [operand, index]) => Node::Index {
-                operand: Box::new(self.node(operand)),
-                index: Box::new(self.node(index)),
-                optional: function == op::OPT_INDEX,
-            },
+            (op::INDEX | op::OPT_INDEX, None, [operand, index]) => {
+                let operand = Box::new(self.node(operand));
+                let index = Box::new(self.node(index));
+                if let Node::Const(value) = &*index
+                    && is_never_an_index(value)
+                {
+                    let error = EvalError::new(format!("invalid qualifier type: {}", value.go_type()));
+                    self.defect = self.defect.take().or(Some(error));
+                }
+                Node::Index {
+                    operand,
+                    index,
+                    optional: function == op::OPT_INDEX,
+                }
+            }
             ("or" | "orValue", Some(target), [arg]) => {
                 let parts = Box::new([self.node(target), self.node(arg)]);
                 Node::OptOr {
@@ -197,12 +229,10 @@ impl Planner<'_> {
                 let ExprKind::Literal(Literal::String(source)) = &pattern.kind else {
                     return None;
                 };
-                let pattern = library::regex::compile(source).ok()?;
-                let pattern_size = source.chars().count() as u64;
                 Node::Matches(Box::new(MatchesConstant {
                     text: self.node(text),
-                    pattern,
-                    pattern_size,
+                    pattern: Pattern::new(source, self.checked.pattern(pattern.id)),
+                    pattern_size: source.chars().count() as u64,
                 }))
             }
             (_, None, args) => {
@@ -238,7 +268,9 @@ impl Planner<'_> {
     }
 
     fn function(&mut self, id: u32, target: Option<&Expr>, function: &str, args: &[Expr]) -> Node {
-        let Some(implementation) = library::implementation(function) else {
+        let in_literal = matches!(args, [_, list] if matches!(list.kind, ExprKind::List { .. }));
+        let declared = self.checked.implementation(function);
+        let Some(implementation) = declared.or_else(|| library::implementation(function)) else {
             return Node::Unsupported("no such overload");
         };
         let overloads = self.checked.overloads(id);
@@ -250,6 +282,22 @@ impl Planner<'_> {
             Some(Err(error)) => self.defect = self.defect.take().or(Some(error)),
             None => {}
         }
+        // Nothing is in an empty list, whatever it is.
+        if function == op::IN
+            && in_literal
+            && matches!(args.get(1), Some(Node::Const(Value::List(list))) if list.is_empty())
+        {
+            return Node::Const(Value::Bool(false));
+        }
+        let search = library::regex::search(function).filter(|_| declared.is_none());
+        let searches = library::regex::search(function).is_some();
+        let constant_pattern = searches && matches!(args.get(1), Some(Node::Const(_)));
+        let pattern = match args.get(1) {
+            Some(Node::Const(Value::String(pattern))) if searches => library::regex::compile(pattern.as_str())
+                .map_err(|message| self.defect = self.defect.take().or(Some(EvalError::new(message))))
+                .ok(),
+            _ => None,
+        };
         let cost = if function == op::IN && args.get(1).is_some_and(is_constant_set) {
             CallCost::Free
         } else {
@@ -257,7 +305,11 @@ impl Planner<'_> {
         };
         Node::Call(Box::new(Call {
             implementation,
+            search: search.zip(pattern),
             cost,
+            // Upstream calls these with all their arguments at once.
+            ends_early: function == "format" || constant_pattern,
+            guarded: functions::lookup(function).filter(|_| !functions::is_standard(function)),
             args,
         }))
     }
@@ -273,6 +325,14 @@ fn constant(literal: &Literal) -> Value<'static> {
         Literal::String(text) => Value::String(Text::Shared(text.as_str().into())),
         Literal::Bytes(bytes) => Value::Bytes(bytes.as_slice().into()),
     }
+}
+
+/// Whether upstream builds no program with this constant as an index.
+fn is_never_an_index(value: &Value<'_>) -> bool {
+    !matches!(
+        value,
+        Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_)
+    )
 }
 
 /// A list of constants is a constant; upstream's optimizer does the same, so it costs nothing at run time.

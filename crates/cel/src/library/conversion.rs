@@ -173,6 +173,13 @@ pub(crate) fn display(value: &Value<'_>) -> String {
             other => format!("{other:?}"),
         },
         Value::Preserved(json) => json.to_string(),
+        Value::Object(object) => {
+            let fields = object.fields.iter();
+            let fields: Vec<String> = fields
+                .map(|(name, value)| format!("{name}: {}", display(value)))
+                .collect();
+            format!("{}{{{}}}", object.type_name, fields.join(", "))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Base64.
+//! Base64, as the functions `base64.encode` and `base64.decode` have it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

@@ -32,13 +32,13 @@ fn render(pattern: &str, list: &List<'_>) -> Result<String, EvalError> {
             out.push('%');
             continue;
         }
-        if chars.peek().is_none() {
-            return Err(EvalError::fixed("unexpected end of string"));
-        }
         let arg = match list.get(next_arg) {
             Some(arg) => arg?,
             None => return Err(error(format!("index {next_arg} out of range"))),
         };
+        if chars.peek().is_none() {
+            return Err(EvalError::fixed("unexpected end of string"));
+        }
         next_arg += 1;
         let precision = precision(&mut chars)?;
         let Some(verb) = chars.next() else {

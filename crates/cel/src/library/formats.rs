@@ -1,7 +1,10 @@
 //! Named formats: what a name, label or URI must look like.
+//! The words about what does not are those of the API server, patterns included.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use kubewright_re2::Regex;
 
 use crate::library::url::Url;
 use crate::library::{Implementation, Opaque, regex, time, wrong};
@@ -44,18 +47,39 @@ formats! {
     "dns1035LabelPrefix", "DNS1035LabelPrefix", 30, |text| dns1035_label(&without_trailing_dash(text));
     "labelValue", "LabelValue", 40, label_value;
     "uri", "URI", 1103, |text| Url::parse(text).err().into_iter().collect();
-    "uuid", "uuid", 70, |text| check(is_match(UUID, text), "does not match the UUID format");
+    "uuid", "uuid", 70, |text| check(UUID.is_match(text), "does not match the UUID format");
     "byte", "byte", 84, |text| check(is_base64(text), "invalid base64");
     "date", "date", 71, |text| check(time::parse_date(text).is_some(), "invalid date");
     "datetime", "datetime", 71, |text| check(time::parse_timestamp(text).is_some(), "invalid datetime");
 }
 
-const UUID: &str = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$";
-const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const LABEL_1035: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
-const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
+/// A pattern that a whole text must match, compiled when it is first needed.
+struct Pattern {
+    source: &'static str,
+    compiled: OnceLock<Option<Arc<Regex>>>,
+}
+
+impl Pattern {
+    const fn new(source: &'static str) -> Pattern {
+        Pattern {
+            source,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        let compile = || regex::compile(&format!("^(?:{})$", self.source)).ok();
+        let compiled = self.compiled.get_or_init(compile);
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+static UUID: Pattern = Pattern::new("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
+static LABEL: Pattern = Pattern::new("[a-z0-9]([-a-z0-9]*[a-z0-9])?");
+static SUBDOMAIN: Pattern = Pattern::new("[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*");
+static LABEL_1035: Pattern = Pattern::new("[a-z]([-a-z0-9]*[a-z0-9])?");
+static QUALIFIED: Pattern = Pattern::new("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]");
+static LABEL_VALUE: Pattern = Pattern::new("(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?");
 
 fn named<'a>(key: &str) -> Value<'a> {
     match FORMATS.iter().find(|format| format.key == key) {
@@ -78,6 +102,14 @@ pub(super) fn implementation(name: &str) -> Option<Implementation> {
     })
 }
 
+pub(super) fn is_dns1123_label(text: &str) -> bool {
+    dns1123_label(text).is_empty()
+}
+
+pub(super) fn is_dns1123_subdomain(text: &str) -> bool {
+    dns1123_subdomain(text).is_empty()
+}
+
 fn validate<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::Opaque(format), Value::String(text)] = args else {
         return wrong();
@@ -98,14 +130,6 @@ fn check(valid: bool, message: &str) -> Vec<String> {
     if valid { Vec::new() } else { vec![message.to_owned()] }
 }
 
-fn is_match(pattern: &str, text: &str) -> bool {
-    regex::compile(pattern).is_ok_and(|regex| regex.is_match(text))
-}
-
-fn is_full_match(pattern: &str, text: &str) -> bool {
-    is_match(&format!("^(?:{pattern})$"), text)
-}
-
 fn is_base64(text: &str) -> bool {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.decode(text).is_ok()
@@ -122,24 +146,25 @@ fn without_trailing_dash(name: &str) -> String {
     }
 }
 
-fn explained(message: &str, pattern: &str, examples: &[&str]) -> String {
+fn explained(message: &str, pattern: &Pattern, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!(
-        "{message} (e.g. {}regex used for validation is '{pattern}')",
-        examples.join(" or ")
+        "{message} (e.g. {}regex used for validation is '{}')",
+        examples.join(" or "),
+        pattern.source
     )
 }
 
 fn dns1123_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !is_full_match(LABEL, text) {
-        problems.push(if is_full_match(SUBDOMAIN, text) {
+    if !LABEL.is_match(text) {
+        problems.push(if SUBDOMAIN.is_match(text) {
             "must not contain dots".to_owned()
         } else {
             explained(
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
                  and end with an alphanumeric character",
-                LABEL,
+                &LABEL,
                 &["my-name", "123-abc"],
             )
         });
@@ -149,11 +174,11 @@ fn dns1123_label(text: &str) -> Vec<String> {
 
 fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
-    if !is_full_match(SUBDOMAIN, text) {
+    if !SUBDOMAIN.is_match(text) {
         problems.push(explained(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
              start and end with an alphanumeric character",
-            SUBDOMAIN,
+            &SUBDOMAIN,
             &["example.com"],
         ));
     }
@@ -162,11 +187,11 @@ fn dns1123_subdomain(text: &str) -> Vec<String> {
 
 fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !is_full_match(LABEL_1035, text) {
+    if !LABEL_1035.is_match(text) {
         problems.push(explained(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
              character, and end with an alphanumeric character",
-            LABEL_1035,
+            &LABEL_1035,
             &["my-name", "abc-123"],
         ));
     }
@@ -194,7 +219,7 @@ fn qualified_name(text: &str) -> Vec<String> {
             name
         }
         _ => {
-            let explained = explained(MESSAGE, QUALIFIED, EXAMPLES);
+            let explained = explained(MESSAGE, &QUALIFIED, EXAMPLES);
             return vec![format!(
                 "a valid label key {explained} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
             )];
@@ -205,19 +230,19 @@ fn qualified_name(text: &str) -> Vec<String> {
     } else {
         problems.extend(too_long(name, 63).map(|problem| format!("name part {problem}")));
     }
-    if !is_full_match(QUALIFIED, name) {
-        problems.push(format!("name part {}", explained(MESSAGE, QUALIFIED, EXAMPLES)));
+    if !QUALIFIED.is_match(name) {
+        problems.push(format!("name part {}", explained(MESSAGE, &QUALIFIED, EXAMPLES)));
     }
     problems
 }
 
 fn label_value(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !is_full_match(LABEL_VALUE, text) {
+    if !LABEL_VALUE.is_match(text) {
         problems.push(explained(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
              start and end with an alphanumeric character",
-            LABEL_VALUE,
+            &LABEL_VALUE,
             &["MyValue", "my_value", "12345"],
         ));
     }

@@ -44,12 +44,12 @@ fn order(left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, EvalError> {
     }
 }
 
-pub(super) fn index_of<'a>(list: &List<'a>, item: &Value<'a>, last: bool) -> Value<'a> {
+pub(super) fn index_of<'a>(list: &List<'a>, item: &Value<'a>, from_end: bool) -> Value<'a> {
     let matches = |index: &usize| {
         list.get(*index)
             .is_some_and(|value| value.and_then(|value| ops::equal(&value, item)) == Ok(true))
     };
-    let found = if last {
+    let found = if from_end {
         (0..list.len()).rev().find(matches)
     } else {
         (0..list.len()).find(matches)
@@ -207,9 +207,9 @@ fn range<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-fn end<'a>(args: &[Value<'a>], last: bool) -> Outcome<'a> {
+fn end<'a>(args: &[Value<'a>], back: bool) -> Outcome<'a> {
     let list = only_list(args)?;
-    let index = if last { list.len().checked_sub(1) } else { Some(0) };
+    let index = if back { list.len().checked_sub(1) } else { Some(0) };
     match index.and_then(|index| list.get(index)) {
         Some(value) => Ok(Value::some(value?)),
         None => Ok(Value::Optional(None)),

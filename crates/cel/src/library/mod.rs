@@ -2,6 +2,7 @@
 //! Overloads are told apart by the kinds of the arguments, so one function serves all its overloads.
 
 mod arithmetic;
+pub(crate) mod authorizer;
 mod conversion;
 mod encoders;
 mod format_string;
@@ -17,6 +18,7 @@ mod sets;
 mod strings;
 pub(crate) mod time;
 mod url;
+mod zones;
 
 use kubewright_quantity::Quantity;
 
@@ -26,9 +28,9 @@ use crate::types::Type;
 use crate::value::{Outcome, Value};
 
 /// A function of its arguments; the receiver of a method is the first one.
-pub(crate) type Implementation = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
+pub type Implementation = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
 
-pub(crate) use conversion::display;
+pub(crate) use conversion::{display, double_text};
 
 /// A value of one of Kubernetes' types.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub enum Opaque {
     Semver(semver::Semver),
     /// A named format.
     Format(&'static formats::Format),
+    /// What `authorizer` is and gives.
+    Authorization(authorizer::Authorization),
 }
 
 impl Opaque {
@@ -56,6 +60,7 @@ impl Opaque {
             Opaque::Url(_) => "kubernetes.URL",
             Opaque::Semver(_) => "kubernetes.Semver",
             Opaque::Format(_) => "kubernetes.NamedFormat",
+            Opaque::Authorization(authorization) => authorization.type_name(),
         };
         Type::parse(name).unwrap_or(Type::Dyn)
     }
@@ -130,6 +135,7 @@ pub(crate) fn implementation(name: &str) -> Option<Implementation> {
 
 fn kubernetes(name: &str) -> Option<Implementation> {
     net::implementation(name)
+        .or_else(|| authorizer::implementation(name))
         .or_else(|| url::implementation(name))
         .or_else(|| quantity::implementation(name))
         .or_else(|| formats::implementation(name))

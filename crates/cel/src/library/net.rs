@@ -35,9 +35,9 @@ pub(super) fn opaque<'a>(value: Opaque) -> Value<'a> {
     Value::Opaque(Arc::new(value))
 }
 
-fn test_text<'a>(args: &[Value<'a>], test: fn(&str) -> bool) -> Outcome<'a> {
+fn test_text<'a>(args: &[Value<'a>], holds: fn(&str) -> bool) -> Outcome<'a> {
     match args {
-        [Value::String(text)] => Ok(Value::Bool(test(text.as_str()))),
+        [Value::String(text)] => Ok(Value::Bool(holds(text.as_str()))),
         _ => wrong(),
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn text(value: &Opaque) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("{text:?}")
+    crate::quote::quote(text)
 }
 
 fn parse_ip(text: &str) -> Result<IpAddr, EvalError> {

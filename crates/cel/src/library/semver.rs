@@ -1,8 +1,9 @@
-//! Semantic versions.
+//! Semantic versions: what is one, and which goes before which.
 
 use std::cmp::Ordering;
 
 use crate::error::EvalError;
+use crate::quote::quote;
 
 /// A semantic version; build metadata does not take part in comparisons.
 #[derive(Debug, Clone)]
@@ -42,7 +43,10 @@ impl Semver {
                 return Err(EvalError::fixed("Build meta data is empty"));
             }
             if !part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-                return Err(error(format!("Invalid character(s) found in build meta data {part:?}")));
+                return Err(error(format!(
+                    "Invalid character(s) found in build meta data {part}",
+                    part = quote(part)
+                )));
             }
         }
         Ok(Self {
@@ -113,12 +117,16 @@ fn pre_order(left: &str, right: &str) -> Ordering {
 fn number(text: &str, name: &str) -> Result<u64, EvalError> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(error(format!(
-            "Invalid character(s) found in {} number {text:?}",
-            name.to_lowercase()
+            "Invalid character(s) found in {} number {}",
+            name.to_lowercase(),
+            quote(text)
         )));
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(error(format!("{name} number must not contain leading zeroes {text:?}")));
+        return Err(error(format!(
+            "{name} number must not contain leading zeroes {text}",
+            text = quote(text)
+        )));
     }
     text.parse().map_err(|_| {
         let why = if text.is_empty() {
@@ -126,7 +134,7 @@ fn number(text: &str, name: &str) -> Result<u64, EvalError> {
         } else {
             "value out of range"
         };
-        error(format!("strconv.ParseUint: parsing {text:?}: {why}"))
+        error(format!("strconv.ParseUint: parsing {text}: {why}", text = quote(text)))
     })
 }
 
@@ -141,7 +149,10 @@ fn prerelease(part: &str) -> Result<String, EvalError> {
         )));
     }
     if !part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-        return Err(error(format!("Invalid character(s) found in prerelease {part:?}")));
+        return Err(error(format!(
+            "Invalid character(s) found in prerelease {part}",
+            part = quote(part)
+        )));
     }
     Ok(part.to_owned())
 }

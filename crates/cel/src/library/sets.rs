@@ -1,4 +1,4 @@
-//! Lists as sets.
+//! Lists as sets: whether one contains, equals or meets another, whatever their order.
 
 use crate::error::EvalError;
 use crate::eval::ops;

@@ -20,6 +20,7 @@ pub(super) fn implementation(name: &str) -> Option<Implementation> {
         "substring" => substring,
         "join" => join,
         "reverse" => reverse,
+        "jsonpatch.escapeKey" => |args| change(args, escape_key),
         "strings.quote" => |args| change(args, quote),
         "format" => format_string::format,
         _ => return None,
@@ -213,6 +214,19 @@ fn reverse<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         }
         _ => wrong(),
     }
+}
+
+/// A key as the path of a JSON patch writes it.
+fn escape_key(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    for c in key.chars() {
+        match c {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn quote(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::EvalError;
-use crate::library::{Implementation, wrong};
+use crate::library::{Implementation, wrong, zones};
 use crate::value::{Outcome, Value};
 
 pub(crate) const OVERFLOW: EvalError = EvalError::fixed("timestamp overflow");
@@ -261,22 +261,9 @@ fn part<'a>(args: &[Value<'a>], of: fn(&Civil, u32) -> i64, unit: Option<i64>) -
         ([Value::Duration(nanos)], Some(unit)) => Ok(Value::Int(nanos / unit)),
         ([Value::Timestamp(at)], _) => Ok(Value::Int(of(&civil(at.seconds), at.nanos))),
         ([Value::Timestamp(at), Value::String(zone)], _) => {
-            let offset = zone_offset(zone.as_str())?;
-            Ok(Value::Int(of(&civil(at.seconds + offset), at.nanos)))
+            let offset = zones::offset(zone.as_str(), at.seconds)?;
+            Ok(Value::Int(of(&civil(at.seconds.saturating_add(offset)), at.nanos)))
         }
         _ => wrong(),
     }
-}
-
-/// Seconds east of Greenwich: `UTC` or a fixed offset such as `-08:00`.
-fn zone_offset(zone: &str) -> Result<i64, EvalError> {
-    if matches!(zone, "UTC" | "" | "Z") {
-        return Ok(0);
-    }
-    let unknown = || EvalError::new(format!("unknown time zone {zone}"));
-    let (hours, minutes) = zone.split_once(':').ok_or_else(unknown)?;
-    let negative = hours.starts_with('-');
-    let hours: i64 = hours.parse().map_err(|_| unknown())?;
-    let minutes: i64 = minutes.parse().map_err(|_| unknown())?;
-    Ok(hours * 3600 + if negative { -minutes * 60 } else { minutes * 60 })
 }

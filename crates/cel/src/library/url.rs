@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::EvalError;
 use crate::library::{Implementation, Opaque, net, wrong};
+use crate::quote::quote;
 use crate::value::{Key, Map, Outcome, Value};
 
 /// The parts of a URL.
@@ -77,7 +78,7 @@ fn split_port(host: &str) -> (&str, &str) {
 impl Url {
     /// Parses an absolute URL or an absolute path, as a request line has it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let refuse = |why: &str| Err(format!("parse {text:?}: {why}"));
+        let refuse = |why: &str| Err(format!("parse {text}: {why}", text = quote(text)));
         if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
             return refuse("net/url: invalid control character in URL");
         }
@@ -139,16 +140,22 @@ fn check_host(host: &str) -> Result<(), String> {
     } else {
         if let Some(bad) = host.find([' ', '"', '<', '>', '\\', '^', '`', '{', '}', '|']) {
             let shown = &host[bad..=bad];
-            return Err(format!("invalid character {shown:?} in host name"));
+            return Err(format!("invalid character {shown} in host name", shown = quote(shown)));
         }
         host.rfind(':').map_or("", |colon| &host[colon..])
     };
     if let Some(port) = after_name.strip_prefix(':') {
         if !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(format!("invalid port {after_name:?} after host"));
+            return Err(format!(
+                "invalid port {after_name} after host",
+                after_name = quote(after_name)
+            ));
         }
     } else if !after_name.is_empty() {
-        return Err(format!("invalid port {after_name:?} after host"));
+        return Err(format!(
+            "invalid port {after_name} after host",
+            after_name = quote(after_name)
+        ));
     }
     check_escapes(host)
 }
@@ -163,7 +170,7 @@ fn check_escapes(text: &str) -> Result<(), String> {
         {
             let end = (at + 3).min(bytes.len());
             let shown = String::from_utf8_lossy(&bytes[at..end]).into_owned();
-            return Err(format!("invalid URL escape {shown:?}"));
+            return Err(format!("invalid URL escape {shown}", shown = quote(&shown)));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The values of numbers.
+//! The values of numbers: decimal, hexadecimal, unsigned and with a fraction.
 
 pub(crate) fn int_literal(text: &str, negative: bool) -> Option<i64> {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));

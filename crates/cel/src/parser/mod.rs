@@ -3,17 +3,22 @@
 
 mod literal;
 mod operators;
+mod primary;
+
+use std::collections::BTreeMap;
 
 use crate::ast::{Ast, Entry, Expr, ExprKind, Literal, op};
 use crate::lexer::{self, Kind, Token};
 use crate::macros::{self, Expansion};
 use crate::source::{Issue, Issues, Source};
-use crate::{syntax, unescape};
+use crate::syntax;
 
 pub(crate) use literal::{double_literal, int_literal, uint_literal};
 
 /// The longest expression in code points.
 const MAX_CODE_POINTS: usize = 100_000;
+/// The most nodes a tree may have when macros copy parts of it; each `optMap` doubles what it stands behind.
+const MAX_COPIED_NODES: usize = 200_000;
 /// How deep one rule of the grammar may be nested in itself.
 const MAX_NESTING: usize = 250;
 
@@ -33,6 +38,10 @@ pub struct ParseOptions {
     pub math: bool,
     /// Fields written between backticks.
     pub escaped_identifiers: bool,
+    /// `cel.block`, `cel.index`, `cel.iterVar` and `cel.accuVar`: how optimizers write parts that are used twice.
+    pub blocks: bool,
+    /// Keep the calls that were macros, so that [`print`](crate::print) can write them again.
+    pub keep_macro_calls: bool,
 }
 
 impl ParseOptions {
@@ -44,6 +53,8 @@ impl ParseOptions {
         two_variables: true,
         math: false,
         escaped_identifiers: false,
+        blocks: false,
+        keep_macro_calls: false,
     };
     /// Everything this crate understands.
     pub const ALL: Self = Self {
@@ -53,6 +64,8 @@ impl ParseOptions {
         two_variables: true,
         math: true,
         escaped_identifiers: true,
+        blocks: true,
+        keep_macro_calls: false,
     };
 }
 
@@ -77,17 +90,7 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
         ));
     }
     let (tokens, lex_errors) = lexer::tokens(source);
-    let mut parser = Parser {
-        source,
-        options,
-        tokens: &tokens,
-        at: 0,
-        offsets: vec![0],
-        issues: Vec::new(),
-        depth: Depth::default(),
-        nested: vec![0],
-        too_deep: false,
-    };
+    let mut parser = Parser::new(source, &tokens, options);
     let parsed = if lex_errors.is_empty() {
         parser.start()
     } else {
@@ -98,6 +101,7 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
             return Ok(Ast {
                 root,
                 offsets: parser.offsets,
+                macro_calls: parser.macro_calls,
             });
         }
         Ok(_) if parser.too_deep => {
@@ -108,7 +112,7 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
         }
         Ok(_) => parser.issues,
         Err(stop) => {
-            let mut issues = syntax::errors(source, &tokens, &lex_errors);
+            let mut issues = syntax::errors(source, &tokens, &lex_errors, options);
             if issues.is_empty() {
                 issues.push(match stop {
                     Stop::Nesting => Issue {
@@ -157,33 +161,25 @@ pub(crate) struct Parser<'s> {
     nested: Vec<u16>,
     /// Whether that is more than upstream can visit; the tree is cut there.
     too_deep: bool,
+    macro_calls: BTreeMap<u32, Expr>,
 }
 
-pub(crate) const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "null",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
+impl<'s> Parser<'s> {
+    pub(crate) fn new(source: &'s Source, tokens: &'s [Token], options: ParseOptions) -> Self {
+        Self {
+            source,
+            options,
+            tokens,
+            at: 0,
+            offsets: vec![0],
+            issues: Vec::new(),
+            depth: Depth::default(),
+            nested: vec![0],
+            too_deep: false,
+            macro_calls: BTreeMap::new(),
+        }
+    }
 
-impl Parser<'_> {
     fn peek(&self) -> Kind {
         self.tokens[self.at].kind
     }
@@ -233,6 +229,11 @@ impl Parser<'_> {
     fn depth_of<'e>(&self, parts: impl IntoIterator<Item = &'e Expr>) -> u16 {
         let depth = |part: &Expr| self.nested.get(part.id as usize).copied().unwrap_or(0);
         parts.into_iter().map(depth).max().unwrap_or(0)
+    }
+
+    /// Whether macros made the tree so large that nothing may be copied any more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.offsets.len() > MAX_COPIED_NODES
     }
 
     pub(crate) fn offset_of(&self, id: u32) -> usize {
@@ -427,8 +428,21 @@ impl Parser<'_> {
     }
 
     fn call_or_macro(&mut self, id: u32, function: String, target: Option<Expr>, args: Vec<Expr>) -> Expr {
+        let written = self.options.keep_macro_calls.then(|| {
+            let part = |part: &Expr| written_part(part, &self.macro_calls);
+            let target = target.as_ref().map(|target| Box::new(part(target)));
+            let args = args.iter().map(part).collect();
+            let function = function.clone();
+            let kind = ExprKind::Call { target, function, args };
+            Expr { id, kind }
+        });
         match macros::expand(self, id, &function, target, args) {
-            Expansion::Expanded(expr) => expr,
+            Expansion::Expanded(expr) => {
+                if let Some(written) = written {
+                    self.macro_calls.insert(expr.id, written);
+                }
+                expr
+            }
             Expansion::Failed { offset, message } => {
                 self.report(offset, message);
                 self.placeholder(offset)
@@ -443,206 +457,50 @@ impl Parser<'_> {
             },
         }
     }
+}
 
-    fn primary(&mut self) -> Parsed<Expr> {
-        match self.peek() {
-            Kind::Dot | Kind::Ident => self.name(),
-            Kind::LParen => {
-                self.advance();
-                let expr = self.expr()?;
-                self.expect(Kind::RParen)?;
-                Ok(expr)
-            }
-            Kind::LBracket => self.list(),
-            Kind::LBrace => {
-                let open = self.advance();
-                let id = self.id_at(open.start);
-                let entries = self.entries(false)?;
-                let parts = self.depth_of(entries.iter().flat_map(|entry| [&entry.key, &entry.value]));
-                self.note_depth(id, 0, parts);
-                Ok(Expr {
-                    id,
-                    kind: ExprKind::Map(entries),
-                })
-            }
-            _ => self.literal(),
-        }
-    }
-
-    fn name(&mut self) -> Parsed<Expr> {
-        let dot = self.eat(Kind::Dot);
-        let first = self.expect(Kind::Ident)?;
-        let start = dot.map_or(first.start, |dot| dot.start);
-        let mut name = if dot.is_some() { ".".to_owned() } else { String::new() };
-        if self.is_message() {
-            name.push_str(&self.text(first));
-            while self.eat(Kind::Dot).is_some() {
-                let part = self.expect(Kind::Ident)?;
-                name.push('.');
-                name.push_str(&self.text(part));
-            }
-            let open = self.expect(Kind::LBrace)?;
-            let id = self.id_at(open.start);
-            return Ok(Expr {
-                id,
-                kind: ExprKind::Struct {
-                    name,
-                    fields: self.entries(true)?,
-                },
-            });
-        }
-        let word = self.text(first);
-        let reserved = RESERVED.contains(&word.as_str());
-        if reserved {
-            self.report(start, format!("reserved identifier: {word}"));
-        }
-        name.push_str(&word);
-        if let Some(open) = self.eat(Kind::LParen) {
-            let id = self.id_at(open.start);
-            let args = self.arguments()?;
-            if reserved {
-                return Ok(self.placeholder(start));
-            }
-            let parts = self.depth_of(&args);
-            let call = self.call_or_macro(id, name, None, args);
-            self.note_depth(call.id, 0, parts);
-            return Ok(call);
-        }
-        let id = self.id_at(first.start);
-        Ok(Expr {
-            id,
-            kind: ExprKind::Ident(name),
-        })
-    }
-
-    /// Whether `a.b.c {` follows the name just read.
-    fn is_message(&self) -> bool {
-        let mut ahead = 0;
-        while self.peek_at(ahead) == Kind::Dot && self.peek_at(ahead + 1) == Kind::Ident {
-            ahead += 2;
-        }
-        self.peek_at(ahead) == Kind::LBrace
-    }
-
-    fn list(&mut self) -> Parsed<Expr> {
-        let open = self.advance();
-        let id = self.id_at(open.start);
-        let (mut elements, mut optionals) = (Vec::new(), Vec::new());
-        // `[,]` is an empty list.
-        if self.peek() == Kind::Comma && self.peek_at(1) == Kind::RBracket {
-            self.advance();
-        }
-        while self.peek() != Kind::RBracket {
-            let question = self.eat(Kind::Question);
-            elements.push(self.expr()?);
-            if let Some(question) = question {
-                if !self.options.optional_syntax {
-                    self.report(question.start, "unsupported syntax '?'");
-                }
-                optionals.push(elements.len() - 1);
-            }
-            if self.eat(Kind::Comma).is_none() {
-                break;
-            }
-        }
-        self.expect(Kind::RBracket)?;
-        let parts = self.depth_of(&elements);
-        self.note_depth(id, 0, parts);
-        Ok(Expr {
-            id,
-            kind: ExprKind::List { elements, optionals },
-        })
-    }
-
-    fn entries(&mut self, message: bool) -> Parsed<Vec<Entry>> {
-        let mut entries = Vec::new();
-        if self.peek() == Kind::Comma && self.peek_at(1) == Kind::RBrace {
-            self.advance();
-        }
-        while self.peek() != Kind::RBrace {
-            let question = self.eat(Kind::Question);
-            if let Some(question) = question
-                && !self.options.optional_syntax
-            {
-                self.report(question.start, "unsupported syntax '?'");
-            }
-            let key = if message {
-                Err(self.message_field()?)
-            } else {
-                Ok(self.expr()?)
-            };
-            let colon = self.expect(Kind::Colon)?;
-            let id = self.id_at(colon.start);
-            let key = match key {
-                Ok(key) => key,
-                Err((offset, name)) => {
-                    let id = self.id_at(offset);
-                    Expr {
-                        id,
-                        kind: ExprKind::Literal(Literal::String(name)),
-                    }
-                }
-            };
-            let value = self.expr()?;
-            entries.push(Entry {
-                id,
-                key,
-                value,
-                optional: question.is_some(),
-            });
-            if self.eat(Kind::Comma).is_none() {
-                break;
-            }
-        }
-        self.expect(Kind::RBrace)?;
-        Ok(entries)
-    }
-
-    fn message_field(&mut self) -> Parsed<(usize, String)> {
-        if !matches!(self.peek(), Kind::Ident | Kind::EscIdent) {
-            return Err(Stop::Syntax);
-        }
-        let token = self.advance();
-        Ok((token.start, self.field_name(token)))
-    }
-
-    fn literal(&mut self) -> Parsed<Expr> {
-        let start = self.tokens[self.at].start;
-        let sign = self.eat(Kind::Minus).is_some();
-        let token = self.advance();
-        let text = self.text(token);
-        let parsed = match token.kind {
-            Kind::Int => int_literal(&text, sign)
-                .map(Literal::Int)
-                .ok_or("invalid int literal".to_owned()),
-            Kind::Float => double_literal(&text, sign)
-                .map(Literal::Double)
-                .ok_or("invalid double literal".to_owned()),
-            _ if sign => return Err(Stop::Syntax),
-            Kind::Uint => uint_literal(&text)
-                .map(Literal::Uint)
-                .ok_or("invalid uint literal".to_owned()),
-            Kind::String => unescape::string(&text).map(Literal::String),
-            Kind::Bytes => unescape::bytes(&text[1..]).map(Literal::Bytes),
-            Kind::True => Ok(Literal::Bool(true)),
-            Kind::False => Ok(Literal::Bool(false)),
-            Kind::Null => Ok(Literal::Null),
-            _ => return Err(Stop::Syntax),
-        };
-        match parsed {
-            Ok(literal) => {
-                let id = self.id_at(start);
-                Ok(Expr {
-                    id,
-                    kind: ExprKind::Literal(literal),
-                })
-            }
-            Err(message) => {
-                self.report(start, message);
-                Ok(self.placeholder(start))
-            }
-        }
-    }
+/// A copy of what was written, without what macros within it became: those are found by their ids.
+fn written_part(expr: &Expr, macro_calls: &BTreeMap<u32, Expr>) -> Expr {
+    let part = |part: &Expr| written_part(part, macro_calls);
+    let entries = |entries: &[Entry]| -> Vec<Entry> {
+        entries
+            .iter()
+            .map(|entry| Entry {
+                id: entry.id,
+                key: part(&entry.key),
+                value: part(&entry.value),
+                optional: entry.optional,
+            })
+            .collect()
+    };
+    let kind = match &expr.kind {
+        _ if macro_calls.contains_key(&expr.id) => ExprKind::Literal(Literal::Null),
+        ExprKind::Literal(_) | ExprKind::Ident(_) | ExprKind::Comprehension(_) => expr.kind.clone(),
+        ExprKind::Select {
+            operand,
+            field,
+            test_only,
+        } => ExprKind::Select {
+            operand: Box::new(part(operand)),
+            field: field.clone(),
+            test_only: *test_only,
+        },
+        ExprKind::Call { target, function, args } => ExprKind::Call {
+            target: target.as_deref().map(|target| Box::new(part(target))),
+            function: function.clone(),
+            args: args.iter().map(part).collect(),
+        },
+        ExprKind::List { elements, optionals } => ExprKind::List {
+            elements: elements.iter().map(part).collect(),
+            optionals: optionals.clone(),
+        },
+        ExprKind::Map(written) => ExprKind::Map(entries(written)),
+        ExprKind::Struct { name, fields } => ExprKind::Struct {
+            name: name.clone(),
+            fields: entries(fields),
+        },
+    };
+    Expr { id: expr.id, kind }
 }
 
 pub(crate) fn call(id: u32, function: &str, args: Vec<Expr>) -> Expr {

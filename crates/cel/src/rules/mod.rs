@@ -2,10 +2,13 @@
 //! and run when an object is.
 
 mod budget;
+mod estimate;
 mod field_path;
+mod ratchet;
 mod schema;
 mod validator;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -15,8 +18,9 @@ use crate::env::Env;
 use crate::eval::Program;
 use crate::types::Type;
 
-pub use schema::{SchemaIssue, SchemaIssueKind, check_schema};
-pub use validator::{BadValue, Reason, Validator, Violation};
+pub use estimate::{RuleEstimate, SchemaEstimate};
+pub use schema::{SchemaIssue, SchemaIssueKind, check_schema, estimate_schema};
+pub use validator::{BadValue, Reason, Validator, Verdict, Violation};
 
 /// The type rules see for `self`; the number upstream adds to it changes with every write.
 const SELF_TYPE: &str = "selfType0";
@@ -79,7 +83,7 @@ pub(crate) struct Compiled {
 /// The environments of the rules of one node, shared by all of them.
 struct Environments {
     plain: Env,
-    optional: Env,
+    optional: OnceCell<Env>,
 }
 
 impl Environments {
@@ -87,8 +91,16 @@ impl Environments {
         let ty = decl.cel_type(SELF_TYPE)?;
         let with_self = Env::kubernetes().with_variable("self", ty.clone());
         Some(Environments {
-            plain: with_self.clone().with_variable("oldSelf", ty.clone()),
-            optional: with_self.with_variable("oldSelf", Type::optional(ty)),
+            plain: with_self.with_variable("oldSelf", ty),
+            optional: OnceCell::new(),
+        })
+    }
+
+    /// The environment of a rule that may run without an old object; few do.
+    fn optional(&self) -> &Env {
+        self.optional.get_or_init(|| {
+            let ty = self.plain.variable("self").cloned().unwrap_or(Type::Dyn);
+            self.plain.clone().with_variable("oldSelf", Type::optional(ty))
         })
     }
 }
@@ -99,7 +111,7 @@ fn compile(rule: &Rule, decl: &Arc<Decl>, environments: &Environments) -> Compil
         return compiled;
     }
     let env = if rule.optional_old_self == Some(true) {
-        &environments.optional
+        environments.optional()
     } else {
         &environments.plain
     };

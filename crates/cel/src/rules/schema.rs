@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::decl::Decl;
 
 use super::budget::{Cardinality, TotalCost, max_elements, too_expensive, total_cost};
+use super::estimate::{RuleEstimate, SchemaEstimate};
 use super::{Compiled, Environments, Rule, compile, field_path};
 
 /// What kind of field error an issue is.
@@ -36,16 +37,56 @@ pub struct SchemaIssue {
 }
 
 /// Checks all rules of a structural schema; `path` is where the schema stands.
+///
+/// ```
+/// use kubewright_cel::rules::check_schema;
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"spec": {
+///     "type": "integer",
+///     "x-kubernetes-validations": [{"rule": "self.size() > 0"}],
+/// }}});
+/// let issues = check_schema(&schema, "openAPIV3Schema");
+/// assert_eq!(issues[0].path, "openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule");
+/// assert!(issues[0].detail.contains("found no matching overload for 'size' applied to 'int.()'"));
+/// ```
 pub fn check_schema(schema: &Json, path: &str) -> Vec<SchemaIssue> {
+    estimate_schema(schema, path).issues
+}
+
+/// Checks all rules of a structural schema that stands at `path`, and tells what each of them costs.
+///
+/// ```
+/// use kubewright_cel::rules::estimate_schema;
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "array", "maxItems": 10, "items": {
+///     "type": "integer",
+///     "x-kubernetes-validations": [{"rule": "self > 0"}],
+/// }});
+/// let estimate = estimate_schema(&schema, "openAPIV3Schema");
+/// assert_eq!(estimate.rules[0].field, "[*]");
+/// assert_eq!(estimate.rules[0].cost, Some(20), "two for each item");
+/// assert_eq!(estimate.cost, 20);
+/// assert!(estimate.issues.is_empty());
+/// ```
+pub fn estimate_schema(schema: &Json, path: &str) -> SchemaEstimate {
     let mut walk = Walk {
+        rules: Vec::new(),
         issues: Vec::new(),
+        faulty_texts: 0,
         total: TotalCost::default(),
     };
     let decl = Decl::from_schema(schema, true);
-    walk.node(schema, &decl, path, Some(1), None);
-    let Walk { mut issues, total } = walk;
-    issues.extend(total.issues(path));
-    issues
+    let root = Place {
+        path,
+        field: "",
+        cardinality: Some(1),
+        uncorrelated: None,
+    };
+    walk.node(schema, &decl, root);
+    walk.issues.extend(walk.total.issues(path));
+    SchemaEstimate::new(walk.rules, walk.issues)
 }
 
 /// The reasons a rule may give.
@@ -57,8 +98,23 @@ const REASONS: [&str; 4] = [
 ];
 
 struct Walk {
+    rules: Vec<RuleEstimate>,
     issues: Vec<SchemaIssue>,
+    /// How many of the issues are about the texts of rules, not about what they compile to.
+    faulty_texts: usize,
     total: TotalCost,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p str,
+    /// Which part of an object it describes.
+    field: &'p str,
+    /// How often it may occur in one.
+    cardinality: Cardinality,
+    /// The nearest list above it whose elements have no identity.
+    uncorrelated: Option<&'p str>,
 }
 
 impl Walk {
@@ -70,56 +126,59 @@ impl Walk {
         });
     }
 
-    /// Checks a node and what is below it; `uncorrelated` is the nearest list whose elements have no identity.
-    fn node(
-        &mut self,
-        schema: &Json,
-        decl: &Arc<Decl>,
-        path: &str,
-        cardinality: Cardinality,
-        uncorrelated: Option<&str>,
-    ) {
-        let child_cardinality =
-            cardinality.and_then(|times| max_elements(schema).map(|elements| times.saturating_mul(elements)));
-        let before = self.issues.len();
+    /// Checks a node and what is below it.
+    fn node(&mut self, schema: &Json, decl: &Arc<Decl>, place: Place<'_>) {
+        let path = place.path;
+        let times = |times: u64| max_elements(schema).map(|elements| times.saturating_mul(elements));
+        let below = Place {
+            cardinality: place.cardinality.and_then(times),
+            ..place
+        };
+        let element = format!("{}[*]", place.field);
+        let (texts_before, rules_before) = (self.faulty_texts, self.rules.len());
         for (name, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
             let child = child_decl(decl.property(name), property);
-            let path = format!("{path}.properties[{name}]");
-            self.node(property, &child, &path, child_cardinality, uncorrelated);
+            let below = Place {
+                path: &format!("{path}.properties[{name}]"),
+                field: &format!("{}.{name}", place.field),
+                ..below
+            };
+            self.node(property, &child, below);
         }
         if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
             let child = child_decl(decl.element(), values);
-            self.node(
-                values,
-                &child,
-                &format!("{path}.additionalProperties"),
-                child_cardinality,
-                uncorrelated,
-            );
+            let below = Place {
+                path: &format!("{path}.additionalProperties"),
+                field: &element,
+                ..below
+            };
+            self.node(values, &child, below);
         }
         if let Some(items) = schema.get("items") {
             let child = child_decl(decl.element(), items);
             let is_map = schema.get("x-kubernetes-list-type").and_then(Json::as_str) == Some("map");
-            let uncorrelated = if is_map {
-                uncorrelated
-            } else {
-                uncorrelated.or(Some(path))
+            let below = Place {
+                path: &format!("{path}.items"),
+                field: &element,
+                uncorrelated: place.uncorrelated.or(Some(path).filter(|_| !is_map)),
+                ..below
             };
-            self.node(items, &child, &format!("{path}.items"), child_cardinality, uncorrelated);
+            self.node(items, &child, below);
         }
         let rules = Rule::of_schema(schema);
         if rules.is_empty() {
             return;
         }
-        let texts_are_good = self.issues[before..].iter().all(|issue| issue.path.ends_with("rule"));
         let before = self.issues.len();
         for (index, rule) in rules.iter().enumerate() {
             self.texts(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"));
         }
-        if before != self.issues.len() || !texts_are_good {
-            return;
-        }
-        let Some(environments) = Environments::new(decl) else {
+        self.faulty_texts += self.issues.len() - before;
+        // Whatever is wrong with a text keeps upstream from compiling the rules of its node and of all around it. They
+        // are compiled here, since their costs may be asked for, but nothing is said about them.
+        let is_judged = self.faulty_texts == texts_before;
+        let environments = Environments::new(decl);
+        if environments.is_none() && is_judged {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: \
                           unable to convert structural schema to CEL declarations";
             self.report(
@@ -127,13 +186,29 @@ impl Walk {
                 SchemaIssueKind::Internal,
                 detail,
             );
-            return;
-        };
-        for (index, rule) in rules.iter().enumerate() {
-            let compiled = compile(rule, decl, &environments);
-            let path = format!("{path}.x-kubernetes-validations[{index}]");
-            self.compiled(rule, &compiled, decl, &path, cardinality, uncorrelated);
         }
+        let mut estimates = Vec::with_capacity(rules.len());
+        for (index, rule) in rules.iter().enumerate() {
+            let compiled = environments
+                .as_ref()
+                .map(|environments| compile(rule, decl, environments))
+                .unwrap_or_default();
+            let cost = total_cost(compiled.max_cost, place.cardinality, decl);
+            let estimate = RuleEstimate {
+                path: format!("{path}.x-kubernetes-validations[{index}]"),
+                field: if place.field.is_empty() { "." } else { place.field }.to_owned(),
+                rule: rule.rule.trim().to_owned(),
+                decl: Arc::clone(decl),
+                cost: compiled.program.as_ref().map(|_| cost),
+                message_cost: compiled.message.as_ref().map(|_| compiled.message_cost),
+            };
+            if is_judged && environments.is_some() {
+                self.compiled(rule, &compiled, &estimate, place.uncorrelated);
+            }
+            estimates.push(estimate);
+        }
+        // The rules of a node go before those below it.
+        self.rules.splice(rules_before..rules_before, estimates);
     }
 
     fn texts(&mut self, rule: &Rule, schema: &Json, path: &str) {
@@ -185,18 +260,12 @@ impl Walk {
         }
     }
 
-    fn compiled(
-        &mut self,
-        rule: &Rule,
-        compiled: &Compiled,
-        decl: &Decl,
-        path: &str,
-        cardinality: Cardinality,
-        uncorrelated: Option<&str>,
-    ) {
+    fn compiled(&mut self, rule: &Rule, compiled: &Compiled, estimate: &RuleEstimate, uncorrelated: Option<&str>) {
         use SchemaIssueKind::{Forbidden, Invalid};
+        let path = &estimate.path;
         let rule_path = format!("{path}.rule");
-        let cost = total_cost(compiled.max_cost, cardinality, decl);
+        // What does not compile costs nothing.
+        let cost = estimate.cost.unwrap_or(0);
         if let Some(detail) = too_expensive("estimated rule cost", cost) {
             self.report(rule_path.clone(), Forbidden, detail);
         }
@@ -207,11 +276,11 @@ impl Walk {
         let message_path = format!("{path}.messageExpression");
         if let Some(error) = &compiled.message_error {
             self.report(message_path, Invalid, error.clone());
-        } else if compiled.message.is_some() {
-            if let Some(detail) = too_expensive("estimated messageExpression cost", compiled.message_cost) {
+        } else if let Some(cost) = estimate.message_cost {
+            if let Some(detail) = too_expensive("estimated messageExpression cost", cost) {
                 self.report(message_path.clone(), Forbidden, detail);
             }
-            self.total.observe(&message_path, compiled.message_cost);
+            self.total.observe(&message_path, cost);
         }
         if compiled.uses_old_self {
             if let Some(within) = uncorrelated {

@@ -9,8 +9,10 @@ use crate::decl::{Decl, DeclKind, ListKind};
 use crate::error::ErrorKind;
 use crate::eval::{Limits, Program};
 use crate::limits::{MESSAGE_BYTES, PER_CALL, PER_OBJECT};
+use crate::quote::quote;
 use crate::value::Value;
 
+use super::ratchet::{Pair, Ratchet, Shape, counterpart};
 use super::{Compiled, Environments, Rule, compile, field_path};
 
 /// The kind of field error a violation is.
@@ -50,6 +52,22 @@ pub struct Violation {
     pub detail: String,
 }
 
+/// What rules say about an object.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verdict {
+    /// The rules it does not meet, in the order upstream finds them: a node, its `allOf`, then what is below it.
+    pub violations: Vec<Violation>,
+    /// The rules it does not meet in parts that did not change; clients are warned of these.
+    pub warnings: Vec<Violation>,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = if self.path.is_empty() { "<nil>" } else { &self.path };
+        write!(f, "{path}: {}", self.body())
+    }
+}
+
 impl Violation {
     /// The error without its path, as the API writes it.
     pub fn body(&self) -> String {
@@ -79,10 +97,26 @@ impl Violation {
     }
 }
 
-/// The compiled rules of a schema. Immutable: objects are validated through `&self`.
+/// The compiled rules of a schema. Immutable: objects are validated through `&self`, from any thread.
+///
+/// ```
+/// use kubewright_cel::Limits;
+/// use kubewright_cel::rules::Validator;
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"spec": {
+///     "type": "object",
+///     "properties": {"min": {"type": "integer"}, "max": {"type": "integer"}},
+///     "x-kubernetes-validations": [{"rule": "self.min <= self.max", "message": "min is larger than max"}],
+/// }}});
+/// let validator = Validator::new(&schema).unwrap();
+/// let violations = validator.validate(&json!({"spec": {"min": 2, "max": 1}}), None, Limits::default());
+/// assert_eq!(violations[0].to_string(), "spec: Invalid value: min is larger than max");
+/// ```
 #[derive(Debug)]
 pub struct Validator {
     root: Node,
+    shape: Shape,
 }
 
 #[derive(Debug)]
@@ -90,6 +124,8 @@ struct Node {
     decl: Arc<Decl>,
     type_name: String,
     rules: Vec<(Rule, Compiled, Option<String>)>,
+    /// Whether any of the rules reads `oldSelf`; if none does, no message can.
+    uses_old_self: bool,
     properties: BTreeMap<String, Node>,
     element: Option<Box<Node>>,
     all_of: Vec<Node>,
@@ -104,32 +140,45 @@ impl Node {
 impl Validator {
     /// Compiles the rules of a structural schema; `None` if it has none.
     pub fn new(schema: &Json) -> Option<Validator> {
+        if !has_rules(schema) {
+            return None;
+        }
         let decl = Decl::from_schema(schema, true);
         let root = build(schema, schema, &decl);
-        (!root.is_empty()).then_some(Validator { root })
+        let shape = Shape::new(schema);
+        (!root.is_empty()).then_some(Validator { root, shape })
     }
 
     /// What is wrong with an object. With an old one, rules about transitions run and violations in parts that
     /// did not change are let pass.
     pub fn validate(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Vec<Violation> {
+        self.judge(object, old, limits).violations
+    }
+
+    /// The same with what was let pass.
+    pub fn judge(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Verdict {
         let mut run = Run {
-            violations: Vec::new(),
+            verdict: Verdict::default(),
             budget: Some(PER_OBJECT),
             limits,
         };
-        let unchanged = old.is_some_and(|old| old == object);
-        run.node(
-            &self.root,
-            object,
-            old,
-            "",
-            Ratchet {
-                old: old.is_some(),
-                unchanged,
-            },
-        );
-        run.violations
+        let pair = old.map(|old| Pair::new(object, old, &self.shape));
+        run.node(&self.root, object, old, "", Ratchet::root(pair));
+        run.verdict
     }
+}
+
+/// Whether there is any rule; those of `allOf` alone do not count, as upstream has it.
+fn has_rules(schema: &Json) -> bool {
+    let own = schema.get("x-kubernetes-validations").and_then(Json::as_array);
+    let nested = |name: &str| schema.get(name).is_some_and(has_rules);
+    own.is_some_and(|rules| !rules.is_empty())
+        || nested("items")
+        || nested("additionalProperties")
+        || schema
+            .get("properties")
+            .and_then(Json::as_object)
+            .is_some_and(|all| all.values().any(has_rules))
 }
 
 fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
@@ -147,6 +196,7 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
         _ => Vec::new(),
     };
     let mut node = Node {
+        uses_old_self: compiled.iter().any(|(_, compiled, _)| compiled.uses_old_self),
         decl: decl.clone(),
         type_name: schema.get("type").and_then(Json::as_str).unwrap_or_default().to_owned(),
         rules: compiled,
@@ -162,7 +212,7 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
     {
         if let (Some(property), Some(decl)) = (
             schema.get("properties").and_then(|all| all.get(name)),
-            decl.property(name),
+            decl.property(name).filter(|decl| decl.visible),
         ) {
             let child = build(rules, property, decl);
             if !child.is_empty() {
@@ -189,24 +239,15 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
     node
 }
 
-/// What is known about the part of the old object that a node corresponds to.
-#[derive(Clone, Copy)]
-struct Ratchet {
-    /// Whether there is an old object at all.
-    old: bool,
-    /// Whether the nearest part with a counterpart equals it.
-    unchanged: bool,
-}
-
 struct Run<'l> {
-    violations: Vec<Violation>,
+    verdict: Verdict,
     /// What may still be spent; `None` once no further rule may run.
     budget: Option<u64>,
     limits: Limits<'l>,
 }
 
 impl Run<'_> {
-    fn node(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet) {
+    fn node(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet<'_>) {
         if object.is_null() {
             return;
         }
@@ -215,25 +256,31 @@ impl Run<'_> {
             if self.budget.is_none() {
                 return;
             }
-            self.node(nested, object, old, path, ratchet);
+            self.node(nested, object, old, path, ratchet.all_of());
         }
         match object {
             Json::Array(items) => {
                 let Some(element) = &node.element else { return };
-                let old_items = old.and_then(Json::as_array);
+                let keys = match &node.decl.kind {
+                    DeclKind::List {
+                        kind: ListKind::Map(keys),
+                        ..
+                    } => keys.as_slice(),
+                    _ => &[],
+                };
+                let old_items = old.and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
                 for (index, item) in items.iter().enumerate() {
                     if self.budget.is_none() {
                         return;
                     }
-                    let old_item = counterpart(&node.decl, item, old_items);
-                    let next = match old_item {
-                        Some(old_item) => Ratchet {
-                            unchanged: old_item == item,
-                            ..ratchet
-                        },
-                        None => ratchet,
-                    };
-                    self.node(element, item, old_item, &format!("{path}[{index}]"), next);
+                    let old_item = counterpart(keys, item, old_items);
+                    self.node(
+                        element,
+                        item,
+                        old_item,
+                        &format!("{path}[{index}]"),
+                        ratchet.item(index),
+                    );
                 }
             }
             Json::Object(fields) => {
@@ -247,17 +294,13 @@ impl Run<'_> {
                     let (Some(child), Some(_)) = (child, self.budget) else {
                         continue;
                     };
-                    let old_value = old.and_then(|old| old.get(name));
-                    let next = Ratchet {
-                        unchanged: ratchet.old && old_value == Some(value),
-                        ..ratchet
-                    };
+                    let old_value = old.and_then(|old| old.get(name)).filter(|old| !old.is_null());
                     let path = match (is_map, path) {
                         (true, _) => format!("{path}[{name}]"),
                         (false, "") => name.clone(),
                         (false, _) => format!("{path}.{name}"),
                     };
-                    self.node(child, value, old_value, &path, next);
+                    self.node(child, value, old_value, &path, ratchet.field(name));
                 }
             }
             _ => {}
@@ -265,12 +308,15 @@ impl Run<'_> {
     }
 
     fn report(&mut self, path: &str, value: BadValue, detail: impl Into<String>) {
-        self.violations.push(Violation {
-            path: path.to_owned(),
-            reason: Reason::Invalid,
-            value,
-            detail: detail.into(),
-        });
+        self.add(invalid(path.to_owned(), value, detail), false);
+    }
+
+    fn add(&mut self, violation: Violation, let_pass: bool) {
+        if let_pass {
+            self.verdict.warnings.push(violation);
+        } else {
+            self.verdict.violations.push(violation);
+        }
     }
 
     /// Spends from the budget; `false` if there is not enough.
@@ -279,7 +325,7 @@ impl Run<'_> {
         self.budget.is_some()
     }
 
-    fn rules(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet) {
+    fn rules(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet<'_>) {
         const OUT_OF_BUDGET: &str =
             "validation failed due to running out of cost budget, no further validation rules will be run";
         let type_name = || BadValue::TypeName(node.type_name.clone());
@@ -333,24 +379,21 @@ impl Run<'_> {
             if passed {
                 continue;
             }
-            let ratcheted = !compiled.uses_old_self && ratchet.old && ratchet.unchanged;
+            let let_pass = !compiled.uses_old_self && ratchet.lets_pass();
             let path = match (field, path) {
                 (Some(field), "") => field.clone(),
-                (Some(field), path) if field.starts_with('[') => format!("{path}{field}"),
                 (Some(field), path) => format!("{path}.{field}"),
                 (None, path) => path.to_owned(),
             };
-            let detail = match self.message(compiled, rule, node, object, old, optional) {
+            let detail = match self.message(compiled, rule, node, object, old) {
                 Ok(message) => message,
                 Err(stop) => {
-                    self.report(&path, type_name(), stop);
+                    self.add(invalid(path, type_name(), stop), let_pass);
                     self.budget = None;
                     return;
                 }
             };
-            if !ratcheted {
-                self.violations.push(violation(rule, node, object, path, detail));
-            }
+            self.add(violation(rule, node, object, path, detail), let_pass);
         }
     }
 
@@ -362,7 +405,6 @@ impl Run<'_> {
         node: &Node,
         object: &Json,
         old: Option<&Json>,
-        optional: bool,
     ) -> Result<String, String> {
         let default = || {
             if rule.message.is_empty() {
@@ -374,7 +416,8 @@ impl Run<'_> {
         let Some(program) = &compiled.message else {
             return Ok(default());
         };
-        let variables = variables(node, object, old, optional);
+        // A message never sees an optional `oldSelf`, and none at all if no rule reads it.
+        let variables = variables(node, object, old.filter(|_| node.uses_old_self), false);
         let evaluation = program.eval(
             &variables,
             Limits {
@@ -391,8 +434,8 @@ impl Run<'_> {
         }
         match &evaluation.outcome {
             Err(error) if error.kind() == ErrorKind::CostLimit => Err(format!(
-                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {:?}",
-                rule.message_expression
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
+                quote(&rule.message_expression)
             )),
             Ok(Value::String(text)) => {
                 let text = text.as_str().trim();
@@ -421,7 +464,7 @@ fn variables<'a>(
     variables
 }
 
-type Verdict = (Result<bool, (ErrorKind, String)>, u64);
+type Evaluated = (Result<bool, (ErrorKind, String)>, u64);
 
 fn evaluate(
     program: &Program,
@@ -430,7 +473,7 @@ fn evaluate(
     old: Option<&Json>,
     optional: bool,
     limits: Limits<'_>,
-) -> Verdict {
+) -> Evaluated {
     if let Err(error) = Value::typed(object, &node.decl) {
         return (Err((error.kind(), error.message().to_owned())), 0);
     }
@@ -448,6 +491,15 @@ fn evaluate(
         Err(error) => Err((error.kind(), error.message().to_owned())),
     };
     (outcome, evaluation.cost)
+}
+
+fn invalid(path: String, value: BadValue, detail: impl Into<String>) -> Violation {
+    Violation {
+        path,
+        reason: Reason::Invalid,
+        value,
+        detail: detail.into(),
+    }
 }
 
 fn violation(rule: &Rule, node: &Node, object: &Json, path: String, detail: String) -> Violation {
@@ -468,17 +520,4 @@ fn violation(rule: &Rule, node: &Node, object: &Json, path: String, detail: Stri
         value,
         detail,
     }
-}
-
-/// The element of the old list with the same keys; elements of other lists have no identity.
-fn counterpart<'o>(decl: &Decl, item: &Json, old: Option<&'o Vec<Json>>) -> Option<&'o Json> {
-    let DeclKind::List {
-        kind: ListKind::Map(keys),
-        ..
-    } = &decl.kind
-    else {
-        return None;
-    };
-    old?.iter()
-        .find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
 }

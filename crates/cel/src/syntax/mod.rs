@@ -5,22 +5,24 @@
 mod grammar;
 mod predict;
 mod recover;
+mod shapes;
 
 use crate::lexer::{LexError, Token};
+use crate::parser::ParseOptions;
 use crate::source::{Issue, Source};
 
 /// The syntax errors of a text, in the order they are found.
-pub(crate) fn errors(source: &Source, tokens: &[Token], lex_errors: &[LexError]) -> Vec<Issue> {
+pub(crate) fn errors(source: &Source, tokens: &[Token], lex_errors: &[LexError], options: ParseOptions) -> Vec<Issue> {
     let mut issues: Vec<Issue> = lex_errors
         .iter()
         .map(|error| {
-            let text = recover::escaped(&source.slice(error.start, error.end));
+            let text = source.slice(error.start, error.end);
             Issue {
                 position: Some(source.position(error.start)),
                 message: format!("Syntax error: token recognition error at: '{text}'"),
             }
         })
         .collect();
-    issues.extend(recover::parse(source, tokens, lex_errors));
+    issues.extend(recover::parse(source, tokens, lex_errors, options));
     issues
 }

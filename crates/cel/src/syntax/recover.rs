@@ -1,12 +1,14 @@
 //! Follows the grammar through a text with mistakes, reporting and skipping them.
 
 use crate::lexer::{Kind, LexError, Token};
-use crate::parser;
+use crate::names::is_keyword;
+use crate::parser::{self, ParseOptions};
 use crate::source::{Issue, Source};
 use crate::unescape;
 
 use super::grammar::{Choice, Edge, GRAMMAR, RULE_COUNT, Rule, Set};
 use super::predict::{Prediction, WORK, predict};
+use super::shapes::{Part, Shapes};
 
 /// Recovery is given up after this many attempts.
 const MAX_ATTEMPTS: usize = 30;
@@ -56,7 +58,7 @@ const KINDS: [Kind; 36] = [
 ];
 
 /// Reports the mistakes of a text.
-pub(super) fn parse(source: &Source, tokens: &[Token], dropped: &[LexError]) -> Vec<Issue> {
+pub(super) fn parse(source: &Source, tokens: &[Token], dropped: &[LexError], options: ParseOptions) -> Vec<Issue> {
     let mut parser = Parser {
         source,
         tokens,
@@ -69,9 +71,12 @@ pub(super) fn parse(source: &Source, tokens: &[Token], dropped: &[LexError]) -> 
         attempts: 0,
         work: 0,
         issues: Vec::new(),
+        shapes: Shapes::new(source, tokens, options),
     };
-    // A parser that gave up has already said why.
-    let _given_up = parser.run();
+    // A parser that gave up has already said why, and nothing is made of what it read.
+    if parser.run().is_ok() {
+        parser.issues.append(&mut parser.shapes.issues);
+    }
     parser.issues
 }
 
@@ -105,6 +110,8 @@ struct Frame {
     begin: usize,
     /// The first choice that was made in it.
     alternative: Option<usize>,
+    /// What was read of it.
+    parts: Vec<Part>,
 }
 
 impl Frame {
@@ -115,6 +122,7 @@ impl Frame {
             state: GRAMMAR.start(rule),
             begin,
             alternative: None,
+            parts: Vec::new(),
         }
     }
 }
@@ -133,6 +141,7 @@ struct Parser<'t> {
     attempts: usize,
     work: usize,
     issues: Vec<Issue>,
+    shapes: Shapes<'t>,
 }
 
 impl Parser<'_> {
@@ -223,6 +232,10 @@ impl Parser<'_> {
             };
             if done && let Some(finished) = frames.pop() {
                 depths[finished.rule as usize] = depths[finished.rule as usize].saturating_sub(1);
+                let meaning = self.shapes.finish(finished.rule, &finished.parts);
+                if let Some(outer) = frames.last_mut() {
+                    outer.parts.push(Part::Rule(meaning));
+                }
                 if let Some((state, _)) = self.callers.pop() {
                     self.state = state;
                 }
@@ -256,6 +269,7 @@ impl Parser<'_> {
             Edge::Token { set, to } => {
                 self.state = state;
                 let matched = self.match_token(set, to)?;
+                frame.parts.push(Part::Token(matched));
                 let named = frame.rule == Rule::Primary && matches!(frame.alternative, Some(0 | 1));
                 if named || frame.rule == Rule::Literal {
                     self.meaning(matched, frame.begin);
@@ -278,7 +292,7 @@ impl Parser<'_> {
         let text = self.source.slice(token.start, token.end);
         let negative = self.tokens.get(begin).is_some_and(|token| token.kind == Kind::Minus);
         let message = match token.kind {
-            Kind::Ident if parser::RESERVED.contains(&text.as_str()) => format!("reserved identifier: {text}"),
+            Kind::Ident if is_keyword(&text) => format!("reserved identifier: {text}"),
             Kind::Int if parser::int_literal(&text, negative).is_none() => "invalid int literal".to_owned(),
             Kind::Uint if parser::uint_literal(&text).is_none() => "invalid uint literal".to_owned(),
             Kind::Float if parser::double_literal(&text, negative).is_none() => "invalid double literal".to_owned(),
