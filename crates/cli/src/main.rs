@@ -1,6 +1,7 @@
 //! The `kubewright` command. Each subcommand is a module with its arguments and what it does.
 
 mod apiserver;
+mod cel;
 mod kubeconfig;
 
 use std::error::Error;
@@ -25,6 +26,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Apiserver(apiserver::Arguments),
+    Cel(cel::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -33,10 +35,11 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let done = match arguments.command {
-        Command::Apiserver(arguments) => apiserver::run(arguments),
+        Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Cel(arguments) => cel::run(arguments),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {}", sentence(&*error));
             ExitCode::FAILURE

@@ -1,0 +1,191 @@
+//! `kubewright cel check`: every rule of every version of a CRD, as the API server judges it.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kubewright_cel::limits::{PER_CRD_ESTIMATE, PER_EXPRESSION_ESTIMATE};
+use kubewright_cel::rules::SchemaIssue;
+use kubewright_codec::yaml;
+use serde_json::{Value as Json, json};
+
+use super::crd::{self, Crd};
+use super::input::{self, Document};
+use super::paint::Paint;
+use super::survey::{self, RuleReport, Survey, budget};
+use super::{Format, indented, print};
+
+/// Check the validation rules of CRDs.
+///
+/// Compiles every rule (x-kubernetes-validations) of every version and shows whether the API server accepts it, what
+/// it is estimated to cost for one object, and how much that is of what a rule (10 000 000) and a whole schema
+/// (100 000 000) may cost. The exit code is 1 if a rule is refused.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  kubewright cel check config/crd/bases/*.yaml
+  kubewright cel check crd.yaml -o json
+  kubectl get crds -o yaml | kubewright cel check -")]
+pub(crate) struct Arguments {
+    /// YAML or JSON files with CRDs; other objects in them are passed over; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// How to write the answer.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0} holds no CustomResourceDefinition")]
+struct NoDefinition(String);
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    input::one_stdin(&arguments.files)?;
+    let mut documents = Vec::new();
+    for path in &arguments.files {
+        let before = documents.len();
+        documents.extend(
+            input::read_all(path)?
+                .into_iter()
+                .flat_map(items)
+                .filter(|document| crd::is_crd(&document.value)),
+        );
+        if documents.len() == before {
+            return Err(NoDefinition(input::name_of(path)).into());
+        }
+    }
+    // What is wrong with a file is said before anything is judged.
+    let crds = documents.iter().map(Crd::read).collect::<Result<Vec<_>, _>>()?;
+    let judged: Vec<Judged<'_>> = crds.iter().map(Judged::of).collect();
+    match arguments.output {
+        Format::Text => print(&text(&judged, Paint::of(&io::stdout()))),
+        Format::Json => print(&indented(&json(&judged))),
+        Format::Yaml => print(&yaml::encode(&json(&judged))),
+    }
+    let accepted = judged.iter().all(Judged::is_accepted);
+    Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The objects of a list, as `kubectl get` writes it, or the object itself.
+fn items(document: Document) -> Vec<Document> {
+    let Document { name, mut value } = document;
+    if value.get("kind").and_then(Json::as_str) != Some("List") {
+        return vec![Document { name, value }];
+    }
+    let items = value.get_mut("items").map(Json::take);
+    let items = items.as_ref().and_then(Json::as_array).cloned().unwrap_or_default();
+    let item = |(at, value)| Document {
+        name: format!("{name} (items[{at}])"),
+        value,
+    };
+    items.into_iter().enumerate().map(item).collect()
+}
+
+/// A definition and what is known about the rules of its versions.
+struct Judged<'c> {
+    crd: &'c Crd<'c>,
+    versions: Vec<(&'c str, Survey)>,
+}
+
+impl<'c> Judged<'c> {
+    fn of(crd: &'c Crd<'c>) -> Judged<'c> {
+        let surveyed = crd.versions.iter().filter_map(|version| {
+            let (schema, path) = version.schema.as_ref()?;
+            Some((version.name, survey::survey(schema, path)))
+        });
+        Judged {
+            crd,
+            versions: surveyed.collect(),
+        }
+    }
+
+    fn is_accepted(&self) -> bool {
+        self.versions.iter().all(|(_, survey)| survey.is_accepted())
+    }
+}
+
+fn json(judged: &[Judged<'_>]) -> Json {
+    let one = |judged: &Judged<'_>| {
+        let versions = judged.versions.iter().map(|(name, survey)| survey.json(name));
+        json!({
+            "file": judged.crd.file,
+            "name": judged.crd.name,
+            "accepted": judged.is_accepted(),
+            "versions": versions.collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "accepted": judged.iter().all(Judged::is_accepted),
+        "crds": judged.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn text(judged: &[Judged<'_>], paint: Paint) -> String {
+    let mut out = String::new();
+    for Judged { crd, versions } in judged {
+        for (version, survey) in versions {
+            let _ = writeln!(out, "{}: {} {version}", crd.file, crd.name);
+            for rule in &survey.rules {
+                rule_text(&mut out, rule, paint);
+            }
+            for issue in &survey.issues {
+                issue_text(&mut out, issue, paint);
+            }
+            summary(&mut out, survey, paint);
+        }
+        if versions.is_empty() {
+            let _ = writeln!(out, "{}: {} has no schema", crd.file, crd.name);
+        }
+    }
+    out
+}
+
+fn rule_text(out: &mut String, rule: &RuleReport, paint: Paint) {
+    let verdict = if rule.issues.is_empty() {
+        paint.good("ok")
+    } else {
+        paint.bad("refused")
+    };
+    let first = rule.estimate.rule.lines().next().unwrap_or_default();
+    let more = if rule.estimate.rule.contains('\n') { " …" } else { "" };
+    let _ = writeln!(out, "  {verdict} {}: {first}{more}", rule.estimate.field);
+    if let Some(total) = rule.estimate.cost {
+        let text = format!("cost {}", budget(total, PER_EXPRESSION_ESTIMATE));
+        let _ = writeln!(out, "     {}", paint.faint(&text));
+    }
+    if let Some(total) = rule.estimate.message_cost {
+        let text = format!("messageExpression: cost {}", budget(total, PER_EXPRESSION_ESTIMATE));
+        let _ = writeln!(out, "     {}", paint.faint(&text));
+    }
+    for issue in &rule.issues {
+        issue_text(out, issue, paint);
+    }
+    if let Some(hint) = &rule.hint {
+        let _ = writeln!(out, "     ({hint})");
+    }
+}
+
+/// What is wrong and where, the lines of the expression below it as CEL prints them.
+fn issue_text(out: &mut String, issue: &SchemaIssue, paint: Paint) {
+    let text = format!("{}: {}: {}", issue.path, survey::kind(issue.kind), issue.detail);
+    for line in paint.issues(&text).lines() {
+        let _ = writeln!(out, "     {line}");
+    }
+}
+
+fn summary(out: &mut String, survey: &Survey, paint: Paint) {
+    let rules = match survey.rules.len() {
+        1 => "1 rule".to_owned(),
+        count => format!("{count} rules"),
+    };
+    let refused = match survey.refused() {
+        0 => "none refused".to_owned(),
+        count => paint.bad(&format!("{count} refused")),
+    };
+    let together = budget(survey.cost, PER_CRD_ESTIMATE);
+    let _ = writeln!(out, "  {rules}, {refused}; together cost {together}");
+}
