@@ -33,6 +33,16 @@ pub fn complaints(decoded: &Decoded, unknown: &[String], document: Option<&[u8]>
     messages
 }
 
+/// The messages of a strict decoding without a type, which learns what is unknown only afterwards: duplicates first, then
+/// the unknown fields in the order given.
+pub fn untyped_complaints(decoded: &Decoded, unknown: &[String]) -> Vec<String> {
+    let mut messages: Vec<String> = decoded.already_set.iter().cloned().collect();
+    let duplicates = decoded.duplicates.iter().take(MAX_COMPLAINTS);
+    messages.extend(duplicates.map(|path| format!("duplicate field {}", quote(path))));
+    messages.extend(unknown.iter().map(|path| format!("unknown field {}", quote(path))));
+    messages
+}
+
 /// The warnings that complaints become where they are tolerated: one for each, and one for each key that YAML sets twice.
 pub fn warnings(complaints: Vec<String>) -> Vec<String> {
     let split = |complaint: String| match complaint.strip_prefix(ALREADY_SET) {

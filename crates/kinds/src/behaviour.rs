@@ -40,7 +40,7 @@ pub struct Update<'a> {
 impl Update<'_> {
     /// Takes from the stored object what this door does not write: through `status` everything but the status and the
     /// metadata, through any other the status (W8).
-    pub(crate) fn keep_unwritten(&mut self) {
+    pub fn keep_unwritten(&mut self) {
         if self.subresource != Some("status") {
             keep(self.object, self.old, &["status"]);
             return;

@@ -28,4 +28,5 @@ mod storage;
 pub mod strategy;
 pub mod workloads;
 
+pub use admissionregistration::url as webhook;
 pub use behaviour::{Behaviour, Create, Update, behaviour};

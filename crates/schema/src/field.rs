@@ -219,6 +219,9 @@ impl Error {
             text.push_str(": ");
             match value {
                 Value::String(string) => text.push_str(&go_quote(string)),
+                Value::Number(number) if number.is_f64() => {
+                    text.push_str(&go_float(number.as_f64().unwrap_or_default()));
+                }
                 other => text.push_str(&other.to_string()),
             }
         }
@@ -238,6 +241,23 @@ impl fmt::Display for Error {
 
 /// What a validation collects: every refused field, in the order found.
 pub type Errors = Vec<Error>;
+
+/// A float as Go's `%v` prints it: the shortest digits, scientific from `1e6` up and below `1e-4`.
+pub fn go_float(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    if number == 0.0 || (1e-4..1e6).contains(&number.abs()) {
+        return number.to_string();
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
 
 /// A string as Go's `%q` prints it.
 pub fn go_quote(text: &str) -> String {

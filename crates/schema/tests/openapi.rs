@@ -1,7 +1,7 @@
-//! The documents of `/openapi/v3` say what the real server's say, but for the prose: the goldens are kube-apiserver 1.36's
+//! The documents of `/openapi/v3` and `/openapi/v2` say what the real server's say, but for the prose: the goldens are kube-apiserver 1.36's
 //! documents without their descriptions.
 
-use kubewright_schema::openapi;
+use kubewright_schema::openapi::{self, NoProse, Prose};
 use serde_json::Value;
 
 /// Takes the prose out; a property may be called `description`.
@@ -75,4 +75,77 @@ fn every_document_refers_only_to_schemas_it_has() {
     assert!(openapi::document("apis/nowhere").is_none());
     assert!(openapi::document("apis/apps/v2").is_none());
     assert!(openapi::document("").is_none());
+}
+
+/// Replaces references to shared parameters by what they refer to: their names depend on prose.
+fn resolve(part: &mut Value, parameters: &Value) {
+    match part {
+        Value::Object(map) => {
+            let shared = map.get("$ref").and_then(Value::as_str);
+            if let Some(name) = shared.and_then(|target| target.strip_prefix("#/parameters/")) {
+                *part = parameters[name].clone();
+                return;
+            }
+            map.values_mut().for_each(|value| resolve(value, parameters));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| resolve(item, parameters)),
+        _ => {}
+    }
+}
+
+#[test]
+fn version_2_is_the_real_one_without_the_prose_of_types() {
+    let mut ours = openapi::swagger(&NoProse);
+    let real: Value = serde_json::from_str(include_str!("goldens/openapi-v2.json")).unwrap();
+    let parameters = ours["parameters"].clone();
+    assert!(parameters.as_object().unwrap().len() > 30);
+    resolve(&mut ours["paths"], &parameters);
+    let members = |part: &Value| part.as_object().cloned().unwrap();
+    for part in ["paths", "definitions"] {
+        for (name, real) in members(&real[part]) {
+            assert_eq!(ours[part][&name], real, "{name} in {part}");
+        }
+    }
+    let names: Vec<Value> = members(&ours["definitions"])
+        .into_iter()
+        .map(|(name, _)| Value::String(name))
+        .collect();
+    assert_eq!(Value::Array(names), real["names"]);
+    for part in ["swagger", "info", "security", "securityDefinitions"] {
+        assert_eq!(ours[part], real[part], "{part}");
+    }
+}
+
+/// Describes everything by its own name.
+struct Names;
+
+impl Prose for Names {
+    fn of_type(&self, _: &str) -> Option<&str> {
+        Some("a type")
+    }
+
+    fn of_field(&self, _: &str, _: &str) -> Option<&str> {
+        Some("a field")
+    }
+}
+
+#[test]
+fn words_are_put_where_clients_look_for_them() {
+    let document = openapi::described("api/v1", &Names).unwrap();
+    let pod = &document["components"]["schemas"]["io.k8s.api.core.v1.Pod"];
+    assert_eq!(pod["description"], "a type");
+    assert_eq!(pod["properties"]["spec"]["description"], "a field");
+    assert_eq!(
+        pod["properties"]["spec"]["allOf"][0]["$ref"],
+        "#/components/schemas/io.k8s.api.core.v1.PodSpec"
+    );
+    let protocol = &document["components"]["schemas"]["io.k8s.api.core.v1.ContainerPort"]["properties"]["protocol"];
+    assert_eq!(
+        protocol["description"],
+        "a field\n\nPossible enum values:\n - `\"SCTP\"`\n - `\"TCP\"`\n - `\"UDP\"`"
+    );
+    let v2 = openapi::swagger(&Names);
+    let spec = &v2["definitions"]["io.k8s.api.core.v1.Pod"]["properties"]["spec"];
+    assert_eq!(spec["description"], "a field");
+    assert_eq!(spec["$ref"], "#/definitions/io.k8s.api.core.v1.PodSpec");
 }

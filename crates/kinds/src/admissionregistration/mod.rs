@@ -3,7 +3,7 @@
 
 mod policy;
 mod rule;
-mod url;
+pub mod url;
 mod webhook;
 
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use kubewright_cel::RESERVED_WORDS;
 use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
@@ -14,29 +15,6 @@ use crate::rules::{conditions, names};
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
 const VALUE_EXPRESSION_MAX: usize = 5 * 1024;
 const MUTATED: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// The rules of `ValidatingAdmissionPolicies`.
 pub(crate) struct ValidatingAdmissionPolicy;
@@ -160,7 +138,7 @@ fn validate_variables(object: &Value, errors: &mut Errors) {
         let name = str_at(variable, &["name"]);
         if name.trim().is_empty() {
             errors.push(Error::required(&path.child("name"), "name is not specified"));
-        } else if !names::c_identifier(name).is_empty() || RESERVED.contains(&name) {
+        } else if !names::c_identifier(name).is_empty() || RESERVED_WORDS.contains(&name) {
             errors.push(Error::invalid(
                 &path.child("name"),
                 name,

@@ -1,19 +1,19 @@
 //! Where a webhook is reached: a URL, or a path of a Service (A5).
 
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use crate::rules::access::{int_at, opt_str_at, str_at};
-use crate::rules::names;
+use crate::rules::{go_url, names};
 
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Everything wrong with a webhook's URL.
-pub(super) fn validate_url(text: &str, path: &Path<'_>, errors: &mut Errors) {
-    let url = match Url::parse(text) {
+pub fn validate_url(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    let url = match go_url::parse(text) {
         Ok(url) => url,
         Err(problem) => {
-            let detail = format!("url must be a valid URL: parse {}: {problem}{FORM}", go_quote(text));
+            let detail = format!("url must be a valid URL: {problem}{FORM}");
             errors.push(Error::required(path, detail));
             return;
         }
@@ -48,54 +48,8 @@ pub(super) fn validate_url(text: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// The parts of a URL that webhooks care about.
-struct Url<'a> {
-    scheme: String,
-    user: Option<&'a str>,
-    host: &'a str,
-    query: &'a str,
-    fragment: &'a str,
-}
-
-impl<'a> Url<'a> {
-    fn parse(text: &'a str) -> Result<Self, &'static str> {
-        if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
-            return Err("net/url: invalid control character in URL");
-        }
-        let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let (scheme, rest) = match text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))) {
-            Some(0) if text.starts_with(':') => return Err("missing protocol scheme"),
-            Some(end) if text[end..].starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                (text[..end].to_lowercase(), &text[end + 1..])
-            }
-            _ => (String::new(), text),
-        };
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        if scheme.is_empty() && !rest.starts_with('/') {
-            // Without a scheme, a colon in the first segment could be taken for the end of one.
-            if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
-                return Err("first path segment in URL cannot contain colon");
-            }
-        }
-        let authority = rest
-            .strip_prefix("//")
-            .map_or("", |rest| rest.split('/').next().unwrap_or_default());
-        let (user, host) = match authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
-            None => (None, authority),
-        };
-        Ok(Url {
-            scheme,
-            user,
-            host,
-            query,
-            fragment,
-        })
-    }
-}
-
 /// Everything wrong with the Service behind a webhook.
-pub(super) fn validate_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub fn validate_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
     // Upstream hands name and namespace over the wrong way round: each is missed under the other's name.
     for (missing, field) in [("namespace", "name"), ("name", "namespace")] {
         if str_at(service, &[missing]).is_empty() {

@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod annotations;
 pub(crate) mod conditions;
 pub(crate) mod go_json;
+pub mod go_url;
 pub(crate) mod labels;
 pub mod names;
 pub(crate) mod net;

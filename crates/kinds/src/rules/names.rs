@@ -106,7 +106,7 @@ pub(crate) fn dns1123_label(value: &str) -> Complaints {
 }
 
 /// Lowercase DNS labels joined by dots (RFC 1123), at most 253 long: the names of most objects.
-pub(crate) fn dns1123_subdomain(value: &str) -> Complaints {
+pub fn dns1123_subdomain(value: &str) -> Complaints {
     subdomain(value, max_length_message)
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn dns1123_subdomain_with_underscore(value: &str) -> Complaints {
 }
 
 /// A DNS label that starts with a letter (RFC 1035), at most 63 long.
-pub(crate) fn dns1035_label(value: &str) -> Complaints {
+pub fn dns1035_label(value: &str) -> Complaints {
     let mut complaints = Complaints::new();
     if value.len() > LABEL_MAX {
         complaints.push(max_length_message(LABEL_MAX));

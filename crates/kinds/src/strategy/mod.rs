@@ -10,7 +10,7 @@ use crate::rules::access::{self, at, int_at};
 use crate::rules::names::NameRule;
 
 pub use fields::{FieldSource, SelectableField, UnsupportedField};
-pub use table::strategy;
+pub use table::{custom_strategy, strategy};
 
 /// What the registry knows about a resource.
 #[derive(Debug)]
@@ -97,13 +97,15 @@ pub enum Generation {
     CountsFromZero(&'static [&'static [&'static str]]),
     /// Starts at 1 and counts changes of everything outside metadata, and of labels.
     CountsAllAndLabels,
+    /// Starts at 1 and counts changes of everything outside metadata: custom resources.
+    CountsAll,
 }
 
 impl Generation {
     /// The generation of a new object; `None` where it has none.
     pub fn at_create(self) -> Option<i64> {
         match self {
-            Generation::Counts(_) | Generation::CountsAllAndLabels => Some(1),
+            Generation::Counts(_) | Generation::CountsAllAndLabels | Generation::CountsAll => Some(1),
             Generation::None | Generation::CountsFromZero(_) => None,
         }
     }
@@ -119,6 +121,7 @@ impl Generation {
                 let labels = ["metadata", "labels"];
                 !access::same(at(new, &labels), at(old, &labels)) || differs_outside_metadata(new, old)
             }
+            Generation::CountsAll => differs_outside_metadata(new, old),
         }
     }
 

@@ -85,6 +85,37 @@ const RBAC: Strategy = Strategy {
     ..BASE
 };
 
+/// A custom resource whose status is a field like any other (C10).
+static CUSTOM: Strategy = Strategy {
+    meta: MetaRules::Plain,
+    unconditional_update: false,
+    generation: Generation::CountsAll,
+    status_metadata: KeepsAll,
+    unsupported_field: NotSupported,
+    ..BASE
+};
+
+/// A custom resource whose status is a subresource (C10).
+static CUSTOM_WITH_STATUS: Strategy = Strategy {
+    resets_status: true,
+    reset_fields: STATUS_AND_REST,
+    meta: MetaRules::Plain,
+    unconditional_update: false,
+    generation: Generation::CountsAll,
+    status_metadata: KeepsAll,
+    unsupported_field: NotSupported,
+    ..BASE
+};
+
+/// How custom resources are stored; their selectable fields are in their definition.
+pub fn custom_strategy(status_is_a_subresource: bool) -> &'static Strategy {
+    if status_is_a_subresource {
+        &CUSTOM_WITH_STATUS
+    } else {
+        &CUSTOM
+    }
+}
+
 /// By group and plural.
 #[rustfmt::skip]
 static TABLE: &[(&str, &str, Strategy)] = &[

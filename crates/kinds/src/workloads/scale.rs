@@ -9,6 +9,16 @@ use crate::rules::access::{at, int_at, list_at, map_at, map_mut, remove, require
 
 /// The Scale of a Deployment, `ReplicaSet`, `StatefulSet` or `ReplicationController`.
 pub fn of(object: &Value) -> Value {
+    from_parts(
+        object,
+        int_at(object, &["spec", "replicas"]),
+        int_at(object, &["status", "replicas"]),
+        &selector_text(object),
+    )
+}
+
+/// The Scale of any object, by what it wants, what it has and what it selects.
+pub fn from_parts(object: &Value, replicas: i64, observed: i64, selector: &str) -> Value {
     let mut metadata = Map::new();
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = at(object, &["metadata", field]) {
@@ -16,13 +26,11 @@ pub fn of(object: &Value) -> Value {
         }
     }
     let mut spec = Map::new();
-    let replicas = int_at(object, &["spec", "replicas"]);
     if replicas != 0 {
         spec.insert("replicas".to_owned(), replicas.into());
     }
     let mut status = Map::new();
-    status.insert("replicas".to_owned(), int_at(object, &["status", "replicas"]).into());
-    let selector = selector_text(object);
+    status.insert("replicas".to_owned(), observed.into());
     if !selector.is_empty() {
         status.insert("selector".to_owned(), selector.into());
     }

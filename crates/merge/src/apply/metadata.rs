@@ -67,7 +67,8 @@ pub(super) fn describe_kind(object: &Value) -> String {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     let api_version = text("apiVersion");
     let (group, version) = match api_version.split_once('/') {
-        Some((_, rest)) if rest.contains('/') => ("", ""),
+        // What has no version has no kind either.
+        Some((_, rest)) if rest.contains('/') => return "/, Kind=".to_owned(),
         Some((group, version)) => (group, version),
         None => ("", api_version),
     };

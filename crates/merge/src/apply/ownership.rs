@@ -56,6 +56,10 @@ pub(super) fn reconcile_all<'t, V: Versions<'t>>(
     let mut convertible: Vec<Box<str>> = Vec::new();
     entries.retain(|entry| {
         let Some(of) = versions.topology(&entry.api_version) else {
+            // A custom resource cannot even be asked to become what its definition does not have.
+            if let Err(ConversionError::Failed(message)) = versions.convert(live, &entry.api_version) {
+                failure = Some(message);
+            }
             return false;
         };
         if !convertible.contains(&entry.api_version) {

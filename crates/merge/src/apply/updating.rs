@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::metadata::{NEVER_OWNED, managed_fields, metadata_mut, metadata_text, set_managed_fields};
+use super::metadata::{NEVER_OWNED, describe_object, managed_fields, metadata_mut, metadata_text, set_managed_fields};
 use super::ownership::{Failure, Taking, reconcile_all, take_changes};
+use super::typed::{Origin, validate};
 use super::versions::{FieldManager, Versions};
 use crate::managed::{Entries, Entry, FieldSet, ManagerId, Operation};
 
@@ -68,6 +69,20 @@ pub(super) fn updated_entries<'t, V: Versions<'t>>(
     new: &Value,
     mut entries: Entries,
 ) -> Result<Entries, Failure> {
+    if versions.may_be_malformed() {
+        let of = versions
+            .topology(manager.api_version)
+            .ok_or_else(|| Failure::Failed(format!("no type at {}", manager.api_version)))?;
+        for (object, which) in [(new, "new"), (live, "live")] {
+            let problems = validate(of, object, Origin::Live);
+            if !problems.is_empty() {
+                let object = describe_object(object);
+                return Err(Failure::Failed(format!(
+                    "failed to convert {which} object ({object}) to smd typed: {problems}"
+                )));
+            }
+        }
+    }
     reconcile_all(versions, live, &mut entries)?;
     let id = ManagerId::new(
         manager_name(name),

@@ -22,6 +22,11 @@ pub trait Versions<'t> {
     /// Fields that are present here are not counted as added by a create, so `f:spec` gets no `.` of its own.
     fn zero(&self, api_version: &str) -> Value;
 
+    /// Whether an object may be of another shape than its type says. Then it is looked at, and one that is gets no owners.
+    fn may_be_malformed(&self) -> bool {
+        false
+    }
+
     /// What this endpoint never owns (S12): `status` for the main resource, everything else for `/status`.
     fn filter(&self, api_version: &str) -> Option<&FieldFilter> {
         let _ = api_version;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::patch_error::{PatchError, go_kind};
 use crate::topology::Topology;
-pub use print::printed;
+pub use print::{printed, printed_after_merge};
 
 /// Says what becomes of an object in a patch: `delete` or `replace`.
 const PATCH: &str = "$patch";

@@ -4,11 +4,29 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::SET_ELEMENT_ORDER;
+
 /// A value as Go's `%v` prints it: `map[a:1 b:[x y]]`.
 pub fn printed(value: &Value) -> String {
     let mut out = String::new();
     print(value, &mut out);
     out
+}
+
+/// A patch as it is printed after it was merged, which takes out of it the lists whose order it gives, and that order.
+pub fn printed_after_merge(patch: &Value) -> String {
+    printed(&without_ordered_lists(patch))
+}
+
+fn without_ordered_lists(patch: &Value) -> Value {
+    let Value::Object(fields) = patch else {
+        return patch.clone();
+    };
+    let is_taken =
+        |name: &str| name.starts_with(SET_ELEMENT_ORDER) || fields.contains_key(&format!("{SET_ELEMENT_ORDER}/{name}"));
+    let kept = fields.iter().filter(|(name, _)| !is_taken(name));
+    kept.map(|(name, value)| (name.clone(), without_ordered_lists(value)))
+        .collect()
 }
 
 fn print(value: &Value, out: &mut String) {

@@ -1,159 +1,115 @@
-//! The parts that operations are made of: parameters, answers and names.
+//! An operation as both kinds of documents describe it, before one of them writes it down.
 
-use serde_json::{Map, Value, json};
+use super::parameter::Parameter;
 
-/// A parameter of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Parameter {
-    pub name: &'static str,
-    /// `path` or `query`.
-    pub place: &'static str,
-    pub kind: &'static str,
+/// A path and what can be done there.
+pub(super) struct PathItem {
+    pub path: String,
+    pub operations: Vec<Operation>,
 }
 
-const fn query(name: &'static str, kind: &'static str) -> Parameter {
-    Parameter {
-        name,
-        place: "query",
-        kind,
-    }
+/// A method on a path.
+pub(super) struct Operation {
+    pub method: &'static str,
+    pub id: String,
+    pub description: String,
+    pub tag: String,
+    /// What it does to which kind; documents about the server itself have none.
+    pub subject: Option<(&'static str, Kind)>,
+    pub parameters: Vec<Parameter>,
+    pub body: Option<Body>,
+    /// The codes of its answers beside 401.
+    pub codes: &'static [&'static str],
+    pub answer: Shape,
+    pub consumes: &'static [&'static str],
+    pub produces: &'static [&'static str],
 }
 
-pub(super) const fn path(name: &'static str) -> Parameter {
-    Parameter {
-        name,
-        place: "path",
-        kind: "string",
-    }
+/// The group, version and kind an operation is about.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    pub group: String,
+    pub version: String,
+    pub name: String,
 }
 
-pub(super) const PRETTY: Parameter = query("pretty", "string");
-pub(super) const LIST: &[Parameter] = &[
-    query("allowWatchBookmarks", "boolean"),
-    query("continue", "string"),
-    query("fieldSelector", "string"),
-    query("labelSelector", "string"),
-    query("limit", "integer"),
-    PRETTY,
-    query("resourceVersion", "string"),
-    query("resourceVersionMatch", "string"),
-    query("sendInitialEvents", "boolean"),
-    query("shardSelector", "string"),
-    query("timeoutSeconds", "integer"),
-    query("watch", "boolean"),
-];
-pub(super) const WRITE: &[Parameter] = &[
-    query("dryRun", "string"),
-    query("fieldManager", "string"),
-    query("fieldValidation", "string"),
-    PRETTY,
-];
-pub(super) const PATCH: &[Parameter] = &[
-    query("dryRun", "string"),
-    query("fieldManager", "string"),
-    query("fieldValidation", "string"),
-    query("force", "boolean"),
-    PRETTY,
-];
-pub(super) const DELETE: &[Parameter] = &[
-    query("dryRun", "string"),
-    query("gracePeriodSeconds", "integer"),
-    query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"),
-    query("orphanDependents", "boolean"),
-    PRETTY,
-    query("propagationPolicy", "string"),
-];
-pub(super) const DELETE_COLLECTION: &[Parameter] = &[
-    query("continue", "string"),
-    query("dryRun", "string"),
-    query("fieldSelector", "string"),
-    query("gracePeriodSeconds", "integer"),
-    query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"),
-    query("labelSelector", "string"),
-    query("limit", "integer"),
-    query("orphanDependents", "boolean"),
-    PRETTY,
-    query("propagationPolicy", "string"),
-    query("resourceVersion", "string"),
-    query("resourceVersionMatch", "string"),
-    query("sendInitialEvents", "boolean"),
-    query("shardSelector", "string"),
-    query("timeoutSeconds", "integer"),
-];
+/// What a request carries.
+pub(super) struct Body {
+    pub shape: Shape,
+    pub required: bool,
+}
 
-impl Parameter {
-    /// A parameter for a field of an options type.
-    pub(super) fn for_option(name: &'static str, kind: &'static str) -> Self {
-        query(name, kind)
+impl Body {
+    pub(super) fn required(shape: Shape) -> Self {
+        Body { shape, required: true }
     }
 
-    pub(super) fn render(self) -> Value {
-        let mut parameter = json!({
-            "name": self.name, "in": self.place, "schema": {"type": self.kind, "uniqueItems": true}
-        });
-        if self.place == "path" {
-            parameter["required"] = json!(true);
+    pub(super) fn delete_options() -> Self {
+        Body {
+            shape: Shape::meta("DeleteOptions"),
+            required: false,
         }
-        parameter
+    }
+}
+
+/// What a request or an answer looks like.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    Text,
+    /// The schema of that name.
+    Named(String),
+}
+
+impl Shape {
+    pub(super) fn meta(kind: &str) -> Self {
+        Shape::Named(format!("{}.{kind}", super::META))
     }
 }
 
 /// What objects are written in.
 pub(super) const PLAIN: &[&str] = &[
     "application/json",
-    "application/vnd.kubernetes.protobuf",
     "application/yaml",
+    "application/vnd.kubernetes.protobuf",
 ];
 /// What lists and watches are written in.
 pub(super) const STREAMED: &[&str] = &[
     "application/json",
-    "application/json;stream=watch",
-    "application/vnd.kubernetes.protobuf",
-    "application/vnd.kubernetes.protobuf;stream=watch",
     "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
 ];
 /// What a log is written in.
 pub(super) const LOG: &[&str] = &[
-    "application/json",
-    "application/vnd.kubernetes.protobuf",
-    "application/yaml",
     "text/plain",
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
 ];
+/// What custom resources are written in, as far as documents say.
+pub(super) const CUSTOM: &[&str] = &["application/json", "application/yaml"];
 pub(super) const PATCHES: &[&str] = &[
-    "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
+/// Custom resources have no Go types to merge strategically.
+pub(super) const CUSTOM_PATCHES: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/apply-patch+yaml",
 ];
 pub(super) const ANYTHING: &[&str] = &["*/*"];
 
-pub(super) fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
-pub(super) fn content(schema: &Value, media: &[&str]) -> Value {
-    media
-        .iter()
-        .map(|media| ((*media).to_owned(), json!({"schema": schema})))
-        .collect::<Map<_, _>>()
-        .into()
-}
-
-/// The answers of an operation; 401 is always among them.
-pub(super) fn responses(codes: &[&str], schema: &Value, media: &[&str]) -> Value {
-    let mut responses = Map::from_iter([("401".to_owned(), json!({"description": "Unauthorized"}))]);
-    for code in codes {
-        let description = match *code {
-            "201" => "Created",
-            "202" => "Accepted",
-            _ => "OK",
-        };
-        responses.insert(
-            (*code).to_owned(),
-            json!({"description": description, "content": content(schema, media)}),
-        );
+/// What an answer's code is called.
+pub(super) fn reason(code: &str) -> &'static str {
+    match code {
+        "201" => "Created",
+        "202" => "Accepted",
+        _ => "OK",
     }
-    Value::Object(responses)
 }
 
 /// `rbac.authorization.k8s.io` is `rbacAuthorization`, the core is `core`.
@@ -161,9 +117,26 @@ pub(super) fn group_tag(group: &str) -> String {
     if group.is_empty() {
         return "core".to_owned();
     }
-    let mut parts = group.strip_suffix(".k8s.io").unwrap_or(group).split('.');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |tag, part| tag + &capitalized(part))
+    identifier(group.strip_suffix(".k8s.io").unwrap_or(group), false)
+}
+
+/// A name of letters, digits and underscores; what follows something else begins with a capital.
+pub(super) fn identifier(name: &str, capital: bool) -> String {
+    let mut capital = capital;
+    let mut id = String::with_capacity(name.len());
+    for (at, letter) in name.char_indices() {
+        if letter.is_alphabetic() || letter == '_' || (at != 0 && letter.is_numeric()) {
+            if capital {
+                id.extend(letter.to_uppercase());
+            } else {
+                id.push(letter);
+            }
+            capital = false;
+        } else {
+            capital = true;
+        }
+    }
+    id
 }
 
 pub(super) fn capitalized(word: &str) -> String {
@@ -171,4 +144,16 @@ pub(super) fn capitalized(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_ascii_uppercase().to_string() + letters.as_str()
     })
+}
+
+/// ` a Pod`, ` an Ingress`, ` Endpoints`: plurals have no article.
+pub(super) fn with_article(kind: &str) -> String {
+    let article = if kind.ends_with('s') && !kind.ends_with("ss") {
+        ""
+    } else if kind.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) {
+        "an "
+    } else {
+        "a "
+    };
+    format!(" {article}{kind}")
 }

@@ -1,12 +1,13 @@
-//! The paths of a group-version and the operations on them.
-
-use serde_json::{Map, Value, json};
+//! The paths of a group-version of built-ins and the operations on them.
 
 use super::{
-    META, base,
+    base,
     operation::{
-        ANYTHING, DELETE, DELETE_COLLECTION, LIST, LOG, PATCH, PATCHES, PLAIN, PRETTY, Parameter, STREAMED, WRITE,
-        capitalized, content, group_tag, path, reference, responses,
+        ANYTHING, Body, Kind, LOG, Operation, PATCHES, PLAIN, PathItem, STREAMED, Shape, capitalized, group_tag,
+        identifier, with_article,
+    },
+    parameter::{
+        CREATE, DELETE, LIST, LIST_TO_DELETE, PATCH, Parameter, UPDATE, name_of, namespace, pretty, rest_of_path,
     },
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     types::Types,
 };
 
-pub(super) fn of(gv: &GroupVersion) -> Map<String, Value> {
+pub(super) fn of(gv: &GroupVersion) -> Vec<PathItem> {
     let mut paths = Paths::new(gv);
     paths.discovery();
     for resource in &gv.resources {
@@ -30,40 +31,49 @@ pub(super) fn of(gv: &GroupVersion) -> Map<String, Value> {
 }
 
 struct Paths {
-    items: Map<String, Value>,
+    items: Vec<PathItem>,
     base: String,
     tag: String,
     /// The group-version in operation ids: `CoreV1`.
     scope: String,
 }
 
-/// An operation before its parameters are divided between it and its path.
-struct Operation {
-    method: &'static str,
-    parameters: Vec<Parameter>,
-    body: Value,
+/// An object or a part of one: what a group of operations is about.
+struct Target<'r> {
+    resource: &'r Resource,
+    /// The subresource, or nothing for the object itself.
+    part: &'r str,
+    kind: Kind,
+    place: Vec<Parameter>,
 }
 
-/// The group, version and kind an operation is about.
-struct Subject<'r> {
-    group: &'r str,
-    version: &'r str,
-    kind: &'r str,
-}
+impl Target<'_> {
+    fn schema(&self) -> Shape {
+        schema(&self.kind)
+    }
 
-impl Subject<'_> {
-    fn schema(&self) -> Value {
-        let ty = Types::builtin().kind(self.group, self.version, self.kind);
-        ty.and_then(crate::TypeRef::name)
-            .map_or_else(|| json!({"type": "string"}), reference)
+    /// ` status of`, or nothing.
+    fn part_of(&self) -> String {
+        if self.part.is_empty() {
+            String::new()
+        } else {
+            format!(" {} of", self.part)
+        }
     }
 }
 
-fn kind_of(resource: &Resource) -> Subject<'_> {
-    Subject {
-        group: resource.group,
-        version: resource.version,
-        kind: resource.kind,
+/// The schema of a kind; what has none answers with text.
+fn schema(kind: &Kind) -> Shape {
+    let ty = Types::builtin().kind(&kind.group, &kind.version, &kind.name);
+    ty.and_then(crate::TypeRef::name)
+        .map_or(Shape::Text, |name| Shape::Named(name.to_owned()))
+}
+
+fn kind_of(resource: &Resource) -> Kind {
+    Kind {
+        group: resource.group.to_owned(),
+        version: resource.version.to_owned(),
+        name: resource.kind.to_owned(),
     }
 }
 
@@ -71,67 +81,46 @@ fn namespaced(resource: &Resource) -> &'static str {
     if resource.namespaced { "Namespaced" } else { "" }
 }
 
-fn meta(kind: &str) -> Value {
-    reference(&format!("{META}.{kind}"))
-}
-
 impl Paths {
     fn new(gv: &GroupVersion) -> Self {
         let tag = group_tag(gv.group);
         Paths {
-            items: Map::new(),
+            items: Vec::new(),
             base: base(gv),
-            scope: capitalized(&tag) + &capitalized(gv.version),
+            scope: capitalized(&tag) + &identifier(gv.version, true),
             tag: format!("{tag}_{}", gv.version),
         }
     }
 
-    fn discovery(&mut self) {
-        let get = json!({
-            "operationId": format!("get{}APIResources", self.scope),
-            "responses": responses(&["200"], &meta("APIResourceList"), PLAIN),
-            "tags": [self.tag],
-        });
-        self.items.insert(format!("{}/", self.base), json!({"get": get}));
-    }
-
-    fn operation(&self, id: &str, action: &str, kind: &Subject<'_>, answers: &Value) -> Value {
-        json!({
-            "operationId": id,
-            "responses": answers,
-            "tags": [self.tag],
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
-        })
-    }
-
-    /// Adds a path; what all its operations take as parameter is said once.
     fn add(&mut self, path: String, operations: Vec<Operation>) {
-        let Some(first) = operations.first() else { return };
-        let shared = |parameter: &Parameter| operations.iter().all(|other| other.parameters.contains(parameter));
-        let mut common: Vec<_> = first.parameters.iter().copied().filter(shared).collect();
-        common.sort();
-        let mut item = Map::new();
-        for Operation {
+        self.items.push(PathItem { path, operations });
+    }
+
+    fn discovery(&mut self) {
+        let get = super::about_the_server(
+            format!("get{}APIResources", self.scope),
+            "get available resources",
+            self.tag.clone(),
+            Shape::meta("APIResourceList"),
+        );
+        self.add(format!("{}/", self.base), vec![get]);
+    }
+
+    /// An operation on a kind; the rest is filled in by who asks.
+    fn operation(&self, method: &'static str, id: String, action: &'static str, kind: &Kind) -> Operation {
+        Operation {
             method,
-            parameters,
-            mut body,
-        } in operations
-        {
-            let mut own: Vec<_> = parameters.into_iter().filter(|own| !common.contains(own)).collect();
-            own.sort();
-            if !own.is_empty() {
-                body["parameters"] = own.into_iter().map(Parameter::render).collect();
-            }
-            item.insert(method.to_owned(), body);
+            id,
+            description: String::new(),
+            tag: self.tag.clone(),
+            subject: Some((action, kind.clone())),
+            parameters: Vec::new(),
+            body: None,
+            codes: &["200"],
+            answer: Shape::Text,
+            consumes: ANYTHING,
+            produces: PLAIN,
         }
-        if !common.is_empty() {
-            item.insert(
-                "parameters".to_owned(),
-                common.into_iter().map(Parameter::render).collect(),
-            );
-        }
-        self.items.insert(path, Value::Object(item));
     }
 
     /// The start of a resource's path, with the parameter it needs.
@@ -139,10 +128,8 @@ impl Paths {
         let base = &self.base;
         let plural = resource.plural;
         if resource.namespaced {
-            (
-                format!("{base}{prefix}/namespaces/{{namespace}}/{plural}"),
-                vec![path("namespace")],
-            )
+            let root = format!("{base}{prefix}/namespaces/{{namespace}}/{plural}");
+            (root, vec![namespace()])
         } else {
             (format!("{base}{prefix}/{plural}"), Vec::new())
         }
@@ -153,128 +140,153 @@ impl Paths {
         format!("{verb}{}{}{}{suffix}", self.scope, namespaced(resource), resource.kind)
     }
 
+    fn list(&self, id: String, resource: &Resource, place: &[Parameter]) -> Operation {
+        let kind = kind_of(resource);
+        let or_watch = if resource.verbs.contains(&"watch") {
+            " or watch"
+        } else {
+            ""
+        };
+        let list = Kind {
+            name: format!("{}List", resource.kind),
+            ..kind.clone()
+        };
+        Operation {
+            description: format!("list{or_watch} objects of kind {}", resource.kind),
+            parameters: place
+                .iter()
+                .cloned()
+                .chain(LIST.parameters())
+                .chain([pretty()])
+                .collect(),
+            answer: schema(&list),
+            produces: STREAMED,
+            ..self.operation("get", id, "list", &kind)
+        }
+    }
+
     fn collection(&mut self, resource: &Resource) {
         let (root, place) = self.root("", resource);
-        let kind = kind_of(resource);
-        let list = Subject {
-            kind: &format!("{}List", resource.kind),
-            ..kind_of(resource)
-        }
-        .schema();
-        let listed = responses(&["200"], &list, STREAMED);
-        let mut operations = Vec::new();
-        for verb in &resource.verbs {
-            operations.push(match *verb {
-                "list" => Operation {
-                    method: "get",
-                    parameters: [&place, LIST].concat(),
-                    body: self.operation(&self.id("list", resource, ""), "list", &kind, &listed),
-                },
-                "create" => self.create(&self.id("create", resource, ""), &kind, &place),
-                "deletecollection" => {
-                    let id = format!(
-                        "delete{}Collection{}{}",
-                        self.scope,
-                        namespaced(resource),
-                        resource.kind
-                    );
-                    let answers = responses(&["200"], &meta("Status"), PLAIN);
-                    let mut body = self.operation(&id, "deletecollection", &kind, &answers);
-                    body["requestBody"] = json!({"content": content(&meta("DeleteOptions"), ANYTHING)});
-                    Operation {
-                        method: "delete",
-                        parameters: [&place, DELETE_COLLECTION].concat(),
-                        body,
-                    }
-                }
-                _ => continue,
-            });
-        }
+        let target = Target {
+            resource,
+            part: "",
+            kind: kind_of(resource),
+            place: place.clone(),
+        };
+        let operations = resource.verbs.iter().filter_map(|verb| match *verb {
+            "list" => Some(self.list(self.id("list", resource, ""), resource, &place)),
+            "create" => Some(self.create(&target)),
+            "deletecollection" => Some(self.delete_collection(resource, &place)),
+            _ => None,
+        });
+        let operations = operations.collect();
         self.add(root, operations);
         if resource.namespaced && resource.verbs.contains(&"list") {
             let id = format!("list{}{}ForAllNamespaces", self.scope, resource.kind);
-            let body = self.operation(&id, "list", &kind, &listed);
-            let path = format!("{}/{}", self.base, resource.plural);
-            self.add(
-                path,
-                vec![Operation {
-                    method: "get",
-                    parameters: LIST.to_vec(),
-                    body,
-                }],
-            );
+            let list = self.list(id, resource, &[]);
+            self.add(format!("{}/{}", self.base, resource.plural), vec![list]);
         }
     }
 
-    fn create(&self, id: &str, kind: &Subject<'_>, place: &[Parameter]) -> Operation {
-        let schema = kind.schema();
-        let mut body = self.operation(id, "post", kind, &responses(&["200", "201", "202"], &schema, PLAIN));
-        body["requestBody"] = json!({"content": content(&schema, ANYTHING), "required": true});
+    fn delete_collection(&self, resource: &Resource, place: &[Parameter]) -> Operation {
+        let of = namespaced(resource);
+        let id = format!("delete{}Collection{of}{}", self.scope, resource.kind);
+        let options = LIST_TO_DELETE.parameters().chain(DELETE.parameters());
         Operation {
-            method: "post",
-            parameters: [place, WRITE].concat(),
-            body,
+            description: format!("delete collection of {}", resource.kind),
+            parameters: place.iter().cloned().chain(options).chain([pretty()]).collect(),
+            body: Some(Body::delete_options()),
+            answer: Shape::meta("Status"),
+            ..self.operation("delete", id, "deletecollection", &kind_of(resource))
         }
     }
 
-    fn read(&self, id: &str, kind: &Subject<'_>, place: &[Parameter]) -> Operation {
-        let answers = responses(&["200"], &kind.schema(), PLAIN);
+    /// An operation on a target, with its options and `pretty`.
+    fn on(
+        &self,
+        target: &Target<'_>,
+        (method, verb, action): (&'static str, &str, &'static str),
+        options: impl Iterator<Item = Parameter>,
+    ) -> Operation {
+        let id = self.id(verb, target.resource, &capitalized(target.part));
         Operation {
-            method: "get",
-            parameters: [place, &[PRETTY]].concat(),
-            body: self.operation(id, "get", kind, &answers),
+            parameters: target.place.iter().cloned().chain(options).chain([pretty()]).collect(),
+            answer: target.schema(),
+            ..self.operation(method, id, action, &target.kind)
         }
     }
 
-    fn replace(&self, id: &str, kind: &Subject<'_>, place: &[Parameter]) -> Operation {
-        let schema = kind.schema();
-        let mut body = self.operation(id, "put", kind, &responses(&["200", "201"], &schema, PLAIN));
-        body["requestBody"] = json!({"content": content(&schema, ANYTHING), "required": true});
+    fn create(&self, target: &Target<'_>) -> Operation {
         Operation {
-            method: "put",
-            parameters: [place, WRITE].concat(),
-            body,
+            description: format!("create{}{}", target.part_of(), with_article(target.resource.kind)),
+            body: Some(Body::required(target.schema())),
+            codes: &["200", "201", "202"],
+            ..self.on(target, ("post", "create", "post"), CREATE.parameters())
         }
     }
 
-    fn patch(&self, id: &str, kind: &Subject<'_>, place: &[Parameter]) -> Operation {
-        let mut body = self.operation(id, "patch", kind, &responses(&["200", "201"], &kind.schema(), PLAIN));
-        body["requestBody"] = json!({"content": content(&meta("Patch"), PATCHES), "required": true});
+    fn read(&self, target: &Target<'_>) -> Operation {
         Operation {
-            method: "patch",
-            parameters: [place, PATCH].concat(),
-            body,
+            description: format!("read{} the specified {}", target.part_of(), target.resource.kind),
+            ..self.on(target, ("get", "read", "get"), std::iter::empty())
+        }
+    }
+
+    fn replace(&self, target: &Target<'_>) -> Operation {
+        Operation {
+            description: format!("replace{} the specified {}", target.part_of(), target.resource.kind),
+            body: Some(Body::required(target.schema())),
+            codes: &["200", "201"],
+            ..self.on(target, ("put", "replace", "put"), UPDATE.parameters())
+        }
+    }
+
+    fn patch(&self, target: &Target<'_>) -> Operation {
+        Operation {
+            description: format!(
+                "partially update{} the specified {}",
+                target.part_of(),
+                target.resource.kind
+            ),
+            body: Some(Body::required(Shape::meta("Patch"))),
+            codes: &["200", "201"],
+            consumes: PATCHES,
+            ..self.on(target, ("patch", "patch", "patch"), PATCH.parameters())
+        }
+    }
+
+    fn delete(&self, target: &Target<'_>) -> Operation {
+        let answer = if target.resource.returns_deleted {
+            target.schema()
+        } else {
+            Shape::meta("Status")
+        };
+        Operation {
+            description: format!("delete{}", with_article(target.resource.kind)),
+            body: Some(Body::delete_options()),
+            codes: &["200", "202"],
+            answer,
+            ..self.on(target, ("delete", "delete", "delete"), DELETE.parameters())
         }
     }
 
     fn object(&mut self, resource: &Resource) {
         let (root, mut place) = self.root("", resource);
-        place.push(path("name"));
-        let kind = kind_of(resource);
-        let mut operations = Vec::new();
-        for verb in &resource.verbs {
-            operations.push(match *verb {
-                "get" => self.read(&self.id("read", resource, ""), &kind, &place),
-                "update" => self.replace(&self.id("replace", resource, ""), &kind, &place),
-                "patch" => self.patch(&self.id("patch", resource, ""), &kind, &place),
-                "delete" => {
-                    let answer = if resource.returns_deleted {
-                        kind.schema()
-                    } else {
-                        meta("Status")
-                    };
-                    let answers = responses(&["200", "202"], &answer, PLAIN);
-                    let mut body = self.operation(&self.id("delete", resource, ""), "delete", &kind, &answers);
-                    body["requestBody"] = json!({"content": content(&meta("DeleteOptions"), ANYTHING)});
-                    Operation {
-                        method: "delete",
-                        parameters: [&place, DELETE].concat(),
-                        body,
-                    }
-                }
-                _ => continue,
-            });
-        }
+        place.push(name_of(resource.kind));
+        let target = Target {
+            resource,
+            part: "",
+            kind: kind_of(resource),
+            place,
+        };
+        let operations = resource.verbs.iter().filter_map(|verb| match *verb {
+            "get" => Some(self.read(&target)),
+            "update" => Some(self.replace(&target)),
+            "patch" => Some(self.patch(&target)),
+            "delete" => Some(self.delete(&target)),
+            _ => None,
+        });
+        let operations = operations.collect();
         self.add(format!("{root}/{{name}}"), operations);
     }
 
@@ -283,70 +295,75 @@ impl Paths {
         if !resource.verbs.contains(&"watch") {
             return;
         }
-        let kind = kind_of(resource);
+        let kind = resource.kind;
         let (root, place) = self.root("/watch", resource);
-        let answers = responses(&["200"], &meta("WatchEvent"), STREAMED);
-        let everywhere = format!("watch{}{}ListForAllNamespaces", self.scope, resource.kind);
-        let (list, one) = (self.id("watch", resource, "List"), self.id("watch", resource, ""));
-        let all = format!("{}/watch/{}", self.base, resource.plural);
-        let mut watch = |path: String, id: &str, action: &str, place: &[Parameter]| {
-            let body = self.operation(id, action, &kind, &answers);
-            self.add(
-                path,
-                vec![Operation {
-                    method: "get",
-                    parameters: [place, LIST].concat(),
-                    body,
-                }],
-            );
+        let watch = |id: String, action: &'static str, description: String, place: &[Parameter]| {
+            let options = LIST.parameters().chain([pretty()]);
+            vec![Operation {
+                description,
+                parameters: place.iter().cloned().chain(options).collect(),
+                answer: Shape::meta("WatchEvent"),
+                produces: STREAMED,
+                ..self.operation("get", id, action, &kind_of(resource))
+            }]
         };
-        if resource.namespaced {
-            watch(all, &everywhere, "watchlist", &[]);
-        }
-        watch(root.clone(), &list, "watchlist", &place);
-        watch(
-            format!("{root}/{{name}}"),
-            &one,
-            "watch",
-            &[&place[..], &[path("name")]].concat(),
+        let old = "deprecated: use the 'watch' parameter with a list operation instead";
+        let of_list = format!("watch individual changes to a list of {kind}. {old}.");
+        let of_one = format!(
+            "watch changes to an object of kind {kind}. {old}, filtered to a single item with the 'fieldSelector' parameter."
         );
+        let mut items = Vec::new();
+        if resource.namespaced {
+            let id = format!("watch{}{kind}ListForAllNamespaces", self.scope);
+            let all = format!("{}/watch/{}", self.base, resource.plural);
+            items.push((all, watch(id, "watchlist", of_list.clone(), &[])));
+        }
+        let named = [&place[..], &[name_of(kind)]].concat();
+        let id = self.id("watch", resource, "List");
+        items.push((root.clone(), watch(id, "watchlist", of_list, &place)));
+        let id = self.id("watch", resource, "");
+        items.push((format!("{root}/{{name}}"), watch(id, "watch", of_one, &named)));
+        for (path, operations) in items {
+            self.add(path, operations);
+        }
     }
 
     fn subresource(&mut self, resource: &Resource, subresource: &Subresource) {
         let (root, mut place) = self.root("", resource);
-        place.push(path("name"));
         let at = format!("{root}/{{name}}/{}", subresource.name);
-        let kind = Subject {
-            group: subresource.group,
-            version: subresource.version,
-            kind: subresource.kind,
+        place.push(name_of(subresource.kind));
+        let target = Target {
+            resource,
+            part: subresource.name,
+            kind: Kind {
+                group: subresource.group.to_owned(),
+                version: subresource.version.to_owned(),
+                name: subresource.kind.to_owned(),
+            },
+            place,
         };
-        let suffix = capitalized(subresource.name);
         if subresource.kind.ends_with("Options") {
-            return self.connect(resource, subresource, &kind, at, &place);
+            return self.connect(&target, at);
         }
         if (resource.plural, subresource.name) == ("pods", "log") {
-            let answers = responses(&["200"], &json!({"type": "string"}), LOG);
-            let body = self.operation(&self.id("read", resource, &suffix), "get", &kind, &answers);
-            let options = options(&Subject {
-                kind: "PodLogOptions",
+            let options = options(&Kind {
+                name: "PodLogOptions".to_owned(),
                 ..kind_of(resource)
             });
-            let parameters = [&place[..], &options, &[PRETTY]].concat();
-            return self.add(
-                at,
-                vec![Operation {
-                    method: "get",
-                    parameters,
-                    body,
-                }],
-            );
+            let read = self.read(&target);
+            let log = Operation {
+                parameters: read.parameters.iter().cloned().chain(options).collect(),
+                answer: Shape::Text,
+                produces: LOG,
+                ..read
+            };
+            return self.add(at, vec![log]);
         }
         let operations = subresource.verbs.iter().filter_map(|verb| match *verb {
-            "get" => Some(self.read(&self.id("read", resource, &suffix), &kind, &place)),
-            "update" => Some(self.replace(&self.id("replace", resource, &suffix), &kind, &place)),
-            "patch" => Some(self.patch(&self.id("patch", resource, &suffix), &kind, &place)),
-            "create" => Some(self.create(&self.id("create", resource, &suffix), &kind, &place)),
+            "get" => Some(self.read(&target)),
+            "update" => Some(self.replace(&target)),
+            "patch" => Some(self.patch(&target)),
+            "create" => Some(self.create(&target)),
             _ => None,
         });
         let operations = operations.collect();
@@ -354,23 +371,16 @@ impl Paths {
     }
 
     /// Subresources that hand the connection over, such as `exec` and `proxy`.
-    fn connect(
-        &mut self,
-        resource: &Resource,
-        subresource: &Subresource,
-        kind: &Subject<'_>,
-        at: String,
-        place: &[Parameter],
-    ) {
-        let proxies = subresource.name == "proxy";
+    fn connect(&mut self, target: &Target<'_>, at: String) {
+        let proxies = target.part == "proxy";
         let methods: &[&'static str] = if proxies {
             &["delete", "get", "head", "options", "patch", "post", "put"]
         } else {
             &["get", "post"]
         };
-        let parameters = [place, &options(kind)].concat();
+        let resource = target.resource;
+        let parameters = [&target.place[..], &options(&target.kind)].concat();
         let operations = |suffix: &str, parameters: &[Parameter]| -> Vec<Operation> {
-            let answers = responses(&["200"], &json!({"type": "string"}), ANYTHING);
             let of_method = |method: &&'static str| {
                 let id = format!(
                     "connect{}{}{}{}{}{suffix}",
@@ -378,18 +388,19 @@ impl Paths {
                     capitalized(method),
                     namespaced(resource),
                     resource.kind,
-                    capitalized(subresource.name)
+                    capitalized(target.part)
                 );
-                let body = self.operation(&id, "connect", kind, &answers);
+                let method_name = method.to_uppercase();
                 Operation {
-                    method,
+                    description: format!("connect {method_name} requests to {} of {}", target.part, resource.kind),
                     parameters: parameters.to_vec(),
-                    body,
+                    produces: ANYTHING,
+                    ..self.operation(method, id, "connect", &target.kind)
                 }
             };
             methods.iter().map(of_method).collect()
         };
-        let below = proxies.then(|| operations("WithPath", &[&parameters[..], &[path("path")]].concat()));
+        let below = proxies.then(|| operations("WithPath", &[&parameters[..], &[rest_of_path()]].concat()));
         let here = operations("", &parameters);
         if let Some(below) = below {
             self.add(format!("{at}/{{path}}"), below);
@@ -399,10 +410,11 @@ impl Paths {
 }
 
 /// The fields of an options type, as parameters of a query.
-fn options(kind: &Subject<'_>) -> Vec<Parameter> {
-    let Some(ty) = Types::builtin().kind(kind.group, kind.version, kind.kind) else {
+fn options(kind: &Kind) -> Vec<Parameter> {
+    let Some(ty) = Types::builtin().kind(&kind.group, &kind.version, &kind.name) else {
         return Vec::new();
     };
+    let name = ty.name().unwrap_or_default();
     let parameter = |field: crate::FieldRef<'static>| {
         let kind = field.type_ref().element().unwrap_or(field.type_ref());
         let kind = match kind.scalar()? {
@@ -412,7 +424,7 @@ fn options(kind: &Subject<'_>) -> Vec<Parameter> {
             _ => return None,
         };
         let is_type_meta = matches!(field.name(), "apiVersion" | "kind");
-        (!is_type_meta).then(|| Parameter::for_option(field.name(), kind))
+        (!is_type_meta).then(|| Parameter::for_option(name, field.name(), kind))
     };
     ty.fields().filter_map(parameter).collect()
 }

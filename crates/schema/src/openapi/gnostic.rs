@@ -1,0 +1,452 @@
+//! The document of version 2 as protobuf, in the message that Go clients ask for (gnostic's `openapi.v2.Document`, O3).
+//! Values without a message of their own (extensions, examples, enumerations) are YAML there; JSON is YAML.
+
+use serde_json::{Map, Value};
+
+/// How a member of a JSON object is written into a field of a message.
+enum Kind {
+    Text,
+    Flag,
+    Integer,
+    Double,
+    /// A repeated string.
+    Texts,
+    /// Any value, as text.
+    Any,
+    /// A repeated value.
+    Each(&'static Kind),
+    /// A message for an object.
+    One(&'static Message),
+    /// A message that holds the value in that field.
+    In(u32, &'static Kind),
+    /// A message with that repeated field: an entry per member, with its name and value.
+    Entries(u32, &'static Kind),
+    /// A schema or a boolean.
+    SchemaOrFlag,
+    Parameter,
+    ParameterOrReference,
+}
+
+/// The fields of a message in the order of their numbers, and the field of its extensions.
+struct Message {
+    fields: &'static [(u32, &'static str, Kind)],
+    extensions: u32,
+}
+
+static DOCUMENT: Message = Message {
+    fields: &[
+        (1, "swagger", Kind::Text),
+        (2, "info", Kind::One(&INFO)),
+        (8, "paths", Kind::Entries(2, &Kind::One(&PATH))),
+        (9, "definitions", Kind::Entries(1, &Kind::One(&SCHEMA))),
+        (10, "parameters", Kind::Entries(1, &Kind::Parameter)),
+        (
+            12,
+            "security",
+            Kind::Each(&Kind::Entries(1, &Kind::In(1, &Kind::Texts))),
+        ),
+        (
+            13,
+            "securityDefinitions",
+            Kind::Entries(1, &Kind::In(2, &Kind::One(&API_KEY))),
+        ),
+    ],
+    extensions: 16,
+};
+static INFO: Message = Message {
+    fields: &[(1, "title", Kind::Text), (2, "version", Kind::Text)],
+    extensions: 7,
+};
+static API_KEY: Message = Message {
+    fields: &[
+        (1, "type", Kind::Text),
+        (2, "name", Kind::Text),
+        (3, "in", Kind::Text),
+        (4, "description", Kind::Text),
+    ],
+    extensions: 5,
+};
+static PATH: Message = Message {
+    fields: &[
+        (2, "get", Kind::One(&OPERATION)),
+        (3, "put", Kind::One(&OPERATION)),
+        (4, "post", Kind::One(&OPERATION)),
+        (5, "delete", Kind::One(&OPERATION)),
+        (6, "options", Kind::One(&OPERATION)),
+        (7, "head", Kind::One(&OPERATION)),
+        (8, "patch", Kind::One(&OPERATION)),
+        (9, "parameters", Kind::Each(&Kind::ParameterOrReference)),
+    ],
+    extensions: 10,
+};
+static OPERATION: Message = Message {
+    fields: &[
+        (1, "tags", Kind::Texts),
+        (3, "description", Kind::Text),
+        (5, "operationId", Kind::Text),
+        (6, "produces", Kind::Texts),
+        (7, "consumes", Kind::Texts),
+        (8, "parameters", Kind::Each(&Kind::ParameterOrReference)),
+        (9, "responses", Kind::Entries(1, &Kind::In(1, &Kind::One(&RESPONSE)))),
+        (10, "schemes", Kind::Texts),
+    ],
+    extensions: 13,
+};
+static RESPONSE: Message = Message {
+    fields: &[
+        (1, "description", Kind::Text),
+        (2, "schema", Kind::In(1, &Kind::One(&SCHEMA))),
+    ],
+    extensions: 5,
+};
+static BODY: Message = Message {
+    fields: &[
+        (1, "description", Kind::Text),
+        (2, "name", Kind::Text),
+        (3, "in", Kind::Text),
+        (4, "required", Kind::Flag),
+        (5, "schema", Kind::One(&SCHEMA)),
+    ],
+    extensions: 6,
+};
+static IN_QUERY: Message = Message {
+    fields: &[
+        (1, "required", Kind::Flag),
+        (2, "in", Kind::Text),
+        (3, "description", Kind::Text),
+        (4, "name", Kind::Text),
+        (6, "type", Kind::Text),
+        (20, "uniqueItems", Kind::Flag),
+    ],
+    extensions: 23,
+};
+static IN_PATH: Message = Message {
+    fields: &[
+        (1, "required", Kind::Flag),
+        (2, "in", Kind::Text),
+        (3, "description", Kind::Text),
+        (4, "name", Kind::Text),
+        (5, "type", Kind::Text),
+        (19, "uniqueItems", Kind::Flag),
+    ],
+    extensions: 22,
+};
+static DOCS: Message = Message {
+    fields: &[(1, "description", Kind::Text), (2, "url", Kind::Text)],
+    extensions: 3,
+};
+static SCHEMA: Message = Message {
+    fields: &[
+        (1, "$ref", Kind::Text),
+        (2, "format", Kind::Text),
+        (3, "title", Kind::Text),
+        (4, "description", Kind::Text),
+        (5, "default", Kind::Any),
+        (6, "multipleOf", Kind::Double),
+        (7, "maximum", Kind::Double),
+        (8, "exclusiveMaximum", Kind::Flag),
+        (9, "minimum", Kind::Double),
+        (10, "exclusiveMinimum", Kind::Flag),
+        (11, "maxLength", Kind::Integer),
+        (12, "minLength", Kind::Integer),
+        (13, "pattern", Kind::Text),
+        (14, "maxItems", Kind::Integer),
+        (15, "minItems", Kind::Integer),
+        (16, "uniqueItems", Kind::Flag),
+        (17, "maxProperties", Kind::Integer),
+        (18, "minProperties", Kind::Integer),
+        (19, "required", Kind::Texts),
+        (20, "enum", Kind::Each(&Kind::Any)),
+        (21, "additionalProperties", Kind::SchemaOrFlag),
+        (22, "type", Kind::In(1, &Kind::Text)),
+        (23, "items", Kind::In(1, &Kind::One(&SCHEMA))),
+        (24, "allOf", Kind::Each(&Kind::One(&SCHEMA))),
+        (25, "properties", Kind::Entries(1, &Kind::One(&SCHEMA))),
+        (29, "externalDocs", Kind::One(&DOCS)),
+        (30, "example", Kind::Any),
+    ],
+    extensions: 31,
+};
+
+/// The document of `/openapi/v2` as clients ask for it with
+/// `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`.
+pub fn swagger_protobuf(swagger: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Value::Object(document) = swagger {
+        put_message(&mut out, &DOCUMENT, document);
+    }
+    out
+}
+
+fn put_message(out: &mut Vec<u8>, message: &Message, object: &Map<String, Value>) {
+    for (number, name, kind) in message.fields {
+        if let Some(value) = object.get(*name) {
+            put(out, *number, kind, value);
+        }
+    }
+    let extensions = object.iter().filter(|(name, _)| name.starts_with("x-"));
+    for (name, value) in extensions {
+        put_entry(out, message.extensions, name, &Kind::Any, value);
+    }
+}
+
+/// Values that say nothing are left out, as protobuf has it; messages are not.
+fn put(out: &mut Vec<u8>, number: u32, kind: &Kind, value: &Value) {
+    match kind {
+        Kind::Text => {
+            if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
+                put_bytes(out, number, text.as_bytes());
+            }
+        }
+        Kind::Flag => {
+            if *value == true {
+                put_varint(out, u64::from(number) << 3);
+                put_varint(out, 1);
+            }
+        }
+        Kind::Integer => {
+            if let Some(integer) = value.as_i64().filter(|integer| *integer != 0) {
+                put_varint(out, u64::from(number) << 3);
+                put_varint(out, integer as u64);
+            }
+        }
+        Kind::Double => {
+            if let Some(double) = value.as_f64().filter(|double| *double != 0.0) {
+                put_varint(out, u64::from(number) << 3 | 1);
+                out.extend(double.to_le_bytes());
+            }
+        }
+        Kind::Texts => {
+            for text in value.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                put_bytes(out, number, text.as_bytes());
+            }
+        }
+        Kind::Any => within(out, number, |out| put_bytes(out, 2, format!("{value}\n").as_bytes())),
+        Kind::Each(kind) => {
+            for item in value.as_array().into_iter().flatten() {
+                put(out, number, kind, item);
+            }
+        }
+        Kind::One(message) => {
+            if let Value::Object(object) = value {
+                within(out, number, |out| put_message(out, message, object));
+            }
+        }
+        Kind::In(field, kind) => within(out, number, |out| put(out, *field, kind, value)),
+        Kind::Entries(field, kind) => within(out, number, |out| {
+            for (name, value) in value.as_object().into_iter().flatten() {
+                put_entry(out, *field, name, kind, value);
+            }
+        }),
+        Kind::SchemaOrFlag => within(out, number, |out| match value {
+            // A choice is written even where it says no.
+            Value::Bool(flag) => out.extend([2 << 3, u8::from(*flag)]),
+            schema => put(out, 1, &Kind::One(&SCHEMA), schema),
+        }),
+        Kind::Parameter => within(out, number, |out| put_parameter(out, value)),
+        Kind::ParameterOrReference => within(out, number, |out| match value.get("$ref") {
+            Some(target) => within(out, 2, |out| put(out, 1, &Kind::Text, target)),
+            None => put(out, 1, &Kind::Parameter, value),
+        }),
+    }
+}
+
+fn put_parameter(out: &mut Vec<u8>, parameter: &Value) {
+    match parameter["in"].as_str() {
+        Some("body") => put(out, 1, &Kind::One(&BODY), parameter),
+        Some("path") => within(out, 2, |out| put(out, 4, &Kind::One(&IN_PATH), parameter)),
+        _ => within(out, 2, |out| put(out, 3, &Kind::One(&IN_QUERY), parameter)),
+    }
+}
+
+fn put_entry(out: &mut Vec<u8>, number: u32, name: &str, kind: &Kind, value: &Value) {
+    within(out, number, |out| {
+        put_bytes(out, 1, name.as_bytes());
+        put(out, 2, kind, value);
+    });
+}
+
+/// Writes a message of its own into a field.
+fn within(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut inner = Vec::new();
+    write(&mut inner);
+    put_bytes(out, number, &inner);
+}
+
+fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    put_varint(out, u64::from(number) << 3 | 2);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What Go's gnostic package makes of the document below.
+    const REAL: &str = "\
+        0a03322e3012060a015412013142f00112ed010a092f612f7b6e616d657d12df0112b8010a01741a04726561642a017232106170706c\
+        69636174696f6e2f6a736f6e3a032a2f2a421212100a0e232f706172616d65746572732f7042250a230a211204626f64791a04626f64\
+        7920012a110a0f232f646566696e6974696f6e732f44421c0a1a12181a16120571756572792201713207626f6f6c65616ea001014a33\
+        0a220a03323030121b0a190a024f4b12130a110a0f232f646566696e6974696f6e732f440a0d0a0334303112060a040a026e6f520568\
+        747470734a220a20121e221c08011204706174681a016422046e616d652a06737472696e679801014a99010a96010a01441290019a01\
+        0161b201080a066f626a656374ca017e0a220a0161121d70ac02b201070a056172726179ba010d0a0bb201080a06737472696e670a15\
+        0a01621210aa01021001b201080a066f626a6563740a2b0a01631226aa01180a1639000000000000f83f4001b201080a066e756d6265\
+        72b201080a066f626a6563740a140a0164120f1201661a01746a0170ea0103120175521e0a1c0a0170121712151a1312057175657279\
+        2201703207696e746567657262110a0f0a0b426561726572546f6b656e12006a350a330a0b426561726572546f6b656e122412220a06\
+        6170694b6579120d617574686f72697a6174696f6e1a06686561646572220178\
+    ";
+
+    #[test]
+    fn a_document_is_the_message_that_go_makes_of_it() {
+        let document = json!({
+            "swagger": "2.0",
+            "info": {
+                "title": "T",
+                "version": "1"
+            },
+            "paths": {
+                "/a/{name}": {
+                    "get": {
+                        "description": "read",
+                        "operationId": "r",
+                        "parameters": [
+                            {
+                                "$ref": "#/parameters/p"
+                            },
+                            {
+                                "name": "body",
+                                "in": "body",
+                                "required": true,
+                                "schema": {
+                                    "$ref": "#/definitions/D"
+                                }
+                            },
+                            {
+                                "name": "q",
+                                "in": "query",
+                                "type": "boolean",
+                                "uniqueItems": true
+                            }
+                        ],
+                        "produces": [
+                            "application/json"
+                        ],
+                        "consumes": [
+                            "*/*"
+                        ],
+                        "schemes": [
+                            "https"
+                        ],
+                        "tags": [
+                            "t"
+                        ],
+                        "responses": {
+                            "200": {
+                                "description": "OK",
+                                "schema": {
+                                    "$ref": "#/definitions/D"
+                                }
+                            },
+                            "401": {
+                                "description": "no"
+                            }
+                        }
+                    },
+                    "parameters": [
+                        {
+                            "name": "name",
+                            "in": "path",
+                            "required": true,
+                            "type": "string",
+                            "uniqueItems": true,
+                            "description": "d"
+                        }
+                    ]
+                }
+            },
+            "definitions": {
+                "D": {
+                    "type": "object",
+                    "required": [
+                        "a"
+                    ],
+                    "properties": {
+                        "a": {
+                            "type": "array",
+                            "items": {
+                                "type": "string"
+                            },
+                            "maxItems": 300,
+                            "minItems": 0
+                        },
+                        "b": {
+                            "type": "object",
+                            "additionalProperties": true
+                        },
+                        "c": {
+                            "type": "object",
+                            "additionalProperties": {
+                                "type": "number",
+                                "maximum": 1.5,
+                                "exclusiveMaximum": true
+                            }
+                        },
+                        "d": {
+                            "externalDocs": {
+                                "url": "u"
+                            },
+                            "title": "t",
+                            "pattern": "p",
+                            "format": "f"
+                        }
+                    }
+                }
+            },
+            "parameters": {
+                "p": {
+                    "name": "p",
+                    "in": "query",
+                    "type": "integer"
+                }
+            },
+            "security": [
+                {
+                    "BearerToken": []
+                }
+            ],
+            "securityDefinitions": {
+                "BearerToken": {
+                    "type": "apiKey",
+                    "name": "authorization",
+                    "in": "header",
+                    "description": "x"
+                }
+            }
+        });
+        let ours = swagger_protobuf(&document);
+        let hex = |text: &str| u8::from_str_radix(text, 16).unwrap();
+        let real: Vec<u8> = (0..REAL.len()).step_by(2).map(|at| hex(&REAL[at..at + 2])).collect();
+        assert_eq!(ours, real);
+    }
+
+    #[test]
+    fn extensions_and_enumerations_are_text() {
+        let mut out = Vec::new();
+        let schema = json!({"enum": ["a"], "x-kubernetes-list-type": "set", "unknown": 1});
+        put(&mut out, 1, &Kind::One(&SCHEMA), &schema);
+        let text = String::from_utf8_lossy(&out);
+        assert!(text.contains("\"a\"\n") && text.contains("x-kubernetes-list-type") && text.contains("\"set\"\n"));
+        assert!(!text.contains("unknown"), "{text}");
+    }
+}

@@ -1,0 +1,24 @@
+//! Where the words come from: descriptions are not part of the table of facts, whoever serves documents brings them.
+
+/// Descriptions of the built-in types, by the names that documents use (`io.k8s.api.core.v1.Pod`).
+pub trait Prose: Sync {
+    /// What a type is.
+    fn of_type(&self, name: &str) -> Option<&str>;
+
+    /// What a field of a type is for.
+    fn of_field(&self, name: &str, field: &str) -> Option<&str>;
+}
+
+/// No words at all: documents say what the table of facts says.
+#[derive(Clone, Copy, Debug)]
+pub struct NoProse;
+
+impl Prose for NoProse {
+    fn of_type(&self, _: &str) -> Option<&str> {
+        None
+    }
+
+    fn of_field(&self, _: &str, _: &str) -> Option<&str> {
+        None
+    }
+}
