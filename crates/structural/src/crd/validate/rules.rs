@@ -1,0 +1,153 @@
+//! The validation rules of a schema (`x-kubernetes-validations`): their texts here, their types and costs by the CEL
+//! crate (C16, C17).
+
+use std::collections::{HashMap, HashSet};
+
+use kubewright_cel::rules::{SchemaIssueKind, check_schema};
+use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
+use serde_json::Value;
+
+use super::props::Props;
+use super::{field_path, shown, structural};
+use crate::crd::access::{at, text};
+
+const REASONS: [&str; 4] = [
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+];
+
+/// The nodes whose rules are worth compiling: those with nothing else wrong at or below them.
+#[derive(Default)]
+pub(super) struct Kept<'a> {
+    nodes: HashSet<*const Value>,
+    rules: HashMap<String, &'a Value>,
+}
+
+impl<'a> Kept<'a> {
+    /// Keeps the rules of a node.
+    pub(super) fn keep(&mut self, node: Props<'a>, path: &Path<'_>) {
+        self.nodes.insert(std::ptr::from_ref(node.0));
+        let path = path.child("x-kubernetes-validations");
+        for (index, rule) in node.rules().iter().enumerate() {
+            self.rules.insert(path.index(index).to_string(), rule);
+        }
+    }
+}
+
+/// What is wrong with the texts of a node's rules.
+pub(super) fn validate_texts(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.child("x-kubernetes-validations");
+    for (index, rule) in node.rules().iter().enumerate() {
+        validate_text(rule, node, &path.index(index), errors);
+    }
+}
+
+fn validate_text(rule: &Value, node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+    let has_line_break = |text: &str| text.contains(['\n', '\r']);
+    let (expression, message) = (text(rule, &["rule"]).trim(), text(rule, &["message"]));
+    let message_path = path.child("message");
+    if expression.is_empty() {
+        errors.push(Error::required(&path.child("rule"), "rule is not specified"));
+    } else if !message.is_empty() && message.trim().is_empty() {
+        errors.push(Error::invalid(&message_path, message, "must be non-empty if specified"));
+    } else if has_line_break(message.trim()) {
+        errors.push(Error::invalid(&message_path, message, "must not contain line breaks"));
+    } else if has_line_break(expression) && message.trim().is_empty() {
+        let words = "message must be specified if rule contains line breaks";
+        errors.push(Error::required(&message_path, words));
+    }
+    let message_expression = text(rule, &["messageExpression"]);
+    if !message_expression.is_empty() && message_expression.trim().is_empty() {
+        let words = "messageExpression must be non-empty if specified";
+        errors.push(Error::required(&path.child("messageExpression"), words));
+    }
+    if let Some(reason) = at(rule, &["reason"]).and_then(Value::as_str)
+        && !REASONS.contains(&reason)
+    {
+        errors.push(Error::not_supported(&path.child("reason"), reason, &REASONS));
+    }
+    let field = text(rule, &["fieldPath"]);
+    if field.is_empty() {
+        return;
+    }
+    let path = path.child("fieldPath");
+    if field.trim().is_empty() {
+        errors.push(Error::invalid(&path, field, "must be non-empty if specified"));
+    }
+    if has_line_break(field) {
+        errors.push(Error::invalid(&path, field, "must not contain line breaks"));
+    }
+    if structural::unsupported(node).is_none() && field_path::find(field, Some(node), true).is_err() {
+        errors.push(Error::invalid(&path, field, "must be a valid path"));
+    }
+}
+
+/// What is wrong with the kept rules: types, costs, `oldSelf`. With `any_cost`, one rule may cost what it likes.
+pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &Path<'_>, errors: &mut Errors) {
+    if kept.rules.is_empty() {
+        return;
+    }
+    let path = path.to_string();
+    let issues = if Props(schema)
+        .any(&mut |node| !node.rules().is_empty() && !kept.nodes.contains(&std::ptr::from_ref(node.0)))
+    {
+        check_schema(&without_dropped(schema, kept), &path)
+    } else {
+        check_schema(schema, &path)
+    };
+    for issue in issues {
+        let is_cost = issue.kind == SchemaIssueKind::Forbidden && issue.detail.starts_with("estimated ");
+        if any_cost && is_cost {
+            continue;
+        }
+        let kind = match issue.kind {
+            SchemaIssueKind::Invalid => ErrorKind::Invalid,
+            SchemaIssueKind::Forbidden => ErrorKind::Forbidden,
+            SchemaIssueKind::Required => ErrorKind::Required,
+            SchemaIssueKind::NotSupported => ErrorKind::NotSupported,
+            SchemaIssueKind::Internal => ErrorKind::Internal,
+        };
+        let shown = if kind == ErrorKind::Invalid {
+            shown_rule(&issue.path, &issue.detail, kept)
+        } else {
+            None
+        };
+        errors.push(Error {
+            kind,
+            field: issue.path,
+            value: None,
+            detail: shown.map_or(issue.detail.clone(), |shown| format!("{shown}: {}", issue.detail)),
+        });
+    }
+}
+
+/// What an error shows of a rule: the whole of it when it does not compile, else the part that is wrong.
+fn shown_rule(path: &str, detail: &str, kept: &Kept<'_>) -> Option<String> {
+    let (place, field) = path.rsplit_once('.')?;
+    let rule = kept.rules.get(place)?;
+    Some(match field {
+        "optionalOldSelf" => shown::json(at(rule, &["optionalOldSelf"])?),
+        "rule" if detail.starts_with("oldSelf cannot be used") => {
+            kubewright_schema::field::go_quote(text(rule, &["rule"]))
+        }
+        _ => shown::rule(rule),
+    })
+}
+
+/// The schema without the rules that were not kept.
+fn without_dropped(schema: &Value, kept: &Kept<'_>) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let drops = !kept.nodes.contains(&std::ptr::from_ref(schema));
+            let fields = fields
+                .iter()
+                .filter(|(name, value)| !(drops && *name == "x-kubernetes-validations" && value.is_array()))
+                .map(|(name, value)| (name.clone(), without_dropped(value, kept)));
+            Value::Object(fields.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(|item| without_dropped(item, kept)).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,141 @@
+//! Validation in upstream's order and words (C8, C9, C16): schema, scale, embedded metadata, list types, rules.
+
+mod number;
+mod report;
+mod value;
+
+use kubewright_cel::{
+    Limits,
+    rules::{BadValue, Reason, Violation},
+};
+use kubewright_schema::field::{Error, ErrorKind, Errors};
+use serde_json::Value;
+
+use self::{report::Collect, value::check};
+use super::{Schema, embedded, list_type, path::At, scale::Scale};
+
+/// Validates a new object.
+pub(super) fn create(schema: &Schema, object: &Value, scale: Option<&Scale>, errors: &mut Errors) {
+    against_schema(schema, object, None, errors);
+    if let Some(scale) = scale {
+        scale.validate_spec(object, errors);
+        scale.validate_status(object, errors);
+    }
+    embedded::validate(&schema.root, object, errors);
+    list_type::validate(&schema.root, object, errors);
+    rules(schema, object, None, errors);
+}
+
+/// Validates an update.
+pub(super) fn update(
+    schema: &Schema,
+    object: &Value,
+    old: &Value,
+    scale: Option<&Scale>,
+    errors: &mut Errors,
+) -> Vec<String> {
+    against_schema(schema, object, Some(old), errors);
+    if let Some(scale) = scale {
+        scale.validate_spec(object, errors);
+        scale.validate_status(object, errors);
+    }
+    embedded::validate(&schema.root, object, errors);
+    // What the old object already violates is tolerated, wherever it is.
+    list_types_of_update(schema, object, old, errors);
+    rules(schema, object, Some(old), errors)
+}
+
+/// Validates an update of the status subresource: the schema of the status alone, everything else as an update.
+pub(super) fn status(
+    schema: &Schema,
+    object: &Value,
+    old: &Value,
+    scale: Option<&Scale>,
+    errors: &mut Errors,
+) -> Vec<String> {
+    if let (Some(node), Some(status)) = (schema.root.property("status"), object.get("status")) {
+        let mut collect = Collect::below("status");
+        check(node, status, old.get("status"), &At::ROOT, &mut collect);
+        collect.finish(errors);
+    }
+    if let Some(scale) = scale {
+        scale.validate_status(object, errors);
+    }
+    list_types_of_update(schema, object, old, errors);
+    rules(schema, object, Some(old), errors)
+}
+
+fn against_schema(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let mut collect = Collect::whole();
+    check(&schema.root, object, old, &At::ROOT, &mut collect);
+    collect.finish(errors);
+}
+
+fn list_types_of_update(schema: &Schema, object: &Value, old: &Value, errors: &mut Errors) {
+    let mut found = Errors::new();
+    list_type::validate(&schema.root, object, &mut found);
+    if found.is_empty() {
+        return;
+    }
+    let mut before = Errors::new();
+    list_type::validate(&schema.root, old, &mut before);
+    if before.is_empty() {
+        errors.append(&mut found);
+    }
+}
+
+/// Runs the rules, unless an error that was found leaves their results without meaning.
+fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Errors) -> Vec<String> {
+    const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
+                             existing errors to complete validation";
+    let Some(rules) = &schema.rules else {
+        return Vec::new();
+    };
+    let blocks = |error: &Error| {
+        matches!(
+            error.kind,
+            ErrorKind::NotSupported
+                | ErrorKind::Required
+                | ErrorKind::TooLong
+                | ErrorKind::TooMany
+                | ErrorKind::TypeInvalid
+        )
+    };
+    if errors.iter().any(blocks) {
+        errors.push(Error {
+            kind: ErrorKind::Invalid,
+            field: "<nil>".to_owned(),
+            value: Some(Value::Null),
+            detail: UNCHECKED.to_owned(),
+        });
+        return Vec::new();
+    }
+    let verdict = rules.judge(object, old, Limits::default());
+    errors.extend(verdict.violations.into_iter().map(violated));
+    let warnings = verdict.warnings.into_iter().map(violated);
+    warnings.map(|warning| warning.to_string()).collect()
+}
+
+fn violated(violation: Violation) -> Error {
+    let (kind, shows_value) = match violation.reason {
+        Reason::Invalid => (ErrorKind::Invalid, true),
+        Reason::Duplicate => (ErrorKind::Duplicate, true),
+        Reason::Forbidden => (ErrorKind::Forbidden, false),
+        Reason::Required => (ErrorKind::Required, false),
+    };
+    let value = match violation.value {
+        BadValue::Omitted => None,
+        BadValue::TypeName(name) => Some(Value::String(name)),
+        BadValue::Value(value) => Some(super::go::shown(&value)),
+    };
+    Error {
+        kind,
+        field: if violation.path.is_empty() {
+            "<nil>".to_owned()
+        } else {
+            violation.path
+        },
+        value: value.filter(|_| shows_value),
+        detail: violation.detail,
+    }
+}

@@ -1,0 +1,183 @@
+//! Where a check puts what it finds: a list of field errors, or only the verdict that there is one.
+
+use std::collections::HashSet;
+
+use kubewright_schema::field::{Error, ErrorKind, Errors, go_quote};
+use serde_json::Value;
+
+use super::value::Alternatives;
+use crate::schema::path::At;
+
+/// What is wrong with a value, before it is put into words.
+pub(super) enum Problem<'p> {
+    /// The type is not the expected one; the value is what the message calls it.
+    Type { expected: &'p str, found: &'p str },
+    /// A required field is missing; the place is the field's.
+    Missing,
+    /// None of the enumerated values.
+    NotOneOf { value: &'p Value, supported: &'p [String] },
+    /// More characters than allowed.
+    TooLong { max: i64 },
+    /// More items or properties than allowed.
+    TooMany { actual: usize, max: i64 },
+    /// Anything else that shows the value; the message follows the place.
+    Value { value: Value, message: String },
+    /// A message that names its place itself, written from it; the error is about no field.
+    Plain { message: Box<dyn Fn(&str) -> String + 'p> },
+    /// The same, about the field and with a value.
+    Whole {
+        value: Value,
+        message: Box<dyn Fn(&str) -> String + 'p>,
+    },
+}
+
+/// Takes problems.
+pub(super) trait Sink: Alternatives {
+    /// Reports a problem at a place.
+    fn report<'p>(&mut self, at: &At<'_>, problem: impl FnOnce() -> Problem<'p>);
+    /// Nothing more needs to be found.
+    fn is_settled(&self) -> bool;
+    /// How much was found so far.
+    fn mark(&self) -> usize;
+    /// Forgets what was found since `mark`.
+    fn rewind(&mut self, mark: usize);
+}
+
+/// Only whether there is a problem.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    pub(super) failed: bool,
+}
+
+impl Sink for Verdict {
+    fn report<'p>(&mut self, _: &At<'_>, _: impl FnOnce() -> Problem<'p>) {
+        self.failed = true;
+    }
+
+    fn is_settled(&self) -> bool {
+        self.failed
+    }
+
+    fn mark(&self) -> usize {
+        usize::from(self.failed)
+    }
+
+    fn rewind(&mut self, mark: usize) {
+        self.failed = mark > 0;
+    }
+}
+
+/// All problems, as field errors.
+#[derive(Debug, Default)]
+pub(super) struct Collect {
+    pub(super) errors: Errors,
+    /// The part of the object that is validated, if it is not the whole.
+    part: Option<&'static str>,
+    /// Inside alternatives of which one is known to have failed: everything is collected and counted.
+    pub(super) thorough: bool,
+}
+
+impl Collect {
+    pub(super) fn whole() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn below(part: &'static str) -> Self {
+        Collect {
+            part: Some(part),
+            ..Self::default()
+        }
+    }
+
+    /// Hands over what was found. Upstream says nothing twice.
+    pub(super) fn finish(mut self, errors: &mut Errors) {
+        if self.errors.len() > 1 {
+            let mut seen = HashSet::new();
+            let unique: Vec<bool> = self
+                .errors
+                .iter()
+                .map(|error| seen.insert((error.kind.reason(), &*error.field, &*error.detail)))
+                .collect();
+            let mut unique = unique.into_iter();
+            self.errors.retain(|_| unique.next().unwrap_or(true));
+        }
+        errors.append(&mut self.errors);
+    }
+
+    fn field(&self, path: &str) -> String {
+        let path = path.strip_prefix('.').unwrap_or(path);
+        match (self.part, path) {
+            (None, "") => "<nil>".to_owned(),
+            (None, path) => path.to_owned(),
+            (Some(part), "") => part.to_owned(),
+            (Some(part), path) => format!("{part}.{path}"),
+        }
+    }
+}
+
+impl Sink for Collect {
+    fn report<'p>(&mut self, at: &At<'_>, problem: impl FnOnce() -> Problem<'p>) {
+        let path = at.in_body();
+        let error = |kind, value, detail| Error {
+            kind,
+            field: self.field(&path),
+            value,
+            detail,
+        };
+        let error = match problem() {
+            Problem::Type { expected, found } => error(
+                ErrorKind::TypeInvalid,
+                Some(found.into()),
+                format!("{path} in body must be of type {expected}: {}", go_quote(found)),
+            ),
+            Problem::Missing => error(ErrorKind::Required, None, String::new()),
+            Problem::NotOneOf { value, supported } => {
+                let supported: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
+                error(
+                    ErrorKind::NotSupported,
+                    Some(crate::schema::go::shown(value)),
+                    format!("supported values: {}", supported.join(", ")),
+                )
+            }
+            Problem::TooLong { max } => {
+                let plural = if max == 1 { "" } else { "s" };
+                error(
+                    ErrorKind::TooLong,
+                    None,
+                    format!("may not be more than {max} byte{plural}"),
+                )
+            }
+            Problem::TooMany { actual, max } => {
+                let plural = if max == 1 { "" } else { "s" };
+                error(
+                    ErrorKind::TooMany,
+                    Some(actual.into()),
+                    format!("must have at most {max} item{plural}"),
+                )
+            }
+            Problem::Value { value, message } => {
+                error(ErrorKind::Invalid, Some(value), format!("{path} in body {message}"))
+            }
+            Problem::Whole { value, message } => error(ErrorKind::Invalid, Some(value), message(&path)),
+            Problem::Plain { message } => Error {
+                kind: ErrorKind::Invalid,
+                field: self.part.unwrap_or("<nil>").to_owned(),
+                value: Some("".into()),
+                detail: message(&path),
+            },
+        };
+        self.errors.push(error);
+    }
+
+    fn is_settled(&self) -> bool {
+        false
+    }
+
+    fn mark(&self) -> usize {
+        self.errors.len()
+    }
+
+    fn rewind(&mut self, mark: usize) {
+        self.errors.truncate(mark);
+    }
+}
