@@ -1,0 +1,112 @@
+//! A value that a path leads to, or that the template itself contains.
+
+use std::borrow::Cow;
+
+use kubewright_codec::json;
+use serde_json::Value;
+
+use crate::custom::Number;
+
+/// What a path finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found<'a> {
+    /// A part of the object.
+    Json(&'a Value),
+    /// Text of the template.
+    Text(&'a str),
+    /// A number of the template.
+    Integer(i64),
+    /// A number with a point of the template.
+    Float(f64),
+    /// `true` or `false` in the template.
+    Boolean(bool),
+    /// A byte of a string that a wildcard took apart.
+    Byte(u8),
+    /// What a loop over nothing runs on.
+    Nothing,
+}
+
+impl<'a> Found<'a> {
+    /// The value as a template prints it: strings as they are, lists and maps as JSON, numbers in Go's `%v`.
+    pub fn print(&self) -> Cow<'a, str> {
+        match self {
+            Found::Json(Value::String(text)) => text.into(),
+            Found::Json(Value::Null) | Found::Nothing => "<no value>".into(),
+            Found::Json(Value::Number(number)) => match number.as_i64() {
+                Some(integer) => integer.to_string().into(),
+                None => float(number.as_f64().unwrap_or_default()).into(),
+            },
+            Found::Json(Value::Bool(value)) | Found::Boolean(value) => value.to_string().into(),
+            Found::Json(value) => {
+                let mut out = Vec::new();
+                json::write(value, &mut out);
+                String::from_utf8_lossy(&out).into_owned().into()
+            }
+            Found::Text(text) => (*text).into(),
+            Found::Integer(integer) => integer.to_string().into(),
+            Found::Float(number) => float(*number).into(),
+            Found::Byte(byte) => byte.to_string().into(),
+        }
+    }
+
+    /// The number in it. An integer of the template is none: its Go type is not one that cells take.
+    pub(crate) fn number(&self) -> Option<Number> {
+        match self {
+            Found::Json(Value::Number(number)) => Some(match number.as_i64() {
+                Some(integer) => Number::Integer(integer),
+                None => Number::Float(number.as_f64()?),
+            }),
+            Found::Float(number) => Some(Number::Float(*number)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        match self {
+            Found::Json(Value::Bool(value)) | Found::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        match self {
+            Found::Json(Value::String(text)) => Some(text),
+            Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Go's `%v`: the shortest digits, with an exponent from a million on and below a ten-thousandth.
+fn float(number: f64) -> String {
+    let scientific = format!("{number:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        return number.to_string();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_as_go_prints_them() {
+        let cases = [
+            (0.0, "0"),
+            (100_000.0, "100000"),
+            (1_234_567.0, "1.234567e+06"),
+            (1e6, "1e+06"),
+            (1.5e21, "1.5e+21"),
+            (0.0001, "0.0001"),
+            (0.000_015, "1.5e-05"),
+            (-2.5, "-2.5"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(float(number), expected);
+        }
+    }
+}
