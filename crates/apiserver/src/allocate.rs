@@ -26,7 +26,7 @@ pub(crate) fn service_range() -> AddressRange {
 }
 
 fn is_services(resource: &Resource) -> bool {
-    resource.group.is_empty() && resource.plural == "services"
+    resource.is("", "services")
 }
 
 impl Allocations {
@@ -87,7 +87,7 @@ impl Allocations {
         }
         let transaction = begin(&mut self.0.lock(), object).map_err(|refusal| match refusal {
             Refusal::Invalid(errors) => {
-                Status::invalid(resource.group, resource.kind, meta_text(object, "name"), &errors)
+                Status::invalid(&resource.group, &resource.kind, meta_text(object, "name"), &errors)
             }
             Refusal::Internal(why) => Status::internal(&why),
             Refusal::Unexpected(message) => Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),

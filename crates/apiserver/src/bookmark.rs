@@ -17,12 +17,12 @@ pub(crate) fn empty(resource: &Resource, view: View) -> Value {
     let mut object = resource.zero().clone();
     // Upstream's conversion of an empty workload makes its unset replicas a zero.
     if matches!(
-        resource.plural,
+        &*resource.plural,
         "deployments" | "replicasets" | "statefulsets" | "replicationcontrollers"
     ) {
         object["spec"]["replicas"] = 0.into();
     }
-    object["kind"] = resource.kind.into();
+    object["kind"] = (*resource.kind).into();
     object["apiVersion"] = resource.api_version.as_str().into();
     object
 }

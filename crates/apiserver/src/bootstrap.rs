@@ -24,7 +24,7 @@ pub(crate) fn state(limits: Limits) -> Store {
         put_times(&mut object, &time);
         let Some(resource) = Registry::builtin().iter().find(|resource| {
             resource.is_stored()
-                && object.get("kind").and_then(Value::as_str) == Some(resource.kind)
+                && object.get("kind").and_then(Value::as_str) == Some(&*resource.kind)
                 && object.get("apiVersion").and_then(Value::as_str) == Some(&resource.api_version)
         }) else {
             continue;

@@ -29,8 +29,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn resource(&self) -> &'static Resource {
-        self.target.resource
+    pub(crate) fn resource(&self) -> &'a Resource {
+        &self.target.resource
     }
 
     /// The store's key of the object in the path.
@@ -63,17 +63,18 @@ impl<'a> Call<'a> {
 
 /// An object at rest as a client of this resource's version reads it.
 pub(crate) fn record_text(resource: &Resource, record: &Record, revision: Revision) -> Bytes {
-    match &resource.conversion {
-        None if revision == record.revision => object::spliced(resource, record),
-        _ => text_of(&record_value(resource, record, revision)).into(),
+    if resource.serves_as_stored(record) && revision == record.revision {
+        return object::spliced(resource, record);
     }
+    text_of(&record_value(resource, record, revision)).into()
 }
 
 /// An object at rest as a value in this resource's version.
 pub(crate) fn record_value(resource: &Resource, record: &Record, revision: Revision) -> Value {
     let mut value = object::to_value(resource, record, revision);
-    if let Some(conversion) = &resource.conversion {
-        conversion.serve(&mut value);
+    match resource.custom() {
+        Some(version) => version.serve(&mut value, record),
+        None => resource.to_served(&mut value),
     }
     value
 }

@@ -57,10 +57,8 @@ pub(crate) fn between(object: &mut Value, to: &Resource) {
         return;
     }
     let (group, version) = from.split_once('/').unwrap_or(("", from));
-    if let Some(conversion) = conversion(group, version, to.plural) {
+    if let Some(conversion) = conversion(group, version, &to.plural) {
         conversion.store(object);
     }
-    if let Some(conversion) = to.conversion {
-        conversion.serve(object);
-    }
+    to.to_served(object);
 }

@@ -2,12 +2,14 @@
 
 use std::fmt::{Display, Write as _};
 
-use kubewright_codec::{Decoded, json, strict, yaml};
+use kubewright_codec::{Decoded, KEPT_DEPTH, json, strict, yaml};
 use kubewright_schema::protobuf::{self, Envelope};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::{Map, Value};
 
 use crate::call::Call;
+use crate::custom::empties;
+use crate::go_text;
 use crate::object;
 use crate::registry::{Registry, Resource, api_version};
 use crate::status::{Result, Status};
@@ -16,26 +18,49 @@ use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
 
 /// The kind a body must be.
 #[derive(Clone, Copy)]
-pub(crate) struct Expected {
-    pub(crate) group: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) ty: TypeRef<'static>,
+pub(crate) struct Expected<'r> {
+    pub(crate) group: &'r str,
+    pub(crate) version: &'r str,
+    pub(crate) kind: &'r str,
+    shape: Shape<'r>,
 }
 
-impl Expected {
-    pub(crate) fn of(resource: &Resource) -> Self {
+/// What a body must look like.
+#[derive(Clone, Copy)]
+enum Shape<'r> {
+    /// A type of the table of facts.
+    Typed(TypeRef<'static>),
+    /// Whatever its definition says.
+    Custom(&'r Resource),
+}
+
+impl<'r> Expected<'r> {
+    pub(crate) fn of(resource: &'r Resource) -> Self {
         Expected {
-            group: resource.group,
-            version: resource.version,
-            kind: resource.kind,
-            ty: resource.ty,
+            group: &resource.group,
+            version: &resource.version,
+            kind: &resource.kind,
+            shape: match resource.ty() {
+                Some(ty) => Shape::Typed(ty),
+                None => Shape::Custom(resource),
+            },
+        }
+    }
+
+    fn decode(&self, value: Value, source: &dyn schema::Source) -> std::result::Result<schema::Decoded, String> {
+        match self.shape {
+            Shape::Typed(ty) => schema::decode(ty, value, Some(source)).map_err(|error| error.to_string()),
+            Shape::Custom(resource) => resource.decode(value, None),
         }
     }
 }
 
 /// The options and the object of a create or a PUT.
-pub(crate) fn received(call: &mut Call<'_>, kind: OptionsKind, expected: Expected) -> Result<(WriteOptions, Value)> {
+pub(crate) fn received(
+    call: &mut Call<'_>,
+    kind: OptionsKind,
+    expected: Expected<'_>,
+) -> Result<(WriteOptions, Value)> {
     let encoding = negotiate::input(call.headers)?;
     let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
     let body = call.body.clone();
@@ -44,7 +69,7 @@ pub(crate) fn received(call: &mut Call<'_>, kind: OptionsKind, expected: Expecte
 }
 
 /// A kind that only exists as a subresource's body.
-pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'static str) -> Result<Expected> {
+pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'static str) -> Result<Expected<'static>> {
     let ty = Types::builtin()
         .kind(group, version, kind)
         .ok_or_else(|| Status::internal(&format!("the table of facts has no {kind}")))?;
@@ -52,7 +77,7 @@ pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'stati
         group,
         version,
         kind,
-        ty,
+        shape: Shape::Typed(ty),
     })
 }
 
@@ -60,7 +85,7 @@ pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'stati
 pub(crate) fn decode(
     body: &[u8],
     encoding: Encoding,
-    expected: Expected,
+    expected: Expected<'_>,
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
@@ -81,18 +106,33 @@ pub(crate) fn decode(
         Encoding::Protobuf => from_protobuf(body, expected)?,
         Encoding::Json | Encoding::Yaml => std::mem::take(&mut decoded.value),
     };
-    check_type_meta(&value, expected, &unrecognized)?;
-    let resets = resets_managed_fields(&value);
-    let before = memchr::memmem::find(body, b"[]").map(|_| value.clone());
+    if matches!(expected.shape, Shape::Custom(_)) {
+        check_custom_type(&value, expected, body, &unrecognized)?;
+        if let Some(why) = decoded.range_error().or_else(|| too_deep(&decoded)) {
+            return Err(handled(expected, expected.version, &why));
+        }
+    } else {
+        check_type_meta(&value, expected, &unrecognized)?;
+        if let Some(why) = too_deep(&decoded).filter(|_| expected.kind == "CustomResourceDefinition") {
+            return Err(handled(expected, expected.version, &why));
+        }
+    }
+    let resets = resets_managed_fields(&value) && matches!(expected.shape, Shape::Typed(_));
+    let is_definition = expected.kind == "CustomResourceDefinition" && matches!(expected.shape, Shape::Typed(_));
+    let before = (is_definition || memchr::memmem::find(body, b"[]").is_some()).then(|| value.clone());
     let document = (encoding == Encoding::Json).then_some(body);
     let source = Source {
         decoded: &decoded,
         document: body,
     };
-    let typed = schema::decode(expected.ty, value, Some(&source))
-        .map_err(|error| handled(expected, expected.version, &error.to_string()))?;
+    let typed = expected
+        .decode(value, &source)
+        .map_err(|why| handled(expected, expected.version, &why))?;
     if validation != FieldValidation::Ignore {
-        let complaints = strict::complaints(&decoded, &typed.unknown, document);
+        let complaints = match expected.shape {
+            Shape::Typed(_) => strict::complaints(&decoded, &typed.unknown, document),
+            Shape::Custom(_) => strict::untyped_complaints(&decoded, &typed.unknown),
+        };
         if !complaints.is_empty() {
             if validation == FieldValidation::Strict {
                 let why = format!("strict decoding error: {}", complaints.join(", "));
@@ -105,15 +145,19 @@ pub(crate) fn decode(
     if resets {
         object::set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
     }
-    if let Some(object) = value.as_object_mut() {
+    // A custom resource of another kind is refused by its rules, under the name it gave itself.
+    if let (Some(object), Shape::Typed(_)) = (value.as_object_mut(), expected.shape) {
         object.insert("kind".into(), expected.kind.into());
         object.insert(
             "apiVersion".into(),
             api_version(expected.group, expected.version).into(),
         );
     }
-    if let Some(before) = before {
+    if let (Some(before), Shape::Typed(_)) = (before, expected.shape) {
         restore_empty_lists(&before, &mut value);
+        if is_definition {
+            empties::restore(&before, &mut value);
+        }
     }
     Ok(value)
 }
@@ -140,7 +184,7 @@ pub(crate) fn restore_empty_lists(given: &Value, typed: &mut Value) {
 }
 
 /// An object in its protobuf envelope, which must say the expected kind before the bytes inside mean anything (H6).
-fn from_protobuf(body: &[u8], expected: Expected) -> Result<Value> {
+fn from_protobuf(body: &[u8], expected: Expected<'_>) -> Result<Value> {
     let envelope = Envelope::open(body).map_err(|error| unreadable(body, expected, &error))?;
     let mut type_meta = Map::new();
     for (key, text) in [("kind", envelope.kind), ("apiVersion", envelope.api_version)] {
@@ -150,11 +194,14 @@ fn from_protobuf(body: &[u8], expected: Expected) -> Result<Value> {
     }
     let type_meta = Value::Object(type_meta);
     check_type_meta(&type_meta, expected, &Status::bad_request)?;
-    protobuf::decode(expected.ty, envelope.raw).map_err(|error| handled(expected, expected.version, &error.to_string()))
+    let Shape::Typed(ty) = expected.shape else {
+        return Err(Status::unsupported_media_type("application/json, application/yaml"));
+    };
+    protobuf::decode(ty, envelope.raw).map_err(|error| handled(expected, expected.version, &error.to_string()))
 }
 
 /// A body that is not even of its media type.
-fn unreadable(body: &[u8], expected: Expected, error: &dyn Display) -> Box<Status> {
+fn unreadable(body: &[u8], expected: Expected<'_>, error: &dyn Display) -> Box<Status> {
     let (kind, shown) = (expected.kind, summary(body));
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {error} ({shown})"
@@ -170,7 +217,7 @@ pub(crate) fn resets_managed_fields(value: &Value) -> bool {
 }
 
 /// `ConfigMap in version "v1" cannot be handled as a ConfigMap: …`
-fn handled(expected: Expected, version: &str, why: &str) -> Box<Status> {
+fn handled(expected: Expected<'_>, version: &str, why: &str) -> Box<Status> {
     let kind = expected.kind;
     Status::bad_request(format!(
         "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
@@ -181,8 +228,8 @@ fn handled(expected: Expected, version: &str, why: &str) -> Box<Status> {
 pub(crate) const TYPE_META: &str =
     r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
-/// The body's own kind and apiVersion must be those of the path, as far as it names them.
-fn check_type_meta(value: &Value, expected: Expected, unrecognized: &dyn Fn(String) -> Box<Status>) -> Result<()> {
+/// Reads no more of a document than its type, which must be text where it is anything.
+fn check_type_is_text(value: &Value, unrecognized: &dyn Fn(String) -> Box<Status>) -> Result<()> {
     let Value::Object(object) = value else {
         if value.is_null() {
             return Ok(());
@@ -192,14 +239,93 @@ fn check_type_meta(value: &Value, expected: Expected, unrecognized: &dyn Fn(Stri
             go_kind(value)
         )));
     };
-    for (key, field) in [("apiVersion", "apiVersion"), ("kind", "kind")] {
+    for key in ["apiVersion", "kind"] {
         if let Some(other) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
             return Err(unrecognized(format!(
-                "json: cannot unmarshal {} into Go struct field .{field} of type string",
+                "json: cannot unmarshal {} into Go struct field .{key} of type string",
                 go_kind(other)
             )));
         }
     }
+    Ok(())
+}
+
+/// A custom resource must name its type, and be of the version in the path; its kind is for its rules to judge.
+fn check_custom_type(
+    value: &Value,
+    expected: Expected<'_>,
+    body: &[u8],
+    unrecognized: &dyn Fn(String) -> Box<Status>,
+) -> Result<()> {
+    check_type_is_text(value, unrecognized)?;
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    if let Some(why) = no_group_version(text("apiVersion")) {
+        return Err(unreadable(body, expected, &why));
+    }
+    if text("kind").is_empty() {
+        let given = String::from_utf8_lossy(body);
+        let why = format!("Object 'Kind' is missing in '{given}'");
+        return Err(unreadable(body, expected, &why));
+    }
+    if value.get("apiVersion").is_some_and(Value::is_null) {
+        let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+        return Err(handled(expected, "", why));
+    }
+    let wanted = api_version(expected.group, expected.version);
+    if text("apiVersion") != wanted {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({wanted})",
+            text("apiVersion")
+        )));
+    }
+    Ok(())
+}
+
+/// Why a custom resource that nests too deep is refused: what would be left out of it is its own.
+pub(crate) fn too_deep(decoded: &Decoded) -> Option<String> {
+    let why = || format!("values nest deeper than the {KEPT_DEPTH} levels that this server keeps");
+    decoded.too_deep.then(why)
+}
+
+/// What keeps upstream from reading the type of a patched custom resource: it is refused as a patch, or fails.
+pub(crate) enum TypeDefect {
+    Unreadable(String),
+    MissingVersion,
+}
+
+/// The first defect of a patched custom resource's own type.
+pub(crate) fn type_defect(object: &Value) -> Option<TypeDefect> {
+    for key in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
+            let found = go_kind(value);
+            return Some(TypeDefect::Unreadable(format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of \
+                 type string"
+            )));
+        }
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if let Some(why) = no_group_version(text("apiVersion")) {
+        return Some(TypeDefect::Unreadable(why));
+    }
+    if text("kind").is_empty() {
+        let shown = go_text::json_of(None, object, &Value::Null);
+        return Some(TypeDefect::Unreadable(format!("Object 'Kind' is missing in '{shown}'")));
+    }
+    text("apiVersion").is_empty().then_some(TypeDefect::MissingVersion)
+}
+
+fn no_group_version(api_version: &str) -> Option<String> {
+    let slashes = api_version.bytes().filter(|byte| *byte == b'/').count();
+    (slashes > 1).then(|| format!("unexpected GroupVersion string: {api_version}"))
+}
+
+/// The body's own kind and apiVersion must be those of the path, as far as it names them.
+fn check_type_meta(value: &Value, expected: Expected<'_>, unrecognized: &dyn Fn(String) -> Box<Status>) -> Result<()> {
+    check_type_is_text(value, unrecognized)?;
+    let Value::Object(object) = value else {
+        return Ok(());
+    };
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     let kind = Some(text("kind"))
         .filter(|kind| !kind.is_empty())
@@ -227,7 +353,7 @@ enum Mismatch {
 }
 
 /// Why a patched document is not of the expected kind any more.
-pub(crate) fn kind_changed(value: &Value, expected: Expected) -> Option<String> {
+pub(crate) fn kind_changed(value: &Value, expected: Expected<'_>) -> Option<String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
     // A patch may leave the kind to the path.
@@ -239,15 +365,23 @@ pub(crate) fn kind_changed(value: &Value, expected: Expected) -> Option<String> 
     }
 }
 
-fn mismatch(group: &str, version: &str, kind: &str, expected: Expected) -> Option<Mismatch> {
+fn mismatch(group: &str, version: &str, kind: &str, expected: Expected<'_>) -> Option<Mismatch> {
     if (group, version, kind) == (expected.group, expected.version, expected.kind) {
         return None;
     }
     let known = Registry::builtin()
         .iter()
-        .find(|r| (r.group, r.version, r.kind) == (group, version, kind));
+        .find(|known| (&*known.group, &*known.version, &*known.kind) == (group, version, kind));
     let given = api_version(group, version);
+    // Definitions are no longer served in this version, but its types are still known.
+    let is_old_definition = (group, version) == ("apiextensions.k8s.io", "v1beta1");
     let why = match known {
+        _ if is_old_definition && (group, kind) == (expected.group, expected.kind) => {
+            return Some(Mismatch::Version(format!(
+                "the API version in the data ({given}) does not match the expected API version ({})",
+                api_version(expected.group, expected.version)
+            )));
+        }
         Some(known) if known.kind == expected.kind && known.group == expected.group => {
             return Some(Mismatch::Version(format!(
                 "the API version in the data ({given}) does not match the expected API version ({})",

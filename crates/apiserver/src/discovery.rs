@@ -1,8 +1,10 @@
 //! Discovery documents: what the server serves, one list at a time or aggregated (O1, O2).
 
 use kubewright_schema::{self as schema, GroupVersion, Resource, Subresource};
+use kubewright_structural::discovery as custom;
 use serde_json::{Map, Value, json};
 
+use crate::custom::Served;
 use crate::registry::api_version;
 
 /// `/api`
@@ -15,47 +17,63 @@ pub(crate) fn core_versions(address: &str) -> Value {
 }
 
 /// `/apis`
-pub(crate) fn groups() -> Value {
-    let groups: Vec<Value> = group_names().into_iter().map(describe_group).collect();
+pub(crate) fn groups(served: &Served) -> Value {
+    let groups: Vec<Value> = group_names(served)
+        .into_iter()
+        .map(|name| describe_group(served, name))
+        .collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
 /// `/apis/GROUP`
-pub(crate) fn group(name: &str) -> Option<Value> {
-    if name.is_empty() || !group_names().contains(&name) {
+pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
+    if name.is_empty() || !group_names(served).contains(&name) {
         return None;
     }
-    let mut group = describe_group(name);
+    let mut group = describe_group(served, name);
     group["kind"] = "APIGroup".into();
     group["apiVersion"] = "v1".into();
     Some(group)
 }
 
-fn group_names() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::new();
-    for served in schema::resources().group_versions() {
-        if !served.group.is_empty() && !names.contains(&served.group) {
-            names.push(served.group);
+/// By priority: the built-ins first, then what was defined, by name.
+pub(crate) fn group_names(served: &Served) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    let built_in = schema::resources().group_versions().map(|served| served.group);
+    for name in built_in.chain(custom::groups(served.definitions())) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
         }
     }
     names
 }
 
-fn describe_group(name: &str) -> Value {
-    let versions: Vec<Value> = schema::resources()
-        .group(name)
-        .map(|served| json!({ "groupVersion": api_version(name, served.version), "version": served.version }))
+/// The versions of a group, preferred first.
+pub(crate) fn versions<'s>(served: &'s Served, group: &'s str) -> Vec<&'s str> {
+    let mut versions: Vec<&str> = schema::resources().group(group).map(|served| served.version).collect();
+    for version in custom::versions(group, served.definitions()) {
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+    versions
+}
+
+fn describe_group(served: &Served, name: &str) -> Value {
+    let versions: Vec<Value> = versions(served, name)
+        .into_iter()
+        .map(|version| json!({ "groupVersion": api_version(name, version), "version": version }))
         .collect();
     json!({ "name": name, "versions": versions, "preferredVersion": versions.first() })
 }
 
 /// `/api/v1` or `/apis/GROUP/VERSION`
-pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
-    let served = schema::resources()
-        .group_versions()
-        .find(|gv| (gv.group, gv.version) == (group, version))?;
+pub(crate) fn resources(served: &Served, group: &str, version: &str) -> Option<Value> {
+    if !versions(served, group).contains(&version) {
+        return None;
+    }
     let mut listed = Vec::new();
-    for resource in &served.resources {
+    for resource in built_in(group, version) {
         listed.push(describe_resource(resource));
         listed.extend(
             resource
@@ -64,6 +82,7 @@ pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
                 .map(|part| describe_subresource(resource, part)),
         );
     }
+    listed.extend(custom::resources(group, version, served.definitions()));
     let mut list = json!({
         "kind": "APIResourceList",
         "groupVersion": api_version(group, version),
@@ -73,6 +92,13 @@ pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
         list["apiVersion"] = "v1".into();
     }
     Some(list)
+}
+
+fn built_in<'g>(group: &'g str, version: &'g str) -> impl Iterator<Item = &'static Resource> + use<'g> {
+    schema::resources()
+        .group_versions()
+        .filter(move |gv| (gv.group, gv.version) == (group, version))
+        .flat_map(|gv| &gv.resources)
 }
 
 fn describe_resource(resource: &Resource) -> Value {
@@ -115,8 +141,8 @@ fn put_names(entry: &mut Value, resource: &Resource) {
 }
 
 /// `/api` or `/apis` as one document with everything in it.
-pub(crate) fn aggregated(core: bool) -> Value {
-    let names = if core { vec![""] } else { group_names() };
+pub(crate) fn aggregated(served: &Served, core: bool) -> Value {
+    let names = if core { vec![""] } else { group_names(served) };
     let items: Vec<Value> = names
         .into_iter()
         .map(|name| {
@@ -124,7 +150,11 @@ pub(crate) fn aggregated(core: bool) -> Value {
             if !name.is_empty() {
                 metadata.insert("name".into(), name.into());
             }
-            let versions: Vec<Value> = schema::resources().group(name).map(aggregate_version).collect();
+            let mut versions: Vec<Value> = schema::resources().group(name).map(aggregate_version).collect();
+            let custom = custom::aggregated(name, served.definitions());
+            if let Some(Value::Array(custom)) = custom.map(|mut group| group["versions"].take()) {
+                versions.extend(custom);
+            }
             json!({ "metadata": metadata, "versions": versions })
         })
         .collect();

@@ -7,17 +7,34 @@ use crate::registry::{Registry, Resource};
 use crate::server::Server;
 
 impl Server {
-    /// What follows from a creation, outside of the object itself: a hand-made `IPAddress` is a reservation.
+    /// What follows from a creation, outside of the object itself: a hand-made `IPAddress` is a reservation, and a
+    /// definition is served.
     pub(crate) fn after_create(&self, resource: &Resource, object: &Value) {
-        if resource.plural == "ipaddresses" {
+        self.after_update(resource, object);
+        if let Some(version) = resource.custom() {
+            let key = object::key(meta_text(object, "namespace"), meta_text(object, "name"));
+            self.after_new_instance(resource, &version.kind, &key);
+        }
+        if resource.is("networking.k8s.io", "ipaddresses") {
             self.allocate.reserve(meta_text(object, "name"));
+        }
+    }
+
+    /// What follows from a change, outside of the object itself: what a definition says is served.
+    pub(crate) fn after_update(&self, resource: &Resource, object: &Value) {
+        if is_definition(resource) {
+            self.after_definition(meta_text(object, "name"));
         }
     }
 
     /// What follows from a deletion, outside of the object itself: addresses are free again, and the Endpoints of a
     /// Service go with it.
     pub(crate) fn after_delete(&self, resource: &Resource, object: &Value) {
-        match (resource.group, resource.plural) {
+        if let Some(version) = resource.custom() {
+            self.after_instance(&version.kind);
+        }
+        match (&*resource.group, &*resource.plural) {
+            _ if is_definition(resource) => self.after_definition(meta_text(object, "name")),
             ("", "services") => {
                 self.allocate.release(&self.store, object);
                 let endpoints = Registry::builtin().core("endpoints");
@@ -32,4 +49,8 @@ impl Server {
             _ => {}
         }
     }
+}
+
+pub(crate) fn is_definition(resource: &Resource) -> bool {
+    resource.is("apiextensions.k8s.io", "customresourcedefinitions")
 }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 /// An object's JSON as upstream shows it after patching: in the order of the type, except that what the patch went
 /// through (`touched`: objects by their keys) comes sorted.
-pub(crate) fn json_of(ty: TypeRef<'_>, value: &Value, touched: &Value) -> String {
+pub(crate) fn json_of(ty: Option<TypeRef<'_>>, value: &Value, touched: &Value) -> String {
     let mut text = Vec::new();
-    write(Some(ty), value, Some(touched), &mut text);
+    write(ty, value, Some(touched), &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -32,7 +32,7 @@ pub(crate) enum VersionMatch {
 
 impl ListOptions {
     pub(crate) fn parse(query: &Query, target: &Target, watch: bool) -> Result<ListOptions> {
-        let resource = target.resource;
+        let resource = &target.resource;
         let labels = labels::Selector::parse(query.text("labelSelector")).map_err(Status::bad_request)?;
         let limit = query.integer("limit")?.unwrap_or(0);
         let timeout = query.integer("timeoutSeconds")?;

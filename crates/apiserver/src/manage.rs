@@ -1,23 +1,25 @@
 //! Who owns which field: the bridge between a resource and `merge`'s server-side apply (S2, S11, S12).
 
+use std::sync::Arc;
+
 use kubewright_merge::{self as merge, ApplyError, ConversionError, FieldFilter, FieldManager, Versions};
-use kubewright_schema::TypeRef;
 use serde_json::Value;
 
 use crate::convert;
+use crate::place::Place;
 use crate::registry::{Registry, Resource};
 use crate::status::{Cause, Details, Status};
 
 /// A resource in all its versions, as one endpoint sees it.
-pub(crate) struct Kind {
-    resource: &'static Resource,
+pub(crate) struct Kind<'r> {
+    resource: &'r Resource,
     filter: Option<FieldFilter>,
 }
 
-impl Kind {
-    pub(crate) fn new(resource: &'static Resource, subresource: &str) -> Self {
+impl<'r> Kind<'r> {
+    pub(crate) fn new(resource: &'r Resource, subresource: &str) -> Self {
         let paths: Vec<String> = resource
-            .strategy
+            .strategy()
             .reset_paths(Some(subresource).filter(|name| !name.is_empty()))
             .iter()
             .map(|path| path.join("."))
@@ -27,32 +29,53 @@ impl Kind {
         Kind { resource, filter }
     }
 
-    fn at(&self, api_version: &str) -> Option<&'static Resource> {
+    /// A built-in in another version.
+    fn at(&self, api_version: &str) -> Option<&'static Arc<Resource>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Registry::builtin()
-            .find(group, version, self.resource.plural)
+            .find(group, version, &self.resource.plural)
             .filter(|found| found.table == self.resource.table)
     }
 }
 
-impl Versions<'static> for Kind {
-    type Topology = TypeRef<'static>;
+impl<'r> Versions<'r> for Kind<'r> {
+    type Topology = Place<'r>;
 
-    fn topology(&self, api_version: &str) -> Option<TypeRef<'static>> {
-        self.at(api_version).map(|resource| resource.ty)
+    fn topology(&self, api_version: &str) -> Option<Place<'r>> {
+        match self.resource.custom() {
+            Some(version) => version
+                .schema_at(api_version)
+                .map(|schema| Place::Custom(schema.place())),
+            None => self.at(api_version)?.ty().map(Place::BuiltIn),
+        }
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
-        let to = self.at(api_version).ok_or(ConversionError::MissingVersion)?;
         let mut converted = object.clone();
-        convert::between(&mut converted, to);
+        if let Some(version) = self.resource.custom() {
+            version
+                .convert(&mut converted, api_version)
+                .ok_or(ConversionError::MissingVersion)?;
+        } else {
+            let to = self.at(api_version).ok_or(ConversionError::MissingVersion)?;
+            convert::between(&mut converted, to);
+        }
         Ok(converted)
     }
 
     fn zero(&self, api_version: &str) -> Value {
-        self.at(api_version)
-            .map(|resource| resource.zero().clone())
-            .unwrap_or_default()
+        match self.resource.custom() {
+            Some(_) => self.resource.zero().clone(),
+            None => self
+                .at(api_version)
+                .map(|resource| resource.zero().clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The schema of a custom resource may have changed under it.
+    fn may_be_malformed(&self) -> bool {
+        self.resource.custom().is_some()
     }
 
     fn filter(&self, _api_version: &str) -> Option<&FieldFilter> {
@@ -85,7 +108,7 @@ pub(crate) fn refusal(error: ApplyError) -> Box<Status> {
 
 /// Computes managedFields of what a create, PUT or patch is about to store.
 pub(crate) fn update(
-    resource: &'static Resource,
+    resource: &Resource,
     subresource: &str,
     manager: &str,
     time: &str,
@@ -98,7 +121,7 @@ pub(crate) fn update(
 
 /// Merges an applied configuration onto the live object.
 pub(crate) fn apply(
-    resource: &'static Resource,
+    resource: &Resource,
     subresource: &str,
     manager: &str,
     time: &str,
@@ -121,7 +144,7 @@ fn field_manager<'a>(resource: &'a Resource, subresource: &'a str, name: &'a str
     FieldManager {
         name,
         api_version: &resource.api_version,
-        kind: resource.kind,
+        kind: &resource.kind,
         subresource,
         time,
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 
+use crate::name::Name;
 use crate::route::{Target, Verb};
 use crate::wire::query::Query;
 
@@ -58,12 +59,12 @@ struct Histogram {
 }
 
 /// The labels of a series.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Labels {
     component: &'static str,
-    group: &'static str,
-    version: &'static str,
-    resource: &'static str,
+    group: Name,
+    version: Name,
+    resource: Name,
     subresource: &'static str,
     scope: &'static str,
     verb: &'static str,
@@ -83,9 +84,11 @@ impl Metrics {
 
     /// Counts a request that was answered. A watch is counted when it ends.
     pub(crate) fn finish(&self, observation: &Observation<'_>, code: StatusCode) {
-        match observation.labels {
+        match &observation.labels {
             Some(labels) if labels.verb == "WATCH" && code.is_success() => {}
-            Some(labels) => self.counters.count(labels, code.as_u16(), observation.began.elapsed()),
+            Some(labels) => self
+                .counters
+                .count(labels.clone(), code.as_u16(), observation.began.elapsed()),
             None => {}
         }
     }
@@ -93,7 +96,7 @@ impl Metrics {
     /// Notes that a request of indefinite length has begun; it is counted when the guard is dropped.
     pub(crate) fn long_running(&self, target: &Target, verb: Verb) -> LongRunning {
         let labels = Labels::of(verb, target);
-        *self.counters.long_running.lock().entry(labels).or_default() += 1;
+        *self.counters.long_running.lock().entry(labels.clone()).or_default() += 1;
         LongRunning {
             counters: self.counters.clone(),
             began: Instant::now(),
@@ -247,11 +250,7 @@ impl Labels {
     fn of(verb: Verb, target: &Target) -> Labels {
         let subresource = match target.subresource.as_str() {
             "" => "",
-            name => target
-                .resource
-                .facts
-                .subresource(name)
-                .map_or("", |subresource| subresource.name),
+            name => target.resource.subresource_name(name),
         };
         let scope = match verb {
             // A new object counts as one even where only the collection is named.
@@ -272,9 +271,9 @@ impl Labels {
         };
         Labels {
             component: "apiserver",
-            group: target.resource.group,
-            version: target.resource.version,
-            resource: target.resource.plural,
+            group: target.resource.group.clone(),
+            version: target.resource.version.clone(),
+            resource: target.resource.plural.clone(),
             subresource,
             scope,
             verb,
@@ -296,7 +295,7 @@ impl Drop for LongRunning {
             *running -= 1;
         }
         self.counters
-            .count(self.labels, StatusCode::OK.as_u16(), self.began.elapsed());
+            .count(self.labels.clone(), StatusCode::OK.as_u16(), self.began.elapsed());
     }
 }
 

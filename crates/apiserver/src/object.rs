@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use kubewright_codec::json;
-use kubewright_schema as schema;
 use kubewright_store::{Draft, Record, Revision};
 use serde_json::{Map, Value};
 
@@ -29,11 +28,18 @@ pub(crate) fn spliced(resource: &Resource, record: &Record) -> Bytes {
     text.into()
 }
 
+/// The value of a text that this server wrote. Custom resources may nest deeper than the fast parser goes.
+pub(crate) fn parsed(text: &[u8]) -> Value {
+    serde_json::from_slice(text)
+        .or_else(|_| kubewright_codec::json::decode(text).map(|decoded| decoded.value))
+        .unwrap_or_default()
+}
+
 /// The object at rest, as a value with its type and revision.
 pub(crate) fn to_value(resource: &Resource, record: &Record, revision: Revision) -> Value {
-    let mut value: Value = serde_json::from_slice(&record.body).unwrap_or_default();
+    let mut value = parsed(&record.body);
     if let Some(object) = value.as_object_mut() {
-        object.insert("kind".into(), resource.kind.into());
+        object.insert("kind".into(), (*resource.kind).into());
         object.insert("apiVersion".into(), resource.api_version.as_str().into());
     }
     set_meta(&mut value, "resourceVersion", revision.to_string());
@@ -42,9 +48,18 @@ pub(crate) fn to_value(resource: &Resource, record: &Record, revision: Revision)
 
 /// What the store keeps of an object.
 pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
+    if let Some(version) = resource.custom() {
+        return match version.for_storage(object) {
+            Some(object) => self::draft(resource, &object),
+            None => self::draft(resource, object),
+        };
+    }
     let draft = draft(resource, object);
-    // Storage does not tell an empty list from none; only what looks like one is worth the second look.
-    if memchr::memmem::find(&draft.body, b":[]").is_none() {
+    // Storage does not tell an empty list or map from none; only what looks like one is worth the second look.
+    let has = |text: &[u8]| memchr::memmem::find(&draft.body, text).is_some();
+    let is_definition = resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    let may_be_empty = has(b":[]") || (is_definition && has(b":{}"));
+    if !may_be_empty {
         return draft;
     }
     self::draft(resource, &as_stored(resource, object.clone()))
@@ -52,7 +67,10 @@ pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
 
 /// The object as storage would give it back.
 pub(crate) fn as_stored(resource: &Resource, object: Value) -> Value {
-    match schema::decode(resource.ty, object.clone(), None) {
+    if let Some(version) = resource.custom() {
+        return version.for_storage(&object).unwrap_or(object);
+    }
+    match resource.decode(object.clone(), None) {
         Ok(decoded) => decoded.value,
         Err(_) => object,
     }

@@ -1,13 +1,21 @@
-//! `OpenAPI` v3 of the built-ins: an index with hashed addresses, and one document per group-version (O3, O4).
+//! `OpenAPI` of everything the server serves: v3 as an index with hashed addresses and one document per group-version, v2
+//! as one document (C15, O3, O4). Documents are made when first asked for and kept until a definition changes.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use jiff::Timestamp;
+use kubewright_descriptions as descriptions;
 use kubewright_schema as schema;
+use kubewright_structural::openapi as custom;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+
+use crate::custom::Served;
+use crate::wire::respond::text_of;
 
 /// A document, made once and served as bytes.
 #[derive(Clone)]
@@ -19,7 +27,7 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn of(value: &Value) -> Document {
-        let text = Bytes::from(crate::wire::respond::text_of(value));
+        let text = Bytes::from(text_of(value));
         Document {
             hash: hash(&text),
             text,
@@ -27,38 +35,138 @@ impl Document {
     }
 }
 
-/// `/openapi/v3`: where each document is.
-pub(crate) fn index() -> &'static Bytes {
-    static INDEX: OnceLock<Bytes> = OnceLock::new();
-    INDEX.get_or_init(|| {
-        let mut paths = Map::new();
-        for name in schema::openapi::names() {
-            let url = format!("/openapi/v3/{name}?hash={}", schema_hash(&name));
-            paths.insert(name, json!({ "serverRelativeURL": url }));
-        }
-        Bytes::from(json!({ "paths": paths }).to_string())
-    })
+/// The documents of one server; those of the built-ins are made once per process.
+#[derive(Default)]
+pub(crate) struct Documents {
+    made: Mutex<Made>,
 }
 
-/// The document behind a name such as `apis/apps/v1`; made when first asked for.
-pub(crate) fn document(name: &str) -> Option<Arc<Document>> {
+/// What was made for one set of definitions.
+#[derive(Default)]
+struct Made {
+    generation: u64,
+    documents: BTreeMap<String, Arc<Document>>,
+    swagger: Option<Arc<Document>>,
+    swagger_protobuf: Option<Bytes>,
+    /// When a document was first asked for.
+    modified: Option<Timestamp>,
+}
+
+impl Documents {
+    /// The document behind a name such as `apis/apps/v1`.
+    pub(crate) fn document(&self, name: &str, served: &Served) -> Option<Arc<Document>> {
+        if let Some(document) = self.current(served).documents.get(name) {
+            return Some(Arc::clone(document));
+        }
+        let built_in = built_in(name);
+        let defined = name
+            .strip_prefix("apis/")
+            .and_then(|name| name.split_once('/'))
+            .and_then(|(group, version)| custom::v3(group, version, served.definitions(), descriptions::builtin()));
+        let document = match (built_in, defined) {
+            (Some(document), None) => return Some(document),
+            (_, Some(value)) => Arc::new(Document {
+                text: text_of(&value).into(),
+                hash: document_hash(name, served),
+            }),
+            (None, None) => return None,
+        };
+        self.current(served)
+            .documents
+            .insert(name.to_owned(), Arc::clone(&document));
+        Some(document)
+    }
+
+    /// `/openapi/v2`
+    pub(crate) fn swagger(&self, served: &Served) -> Arc<Document> {
+        if let Some(document) = &self.current(served).swagger {
+            return Arc::clone(document);
+        }
+        let mut value = schema::openapi::swagger(descriptions::builtin());
+        custom::add_to_v2(&mut value, served.definitions(), descriptions::builtin());
+        let document = Arc::new(Document::of(&value));
+        self.current(served).swagger = Some(Arc::clone(&document));
+        document
+    }
+
+    /// `/openapi/v2` in protobuf.
+    pub(crate) fn swagger_protobuf(&self, served: &Served) -> Bytes {
+        if let Some(bytes) = &self.current(served).swagger_protobuf {
+            return bytes.clone();
+        }
+        let value: Value = serde_json::from_slice(&self.swagger(served).text).unwrap_or_default();
+        let bytes = Bytes::from(schema::openapi::swagger_protobuf(&value));
+        self.current(served).swagger_protobuf = Some(bytes.clone());
+        bytes
+    }
+
+    /// Since when the documents are what they are, as an HTTP date.
+    pub(crate) fn modified(&self, served: &Served, now: Timestamp) -> String {
+        let modified = *self.current(served).modified.get_or_insert(now);
+        modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+
+    /// What was made for these definitions; what was made for others is dropped.
+    fn current(&self, served: &Served) -> parking_lot::MutexGuard<'_, Made> {
+        let mut made = self.made.lock();
+        if made.generation != served.generation {
+            *made = Made {
+                generation: served.generation,
+                ..Made::default()
+            };
+        }
+        made
+    }
+}
+
+/// `/openapi/v3`: where each document is.
+pub(crate) fn index(served: &Served) -> Bytes {
+    let mut paths = Map::new();
+    let mut names = schema::openapi::names();
+    names.extend(custom::names(served.definitions()));
+    for name in names {
+        let url = format!("/openapi/v3/{name}?hash={}", document_hash(&name, served));
+        paths.insert(name, json!({ "serverRelativeURL": url }));
+    }
+    Bytes::from(json!({ "paths": paths }).to_string())
+}
+
+/// A document of the built-ins.
+fn built_in(name: &str) -> Option<Arc<Document>> {
     static MADE: Mutex<BTreeMap<String, Arc<Document>>> = Mutex::new(BTreeMap::new());
-    let mut made = MADE.lock();
-    if let Some(document) = made.get(name) {
+    if let Some(document) = MADE.lock().get(name) {
         return Some(Arc::clone(document));
     }
-    let text = Bytes::from(crate::wire::respond::text_of(&schema::openapi::document(name)?));
+    let value = schema::openapi::described(name, descriptions::builtin())?;
     let document = Arc::new(Document {
-        text,
-        hash: schema_hash(name),
+        text: text_of(&value).into(),
+        hash: facts_hash(name),
     });
-    made.insert(name.to_owned(), Arc::clone(&document));
+    MADE.lock().insert(name.to_owned(), Arc::clone(&document));
     Some(document)
 }
 
+/// The hash of a document, without making it: of the table of facts and of the definitions it is made from.
+fn document_hash(name: &str, served: &Served) -> String {
+    let mut source = String::new();
+    for kind in served.kinds() {
+        let group = name
+            .strip_prefix("apis/")
+            .and_then(|name| name.strip_prefix(&kind.definition.group));
+        if group.is_some_and(|rest| rest.starts_with('/')) {
+            let _ = write!(source, " {}@{}", kind.definition.uid, kind.revision);
+        }
+    }
+    if source.is_empty() {
+        return facts_hash(name);
+    }
+    hash(format!("{name}{source}").as_bytes())
+}
+
 /// The table of facts is part of the binary: its fingerprint stands for every document made from it.
-fn schema_hash(path: &str) -> String {
-    hash(format!("{path} {}", schema::fingerprint()).as_bytes())
+fn facts_hash(path: &str) -> String {
+    let words = descriptions::fingerprint();
+    hash(format!("{path} {} {words}", schema::fingerprint()).as_bytes())
 }
 
 fn hash(bytes: &[u8]) -> String {

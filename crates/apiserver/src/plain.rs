@@ -1,17 +1,21 @@
 //! Paths outside the resource tree: discovery, `OpenAPI`, health, version, metrics.
 
+use std::sync::Arc;
+
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::custom::Served;
 use crate::discovery;
 use crate::health;
 use crate::openapi::{self, Document};
+use crate::registry::Registry;
 use crate::server::Server;
 use crate::status::{Details, Status};
 use crate::version;
 use crate::wire::body::Body;
-use crate::wire::negotiate::{self, Output, joined};
+use crate::wire::negotiate::{self, Encoding, Output, joined};
 use crate::wire::query::Query;
 use crate::wire::respond::{self, Reply};
 
@@ -24,33 +28,45 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         .flag("pretty")
         .unwrap_or_else(|| negotiate::asks_from_a_terminal(&parts.headers));
     let fallback = negotiate::fallback(&parts.headers, query.flag("pretty"));
+    let defined = server.definitions.served();
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match segments.as_slice() {
-        [] => Some(root()),
+        [] => Some(root(&defined)),
         ["version"] if parts.method != Method::GET => {
             return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
         }
         ["version"] => Some(version::info()),
         ["metrics"] => return metrics(server),
-        ["api" | "apis"] if wants_aggregated(parts) => return aggregated(parts, segments[0] == "api", pretty),
+        ["api" | "apis"] if wants_aggregated(parts) => {
+            return aggregated(&defined, parts, segments[0] == "api", pretty);
+        }
         ["api"] => Some(discovery::core_versions(
             server.advertised.get().map_or("127.0.0.1:6443", String::as_str),
         )),
-        ["apis"] => Some(discovery::groups()),
-        ["api", version] => match discovery::resources("", version) {
+        ["apis"] => Some(discovery::groups(&defined)),
+        ["api", version] => match discovery::resources(&defined, "", version) {
             Some(list) => Some(list),
             None => return respond::refuse(&Status::no_such_path(), fallback, &[]),
         },
-        ["apis", group] => discovery::group(group),
-        ["apis", group, version] => match discovery::resources(group, version) {
+        ["apis", group] => discovery::group(&defined, group),
+        ["apis", group, version] => match discovery::resources(&defined, group, version) {
             Some(list) => Some(list),
-            None if discovery::group(group).is_some() => {
+            None if Registry::builtin().serves_group(group) => {
                 return respond::refuse(&Status::no_such_path(), fallback, &[]);
             }
             None => None,
         },
-        ["openapi", "v3"] => return openapi_index(),
-        ["openapi", "v3", path @ ..] => return openapi_document(&path.join("/"), query, parts),
+        // The addresses of documents are exact.
+        ["openapi", "v3", ..] if parts.uri.path().ends_with('/') => return nothing(StatusCode::NOT_FOUND),
+        ["openapi", "v2"] if parts.uri.path().ends_with('/') => None,
+        ["openapi", "v2"] => return openapi_v2(server, &defined, parts),
+        ["openapi", "v3"] => return openapi_index(server, &defined),
+        ["openapi", "v3", path @ ..] => {
+            let document = server.documents.document(&path.join("/"), &defined);
+            let mut response = openapi_document(document, &path.join("/"), query, parts);
+            date(server, &defined, &mut response);
+            return response;
+        }
         _ => None,
     };
     let Some(value) = found else {
@@ -73,20 +89,20 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
 }
 
 /// Every path, for people who start at the root.
-fn root() -> Value {
+fn root(defined: &Served) -> Value {
     let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned).to_vec();
-    for served in kubewright_schema::resources()
-        .group_versions()
-        .filter(|served| !served.group.is_empty())
-    {
-        paths.push(format!("/apis/{}", served.group));
-        paths.push(format!("/apis/{}/{}", served.group, served.version));
+    for group in discovery::group_names(defined) {
+        paths.push(format!("/apis/{group}"));
+        for version in discovery::versions(defined, group) {
+            paths.push(format!("/apis/{group}/{version}"));
+        }
     }
     paths.extend(
         [
             "/healthz",
             "/livez",
             "/metrics",
+            "/openapi/v2",
             "/openapi/v3",
             "/openapi/v3/",
             "/readyz",
@@ -100,7 +116,10 @@ fn root() -> Value {
 }
 
 fn metrics(server: &Server) -> Response<Body> {
-    let mut response = respond::text(StatusCode::OK, server.metrics.render(&server.store));
+    let mut response = respond::text(
+        StatusCode::OK,
+        server.metrics.render(&server.store, &server.definitions.served()),
+    );
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
@@ -121,8 +140,8 @@ fn wants_aggregated(parts: &Parts) -> bool {
     })
 }
 
-fn aggregated(parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
-    let document = Document::of(&discovery::aggregated(core));
+fn aggregated(defined: &Served, parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
+    let document = Document::of(&discovery::aggregated(defined, core));
     let etag = format!("\"{}\"", document.hash);
     let output = Output { pretty, ..Output::JSON };
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
@@ -145,34 +164,95 @@ fn aggregated(parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
     response
 }
 
-fn openapi_index() -> Response<Body> {
-    let mut response = Response::new(Body::from(openapi::index().clone()));
+const SWAGGER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// One document for everything, in JSON or, for older clients, in protobuf.
+fn openapi_v2(server: &Server, defined: &Served, parts: &Parts) -> Response<Body> {
+    let document = server.documents.swagger(defined);
+    let etag = format!("\"{}\"", document.hash);
+    let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
+        nothing(StatusCode::NOT_MODIFIED)
+    } else {
+        match negotiate::swagger_encoding(&parts.headers) {
+            None => nothing(StatusCode::NOT_ACCEPTABLE),
+            Some(encoding) => {
+                let (bytes, content_type) = match encoding {
+                    Encoding::Protobuf => (server.documents.swagger_protobuf(defined), SWAGGER_PROTOBUF),
+                    Encoding::Json | Encoding::Yaml => (document.text.clone(), "application/json"),
+                };
+                let reply = Reply::new(StatusCode::OK, bytes);
+                let mut response = respond::respond(reply, Output::JSON, &parts.headers, &[]);
+                response
+                    .headers_mut()
+                    .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+                response
+            }
+        }
+    };
+    date(server, defined, &mut response);
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.append(header::VARY, HeaderValue::from_static("Accept"));
+    if response.status() != StatusCode::NOT_ACCEPTABLE
+        && let Ok(etag) = HeaderValue::from_str(&etag)
+    {
+        response.headers_mut().insert(header::ETAG, etag);
+    }
+    response
+}
+
+/// A response without a body.
+fn nothing(code: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = code;
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// Says since when a document is what it is.
+fn date(server: &Server, defined: &Served, response: &mut Response<Body>) {
+    let modified = server.documents.modified(defined, server.clock.now());
+    if let (true, Ok(modified)) = (response.status().is_success(), HeaderValue::from_str(&modified)) {
+        response.headers_mut().insert(header::LAST_MODIFIED, modified);
+    }
+}
+
+fn openapi_index(server: &Server, defined: &Served) -> Response<Body> {
+    let index = openapi::index(defined);
+    let length = index.len();
+    let mut response = Response::new(Body::from(index));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    headers.insert(header::CONTENT_LENGTH, openapi::index().len().into());
+    headers.insert(header::CONTENT_LENGTH, length.into());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    date(server, defined, &mut response);
     response
 }
 
 /// A document under its hashed address may be kept for ever; under another hash it has moved (O3).
-fn openapi_document(path: &str, query: &Query, parts: &Parts) -> Response<Body> {
-    let Some(document) = openapi::document(path) else {
-        return respond::text(StatusCode::NOT_FOUND, "404 page not found\n");
+fn openapi_document(document: Option<Arc<Document>>, path: &str, query: &Query, parts: &Parts) -> Response<Body> {
+    let Some(document) = document else {
+        return nothing(StatusCode::NOT_FOUND);
     };
     let accept = joined(&parts.headers, header::ACCEPT);
-    let only_protobuf = accept
-        .split(',')
-        .all(|clause| negotiate::media_type(clause).contains("protobuf"));
-    if !accept.is_empty() && only_protobuf {
-        let status = Status::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "NotAcceptable",
-            "only application/json is served",
+    // Upstream has them in protobuf too, for which no client of this server asks without a word about JSON.
+    let takes_json = accept.split(',').any(|clause| {
+        matches!(
+            negotiate::media_type(clause),
+            "application/json" | "application/*" | "*/*"
         )
-        .with_details(Details::default());
-        return respond::refuse(&status, Output::JSON, &[]);
+    });
+    if !accept.is_empty() && !takes_json {
+        let mut response = nothing(StatusCode::NOT_ACCEPTABLE);
+        response
+            .headers_mut()
+            .insert(header::VARY, HeaderValue::from_static("Accept"));
+        return response;
     }
     let etag = format!("\"{}\"", document.hash);
     let asked = query.text("hash");

@@ -1,106 +1,94 @@
-//! The resources a server serves: the table of facts joined with each kind's rules and its place in the store.
+//! The resources a server serves: what each is called, what shapes its objects, and its place in the store.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+mod builtin;
+
+use std::sync::{Arc, OnceLock};
 
 use kubewright_kinds::Behaviour;
-use kubewright_kinds::strategy::{Strategy, strategy};
-use kubewright_schema::{self as schema, TypeRef, Types};
-use kubewright_store::ResourceId;
+use kubewright_kinds::strategy::Strategy;
+use kubewright_schema::{self as schema, Decoded, Source, TypeRef};
+use kubewright_store::{Record, ResourceId};
+use kubewright_structural::schema::Scale;
 use serde_json::Value;
 
-use crate::convert::{self, Conversion};
+pub(crate) use builtin::BuiltIn;
+
+use crate::convert::Conversion;
+use crate::custom;
+use crate::name::Name;
 use crate::route::Verb;
 use crate::status::About;
 
 /// A resource in one version.
 pub(crate) struct Resource {
     pub(crate) table: ResourceId,
-    pub(crate) group: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) plural: &'static str,
-    pub(crate) kind: &'static str,
+    pub(crate) group: Name,
+    pub(crate) version: Name,
+    pub(crate) plural: Name,
+    pub(crate) kind: Name,
+    pub(crate) list_kind: Name,
     pub(crate) namespaced: bool,
-    pub(crate) facts: &'static schema::Resource,
-    pub(crate) ty: TypeRef<'static>,
-    pub(crate) behaviour: &'static dyn Behaviour,
-    pub(crate) strategy: &'static Strategy,
     /// `group/version`, or the version alone in the core.
     pub(crate) api_version: String,
     /// `"kind":"Pod","apiVersion":"v1",`: what the stored text lacks.
     pub(crate) type_meta: String,
+    pub(crate) nature: Nature,
+    /// The resource in the version that is stored, where that is another one and writes go through its rules.
+    stored: Option<Arc<Resource>>,
     /// The object before anything is set, made when first needed.
     zero: OnceLock<Value>,
-    /// Set where this version is not the stored one.
-    pub(crate) conversion: Option<Conversion>,
 }
 
-/// Every resource, by its path and in discovery's order.
+/// What shapes a resource's objects.
+pub(crate) enum Nature {
+    /// The table of facts and the rules of its kind.
+    BuiltIn(BuiltIn),
+    /// A `CustomResourceDefinition`.
+    Custom(custom::Version),
+}
+
+/// Resources by their path, and in discovery's order.
+#[derive(Default)]
 pub(crate) struct Registry {
-    resources: Vec<Resource>,
-    by_path: HashMap<(&'static str, &'static str, &'static str), usize>,
+    resources: Vec<Arc<Resource>>,
+    /// Sorted by group, version and plural name.
+    by_path: Vec<Arc<Resource>>,
 }
 
 impl Registry {
-    /// The built-in resources; made once per process.
-    pub(crate) fn builtin() -> &'static Registry {
-        static REGISTRY: OnceLock<Registry> = OnceLock::new();
-        REGISTRY.get_or_init(|| Registry::of(schema::resources()))
+    pub(crate) fn add(&mut self, resource: Arc<Resource>) {
+        let at = match self.position(&resource.group, &resource.version, &resource.plural) {
+            Ok(at) | Err(at) => at,
+        };
+        self.by_path.insert(at, Arc::clone(&resource));
+        self.resources.push(resource);
     }
 
-    fn of(facts: &'static schema::Resources) -> Registry {
-        let mut tables: HashMap<(&str, &str), ResourceId> = HashMap::new();
-        let mut resources: Vec<Resource> = Vec::new();
-        let mut by_path = HashMap::new();
-        for facts in facts.iter() {
-            let Some(ty) = Types::builtin().kind(facts.group, facts.version, facts.kind) else {
-                continue;
-            };
-            let (stored_group, stored_version) = convert::stored_as(facts.group, facts.version, facts.plural);
-            let next = ResourceId(tables.len() as u32);
-            let table = *tables.entry((stored_group, facts.plural)).or_insert(next);
-            let api_version = api_version(facts.group, facts.version);
-            let stored_here = (stored_group, stored_version) == (facts.group, facts.version);
-            by_path.insert((facts.group, facts.version, facts.plural), resources.len());
-            resources.push(Resource {
-                table,
-                group: facts.group,
-                version: facts.version,
-                plural: facts.plural,
-                kind: facts.kind,
-                namespaced: facts.namespaced,
-                facts,
-                ty,
-                behaviour: kubewright_kinds::behaviour(facts.group, facts.plural),
-                strategy: strategy(facts.group, facts.plural),
-                zero: OnceLock::new(),
-                type_meta: format!(r#""kind":"{}","apiVersion":"{api_version}","#, facts.kind),
-                api_version,
-                conversion: (!stored_here)
-                    .then(|| convert::conversion(facts.group, facts.version, facts.plural))
-                    .flatten(),
-            });
-        }
-        Registry { resources, by_path }
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.position(group, version, plural).ok().map(|at| &self.by_path[at])
     }
 
-    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Resource> {
+    fn position(&self, group: &str, version: &str, plural: &str) -> Result<usize, usize> {
         self.by_path
-            .get(&(group, version, plural))
-            .map(|at| &self.resources[*at])
+            .binary_search_by(|at| (&*at.group, &*at.version, &*at.plural).cmp(&(group, version, plural)))
     }
 
-    /// A resource that every server has.
-    pub(crate) fn core(&self, plural: &str) -> &Resource {
-        self.find("", "v1", plural).unwrap_or(&self.resources[0])
+    /// A resource of the core that every server has.
+    pub(crate) fn core(&self, plural: &str) -> &Arc<Resource> {
+        self.known("", plural)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Resource> {
+    /// A resource that every server has, in its first version.
+    pub(crate) fn known(&self, group: &str, plural: &str) -> &Arc<Resource> {
+        self.find(group, "v1", plural).unwrap_or(&self.resources[0])
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.iter()
     }
 
     pub(crate) fn serves_group(&self, group: &str) -> bool {
-        self.resources.iter().any(|resource| resource.group == group)
+        self.by_path.binary_search_by(|at| (*at.group).cmp(group)).is_ok()
     }
 }
 
@@ -114,69 +102,219 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
 }
 
 impl Resource {
+    /// A version of a defined kind, by group, version and plural name, and by kind and kind of list.
+    pub(crate) fn custom_version(
+        table: ResourceId,
+        [group, version, plural]: [Name; 3],
+        [kind, list_kind]: [Name; 2],
+        namespaced: bool,
+        nature: custom::Version,
+    ) -> Resource {
+        let api_version = api_version(&group, &version);
+        Resource {
+            table,
+            type_meta: format!(r#""apiVersion":"{api_version}","kind":"{kind}","#),
+            api_version,
+            group,
+            version,
+            plural,
+            kind,
+            list_kind,
+            namespaced,
+            nature: Nature::Custom(nature),
+            stored: None,
+            zero: OnceLock::new(),
+        }
+    }
+
     /// What errors call this resource.
     pub(crate) fn about(&self) -> About<'_> {
         About {
-            group: self.group,
-            resource: self.plural,
+            group: &self.group,
+            resource: &self.plural,
+        }
+    }
+
+    /// Whether it is this resource of the built-ins, in any version.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group == group && self.plural == plural
+    }
+
+    pub(crate) fn custom(&self) -> Option<&custom::Version> {
+        match &self.nature {
+            Nature::Custom(version) => Some(version),
+            Nature::BuiltIn(_) => None,
+        }
+    }
+
+    fn built_in(&self) -> Option<&BuiltIn> {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => Some(built_in),
+            Nature::Custom(_) => None,
+        }
+    }
+
+    /// The type of a built-in.
+    pub(crate) fn ty(&self) -> Option<TypeRef<'static>> {
+        self.built_in().map(|built_in| built_in.ty)
+    }
+
+    pub(crate) fn behaviour(&self) -> &dyn Behaviour {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => built_in.behaviour,
+            Nature::Custom(version) => version,
+        }
+    }
+
+    pub(crate) fn strategy(&self) -> &'static Strategy {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => built_in.strategy,
+            Nature::Custom(version) => version.strategy(),
+        }
+    }
+
+    /// The conversion of a built-in that is stored in another version.
+    pub(crate) fn conversion(&self) -> Option<Conversion> {
+        self.built_in()?.conversion
+    }
+
+    /// Brings an object of this version to the stored one.
+    pub(crate) fn to_stored(&self, object: &mut Value) {
+        if let Some(conversion) = self.conversion() {
+            conversion.store(object);
+        }
+    }
+
+    /// Brings an object of the stored version to this one. A custom resource is read in its own version from the start.
+    pub(crate) fn to_served(&self, object: &mut Value) {
+        if let Some(conversion) = self.conversion() {
+            conversion.serve(object);
+        }
+    }
+
+    /// Whether a record's text is what this version serves, so that nothing needs to be parsed.
+    pub(crate) fn serves_as_stored(&self, record: &Record) -> bool {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => built_in.conversion.is_none(),
+            Nature::Custom(version) => version.serves_as_stored(record),
+        }
+    }
+
+    /// The verbs of the resource (`""`) or of a part of it; `None` when there is no such part.
+    pub(crate) fn verbs(&self, subresource: &str) -> Option<&[&'static str]> {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => built_in.verbs(subresource),
+            Nature::Custom(version) => version.verbs(subresource),
+        }
+    }
+
+    /// Where the scale of a custom resource finds its parts.
+    pub(crate) fn scale_paths(&self) -> Option<&Scale> {
+        self.custom()?.scale()
+    }
+
+    /// Where each version keeps its replicas, which is what owners of the scale own.
+    pub(crate) fn replicas_paths(&self) -> Vec<(String, Option<String>)> {
+        match self.custom() {
+            Some(version) => version.replicas_paths(),
+            None => vec![(self.api_version.clone(), Some("spec.replicas".to_owned()))],
+        }
+    }
+
+    /// The constant name of a part of the resource; empty when there is no such part.
+    pub(crate) fn subresource_name(&self, name: &str) -> &'static str {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => built_in.facts.subresource(name).map_or("", |part| part.name),
+            Nature::Custom(_) => match name {
+                "status" => "status",
+                "scale" => "scale",
+                _ => "",
+            },
         }
     }
 
     pub(crate) fn has_subresource(&self, name: &str) -> bool {
-        self.facts.subresource(name).is_some()
+        self.verbs(name).is_some()
     }
 
     pub(crate) fn allows(&self, verb: Verb, subresource: &str) -> bool {
-        let verbs = match subresource {
-            "" => &self.facts.verbs,
-            name => match self.facts.subresource(name) {
-                Some(subresource) => &subresource.verbs,
-                None => return false,
-            },
-        };
-        verbs.contains(&verb.name())
+        self.verbs(subresource)
+            .is_some_and(|verbs| verbs.contains(&verb.name()))
     }
 
     /// Whether objects of this resource are kept; reviews and bindings are only answered.
     pub(crate) fn is_stored(&self) -> bool {
-        self.facts.verbs.contains(&"get")
+        self.allows(Verb::Get, "")
     }
 
-    /// What upstream says with every answer about a kind that is on its way out (H12).
-    pub(crate) fn deprecation(&self) -> Option<&'static str> {
-        match (self.group, self.plural) {
-            ("", "endpoints") => Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
-            ("", "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+"),
-            _ => None,
+    /// What upstream says with every answer about a kind that is on its way out (H12, C11).
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        match &self.nature {
+            Nature::Custom(version) => version.deprecation(),
+            Nature::BuiltIn(_) if self.is("", "endpoints") => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
+            Nature::BuiltIn(_) if self.is("", "componentstatuses") => {
+                Some("v1 ComponentStatus is deprecated in v1.19+")
+            }
+            Nature::BuiltIn(_) => None,
         }
     }
 
-    /// The values of the selectable fields, in the strategy's order.
+    /// Whether `label` can be selected by; the error is upstream's sentence.
+    pub(crate) fn selectable_field(&self, label: &str) -> Result<(), String> {
+        match &self.nature {
+            Nature::Custom(version) => version.selectable_field(label, self.namespaced),
+            Nature::BuiltIn(_) => self.strategy().selectable_field(label).map(|_| ()),
+        }
+    }
+
+    /// The place of a built-in's selectable field among the values that a record keeps.
+    pub(crate) fn kept_field(&self, label: &str) -> usize {
+        let fields = self.strategy().fields.iter().map(|field| field.label);
+        fields
+            .filter(|known| !is_of_the_key(known))
+            .take_while(|known| *known != label)
+            .count()
+    }
+
+    /// The values of the selectable fields that a record keeps.
     pub(crate) fn field_values(&self, object: &Value) -> Box<[Box<str>]> {
-        self.strategy
-            .fields
-            .iter()
-            .filter(|field| !is_of_the_key(field.label))
-            .map(|field| field.text(object).into())
-            .collect()
+        match &self.nature {
+            Nature::Custom(version) => version.field_values(object),
+            Nature::BuiltIn(built_in) => built_in
+                .strategy
+                .fields
+                .iter()
+                .filter(|field| !is_of_the_key(field.label))
+                .map(|field| field.text(object).into())
+                .collect(),
+        }
     }
 
-    /// The resource in the version that is stored.
-    pub(crate) fn stored(&'static self) -> &'static Resource {
-        if self.conversion.is_none() {
-            return self;
+    /// The resource whose rules writes go through.
+    pub(crate) fn stored(&self) -> &Resource {
+        self.stored.as_deref().unwrap_or(self)
+    }
+
+    /// An object as this version's type holds it, and what it does not know (W2).
+    pub(crate) fn decode(&self, value: Value, source: Option<&dyn Source>) -> Result<Decoded, String> {
+        match &self.nature {
+            Nature::BuiltIn(built_in) => schema::decode(built_in.ty, value, source).map_err(|error| error.to_string()),
+            Nature::Custom(version) => version.decode(value),
         }
-        let (group, version) = convert::stored_as(self.group, self.version, self.plural);
-        Registry::builtin().find(group, version, self.plural).unwrap_or(self)
     }
 
     /// The object before anything is set, as the server writes it: `{"metadata":{},"spec":{},"status":{}}`.
     pub(crate) fn zero(&self) -> &Value {
-        self.zero.get_or_init(|| {
-            let empty = Value::Object(serde_json::Map::new());
-            schema::decode(self.ty, empty, None)
-                .map(|decoded| decoded.value)
-                .unwrap_or_default()
+        self.zero.get_or_init(|| match &self.nature {
+            Nature::BuiltIn(built_in) => {
+                let empty = Value::Object(serde_json::Map::new());
+                schema::decode(built_in.ty, empty, None)
+                    .map(|decoded| decoded.value)
+                    .unwrap_or_default()
+            }
+            Nature::Custom(_) => Value::Object(serde_json::Map::new()),
         })
     }
 
@@ -194,12 +332,13 @@ impl Resource {
 
     /// Where etcd would keep the resource, which some messages tell.
     pub(crate) fn storage_path(&self) -> String {
-        match (self.group, self.plural) {
+        match (&*self.group, &*self.plural) {
             ("", "services") => "services/specs".into(),
             ("", "endpoints") => "services/endpoints".into(),
             ("", "nodes") => "minions".into(),
             ("", "replicationcontrollers") => "controllers".into(),
             ("networking.k8s.io", "ingresses") => "ingress".into(),
+            (group, plural) if self.custom().is_some() => format!("{group}/{plural}"),
             (_, plural) => plural.into(),
         }
     }

@@ -1,8 +1,12 @@
 //! From path and method to what is asked for: verb, resource, namespace, name, subresource (H1, H2).
 
+use std::sync::Arc;
+
 use http::Method;
 
+use crate::custom::Served;
 use crate::registry::{Registry, Resource};
+use crate::status::Status;
 use crate::wire::query::{Query, percent_decode};
 
 /// What a request is for.
@@ -19,7 +23,7 @@ pub(crate) enum Route {
 /// The place in the resource tree that a request names.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    pub(crate) resource: &'static Resource,
+    pub(crate) resource: Arc<Resource>,
     /// Empty for cluster-scoped resources and for a collection across all namespaces.
     pub(crate) namespace: String,
     /// Empty for a collection.
@@ -61,7 +65,7 @@ impl Verb {
 }
 
 /// Reads a path.
-pub(crate) fn route(registry: &'static Registry, path: &str) -> Route {
+pub(crate) fn route(served: &Served, path: &str) -> Route {
     // Decoded before it is split: an escaped slash parts segments too. Final slashes mean nothing, others do.
     let path = percent_decode(path);
     let whole = path.strip_prefix('/').unwrap_or(&path);
@@ -71,21 +75,27 @@ pub(crate) fn route(registry: &'static Registry, path: &str) -> Route {
         ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
         _ => return Route::Plain(format!("/{}", parts.join("/"))),
     };
-    if !registry.serves_group(group) {
+    let built_in = Registry::builtin();
+    if !built_in.serves_group(group) && !served.registry.serves_group(group) {
         return Route::Plain(format!("/{}", parts.join("/")));
     }
-    match target(registry, group, version, rest) {
+    let find = |plural: &str| {
+        let found = built_in.find(group, version, plural);
+        found.or_else(|| served.registry.find(group, version, plural)).cloned()
+    };
+    match target(find, group, rest) {
         Some(target) => Route::Resource(target),
+        // Upstream's router knows the paths of built-in groups only.
+        None if !built_in.serves_group(group) => Route::Plain(format!("/{}", parts.join("/"))),
         None => Route::UnknownResource,
     }
 }
 
-fn target(registry: &'static Registry, group: &str, version: &str, parts: &[&str]) -> Option<Target> {
+fn target(find: impl Fn(&str) -> Option<Arc<Resource>>, group: &str, parts: &[&str]) -> Option<Target> {
     let (watch_prefix, parts) = match parts {
         ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
         parts => (false, parts),
     };
-    let find = |plural: &str| registry.find(group, version, plural);
     // `/namespaces/NS/RESOURCE` is a collection in a namespace; `/namespaces/NS` and `/namespaces/NS/status` are the
     // Namespace itself.
     let (namespace, parts) = match parts {
@@ -108,19 +118,20 @@ fn target(registry: &'static Registry, group: &str, version: &str, parts: &[&str
     if resource.namespaced && namespace.is_empty() && !name.is_empty() {
         return None;
     }
-    if !subresource.is_empty() && !resource.has_subresource(subresource) {
+    if !subresource.is_empty() && !resource.has_subresource(subresource) && resource.custom().is_none() {
         return None;
     }
-    if parts.len() > 3 && subresource != "proxy" {
+    // Of a custom resource, upstream does not look at what follows the subresource.
+    if parts.len() > 3 && subresource != "proxy" && resource.custom().is_none() {
         return None;
     }
     Some(Target {
+        all_namespaces: resource.namespaced && namespace.is_empty(),
         resource,
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         subresource: subresource.to_owned(),
         watch_prefix,
-        all_namespaces: resource.namespaced && namespace.is_empty(),
     })
 }
 
@@ -133,7 +144,8 @@ pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> Option<Ve
         ("GET", false) if query.flag("watch") == Some(true) => Verb::Watch,
         ("GET", false) => Verb::List,
         ("POST", false) if !target.all_namespaces => Verb::Create,
-        ("POST", true) if !target.subresource.is_empty() => Verb::Create,
+        // The body says what is created; a custom resource may be posted to any name.
+        ("POST", true) if !target.subresource.is_empty() || target.resource.custom().is_some() => Verb::Create,
         ("PUT", true) => Verb::Update,
         ("PATCH", true) => Verb::Patch,
         ("DELETE", true) => Verb::Delete,
@@ -141,4 +153,20 @@ pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> Option<Ve
         _ => return None,
     };
     target.resource.allows(verb, &target.subresource).then_some(verb)
+}
+
+/// The refusal of a method that the target does not take.
+pub(crate) fn not_allowed(method: &Method, target: &Target) -> Box<Status> {
+    if target.resource.custom().is_none() {
+        return Status::method_not_allowed();
+    }
+    let one = !target.name.is_empty();
+    match (method.as_str(), one) {
+        ("OPTIONS", _) => Status::method_not_supported(target.resource.about(), ""),
+        ("POST", true) => Status::method_not_supported(target.resource.about(), "create"),
+        ("DELETE", true) => Status::method_not_supported(target.resource.about(), "delete"),
+        // What is to be changed must be named.
+        ("PUT" | "PATCH", false) => Status::bad_request("name must be provided"),
+        _ => Status::method_not_allowed(),
+    }
 }

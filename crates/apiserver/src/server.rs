@@ -15,19 +15,21 @@ use crate::allocate::Allocations;
 use crate::bootstrap;
 use crate::call::Call;
 use crate::clock::{Chance, Clock};
+use crate::custom::Definitions;
 use crate::metrics::{Metrics, Observation};
+use crate::openapi::Documents;
 use crate::options::Options;
 use crate::plain;
 use crate::pods::Logs;
-use crate::registry::Registry;
 use crate::route::{self, Route, Verb};
 use crate::status::{Result, Status};
 use crate::subresource;
+use crate::table;
 use crate::timeout;
 use crate::tokens::Signer;
 use crate::verbs;
 use crate::wire::body::Body;
-use crate::wire::negotiate::{self, Output};
+use crate::wire::negotiate::{self, Offer, Output};
 use crate::wire::query::Query;
 use crate::wire::respond::{self, Reply};
 
@@ -51,6 +53,8 @@ pub(crate) struct Server {
     pub(crate) allocate: Allocations,
     pub(crate) logs: Logs,
     pub(crate) signer: Signer,
+    pub(crate) definitions: Definitions,
+    pub(crate) documents: Documents,
     /// Where the first listener listens, which discovery tells.
     pub(crate) advertised: OnceLock<String>,
 }
@@ -77,6 +81,8 @@ impl ApiServer {
             metrics: Metrics::default(),
             logs: Logs::default(),
             signer: Signer::default(),
+            definitions: Definitions::default(),
+            documents: Documents::default(),
             advertised: OnceLock::new(),
         };
         ApiServer {
@@ -96,8 +102,11 @@ impl ApiServer {
             allocate: server.allocate.fork(),
             logs: server.logs.fork(),
             signer: Signer::default(),
+            definitions: server.definitions.fork(),
+            documents: Documents::default(),
             advertised: OnceLock::new(),
         };
+        fork.settle_all();
         ApiServer { server: Arc::new(fork) }
     }
 
@@ -154,9 +163,17 @@ impl Server {
         request: Request<Bytes>,
         observation: &mut Observation<'_>,
     ) -> Response<Body> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         if parts.method == http::Method::HEAD {
-            let mut response = respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]);
+            let route = route::route(&self.definitions.served(), parts.uri.path());
+            let mut response = match route {
+                // Upstream's handler of custom resources goes by the verb, which is that of a GET.
+                Route::Resource(target) if target.resource.custom().is_some() => {
+                    parts.method = http::Method::GET;
+                    Box::pin(self.answer(user, Request::from_parts(parts, body), observation)).await
+                }
+                _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
+            };
             *response.body_mut() = Body::empty();
             return response;
         }
@@ -166,7 +183,7 @@ impl Server {
             Ok(user) => user,
             Err(status) => return respond::refuse(&status, fallback(&parts.headers, &query), &[]),
         };
-        let target = match route::route(Registry::builtin(), path) {
+        let target = match route::route(&self.definitions.served(), path) {
             Route::Plain(path) => {
                 observation.plain(&parts.method, &path);
                 return plain::answer(self, &parts, &path, &query);
@@ -177,23 +194,40 @@ impl Server {
             Route::Resource(target) => target,
         };
         let fallback = fallback(&parts.headers, &query);
+        let is_custom = target.resource.custom().is_some();
+        if is_custom && target.all_namespaces && parts.method != http::Method::GET && !target.watch_prefix {
+            let path = parts.uri.path().to_owned();
+            return plain::answer(self, &parts, &path, &query);
+        }
+        let warnings: Vec<String> = target.resource.deprecation().map(str::to_owned).into_iter().collect();
+        if is_custom && !target.resource.has_subresource(&target.subresource) {
+            let status = Status::not_found(target.resource.about(), &target.name);
+            return respond::refuse(&status, fallback, &warnings);
+        }
         let Some(verb) = route::verb(&parts.method, &target, &query) else {
-            return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
+            // Upstream's router refuses a method of a built-in before anything is known of the kind.
+            let warnings: &[String] = if is_custom { &warnings } else { &[] };
+            return respond::refuse(&route::not_allowed(&parts.method, &target), fallback, warnings);
         };
         observation.route(verb, &target);
         observation.refine(&parts.headers, &query);
         let listing = target.name.is_empty() && parts.method == http::Method::GET;
-        let output = match negotiate::output(&parts.headers, query.flag("pretty"), listing) {
+        let offer = Offer {
+            watches: listing,
+            tables: &|| table::printer(&target).is_some(),
+            protobuf: !is_custom || target.subresource == "scale",
+        };
+        let output = match negotiate::output(&parts.headers, query.flag("pretty"), offer) {
             Ok(output) => output,
-            Err(status) => return respond::refuse(&status, fallback, &[]),
+            Err(status) => return respond::refuse(&status, fallback, &warnings),
         };
         if body.len() > MAX_BODY {
             let message = format!("Request entity too large: limit is {MAX_BODY}");
-            return respond::refuse(&Status::too_large(message), fallback, &[]);
+            return respond::refuse(&Status::too_large(message), fallback, &warnings);
         }
         if let Err(why) = timeout::check(query.get("timeout"), verb) {
             let message = format!("invalid timeout specified in the request URL - {why}");
-            return respond::refuse(&Status::bad_request(message), fallback, &[]);
+            return respond::refuse(&Status::bad_request(message), fallback, &warnings);
         }
         let mut call = Call {
             server: self,
@@ -203,11 +237,19 @@ impl Server {
             headers: &parts.headers,
             body,
             output,
-            warnings: target.resource.deprecation().map(str::to_owned).into_iter().collect(),
+            warnings,
         };
-        match dispatch(&mut call, verb).await {
+        // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
+        let answer = dispatch(&mut call, verb).await.and_then(|answer| match answer {
+            Answer::Reply(reply) => table::print(&target, output, &query, reply, self.clock.now()).map(Answer::Reply),
+            ready @ Answer::Response(_) => Ok(ready),
+        });
+        match answer {
             Ok(Answer::Reply(reply)) => respond::respond(reply, output, &parts.headers, &call.warnings),
-            Ok(Answer::Response(response)) => response,
+            Ok(Answer::Response(mut response)) => {
+                respond::warn(response.headers_mut(), &call.warnings);
+                response
+            }
             Err(status) => respond::refuse(&status, fallback, &call.warnings),
         }
     }
@@ -263,6 +305,9 @@ async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
     // An update compares the name with that in its body first.
     if verb != Verb::Update {
         check_name(&call.target.name)?;
+    }
+    if let Some(version) = call.resource().custom() {
+        version.check_conversion()?;
     }
     if let Some(answer) = subresource::answer(call, verb)? {
         return Ok(answer);

@@ -149,6 +149,15 @@ impl Status {
         .with_details(Details::default())
     }
 
+    /// A verb that a custom resource or a part of it does not have.
+    pub(crate) fn method_not_supported(about: About<'_>, verb: &str) -> Box<Self> {
+        let message = format!(
+            "{verb} is not supported on resources of kind {}",
+            field::go_quote(&about.qualified())
+        );
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(about.details(""))
+    }
+
     pub(crate) fn already_exists(about: About<'_>, name: &str) -> Box<Self> {
         Self::new(
             StatusCode::CONFLICT,

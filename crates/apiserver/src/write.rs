@@ -37,9 +37,11 @@ pub(crate) enum Written {
 
 /// The unconditional and the conditional defaults of a kind.
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
-    schema::default(resource.ty, object);
-    match resource.conversion {
-        None => resource.behaviour.default(object),
+    if let Some(ty) = resource.ty() {
+        schema::default(ty, object);
+    }
+    match resource.conversion() {
+        None => resource.behaviour().default(object),
         // Conditional defaults are written for the stored version; what a served one gets comes from its conversion.
         Some(conversion) => {
             conversion.store(object);
@@ -52,19 +54,33 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
 pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> Result<Written> {
     let resource = call.resource().stored();
     let name = meta_text(&object, "name").to_owned();
+    if resource
+        .custom()
+        .is_some_and(|version| version.kind.definition.terminating)
+    {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Status::forbidden(resource.about(), &name, why));
+    }
     let attributes = Attributes::new(call, Operation::Create, &name, dry_run);
     admit::mutate(&attributes, &mut object, None)?;
     dedup_owners(&mut object, &mut call.warnings);
     let generated = name.is_empty() && !meta_text(&object, "generateName").is_empty();
     let attempts = if generated { NAME_ATTEMPTS } else { 1 };
+    let namespace = meta_text(&object, "namespace").to_owned();
+    let prefix = meta_text(&object, "generateName").to_owned();
     let mut last = String::new();
     for _ in 0..attempts {
-        let mut object = object.clone();
+        // Only a name that may be taken needs the object again.
+        let mut object = if generated {
+            object.clone()
+        } else {
+            std::mem::take(&mut object)
+        };
         if generated {
-            let name = generate_name(call, meta_text(&object, "generateName"));
+            let name = generate_name(call, &prefix);
             set_meta(&mut object, "name", name);
         }
-        if resource.strategy.names_itself && meta_text(&object, "name").is_empty() {
+        if resource.strategy().names_itself && meta_text(&object, "name").is_empty() {
             set_meta(&mut object, "name", call.server.chance.uid());
         }
         meta_text(&object, "name").clone_into(&mut last);
@@ -79,12 +95,12 @@ pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> R
         }
     }
     let about = call.resource().about();
-    let mut status = if meta_text(&object, "generateName").is_empty() {
+    let mut status = if prefix.is_empty() {
         Status::already_exists(about, &last)
     } else {
         Status::generated_name_exists(about, &last)
     };
-    let key = object::key(meta_text(&object, "namespace"), &last);
+    let key = object::key(&namespace, &last);
     if let Some(record) = call.server.store.get(resource.table, &key)
         && !meta_text(
             &object::to_value(resource, &record, record.revision),
@@ -98,50 +114,51 @@ pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> R
 }
 
 /// Fills in what the server owns and checks everything (`BeforeCreate`).
-fn prepare_new(call: &mut Call<'_>, resource: &'static Resource, object: &mut Value) -> Result<()> {
+fn prepare_new(call: &mut Call<'_>, resource: &Resource, object: &mut Value) -> Result<()> {
     let now = call.server.clock.stamp();
     set_meta(object, "uid", call.server.chance.uid());
     set_meta(object, "creationTimestamp", now.as_str());
-    if let Some(generation) = resource.strategy.generation.at_create() {
+    if let Some(generation) = resource.strategy().generation.at_create() {
         set_meta(object, "generation", generation);
     }
-    resource.behaviour.prepare_create(Create { object });
-    if resource.plural == "certificatesigningrequests" {
+    resource.behaviour().prepare_create(Create { object });
+    if resource.is("certificates.k8s.io", "certificatesigningrequests") {
         certificates::set_requestor(object, &call.user.name, "", &call.user.groups, &[]);
     }
-    stamps::stamp(resource.group, resource.plural, None, object, None, &now);
+    stamps::stamp(&resource.group, &resource.plural, None, object, None, &now);
     resource.fill_zero(object);
+    refuse_other_kinds(resource, object)?;
     let mut errors = Errors::new();
-    let metadata = object.get("metadata").cloned().unwrap_or_default();
-    meta::validate_create(&metadata, resource.namespaced, own_strategy(call), &mut errors);
+    let metadata = object.get("metadata").unwrap_or(&Value::Null);
+    meta::validate_create(metadata, resource.namespaced, own_strategy(call), &mut errors);
     let (rules, served) = rules(call, object);
     rules.validate_create(served.as_ref().unwrap_or(object), &mut errors);
     if errors.is_empty() {
-        meta::validate_create_generic(&metadata, resource.namespaced, &mut errors);
+        meta::validate_create_generic(metadata, resource.namespaced, &mut errors);
     }
     refuse_errors(resource, object, &errors)?;
-    call.warnings.extend(resource.behaviour.warnings(object, None));
+    call.warnings.extend(resource.behaviour().warnings(object, None));
     Ok(())
 }
 
 /// The strategy of the served version where that has rules of its own, else of the stored one.
 fn own_strategy(call: &Call<'_>) -> &'static Strategy {
     let resource = call.resource();
-    match resource.conversion.filter(|conversion| conversion.has_own_rules) {
-        Some(_) => resource.strategy,
-        None => resource.stored().strategy,
+    match resource.conversion().filter(|conversion| conversion.has_own_rules) {
+        Some(_) => resource.strategy(),
+        None => resource.stored().strategy(),
     }
 }
 
 /// Whose rules a written object must satisfy, and its form in which they read it where that is not the stored one.
-fn rules(call: &Call<'_>, object: &Value) -> (&'static dyn Behaviour, Option<Value>) {
+fn rules<'a>(call: &Call<'a>, object: &Value) -> (&'a dyn Behaviour, Option<Value>) {
     let resource = call.resource();
-    match resource.conversion.filter(|conversion| conversion.has_own_rules) {
-        None => (resource.stored().behaviour, None),
+    match resource.conversion().filter(|conversion| conversion.has_own_rules) {
+        None => (resource.stored().behaviour(), None),
         Some(conversion) => {
             let mut served = object.clone();
             conversion.serve(&mut served);
-            (resource.behaviour, Some(served))
+            (resource.behaviour(), Some(served))
         }
     }
 }
@@ -149,7 +166,7 @@ fn rules(call: &Call<'_>, object: &Value) -> (&'static dyn Behaviour, Option<Val
 /// `None` when the name is taken.
 fn commit_new(
     call: &Call<'_>,
-    resource: &'static Resource,
+    resource: &Resource,
     mut object: Value,
     allocation: Allocation<'_>,
     dry_run: bool,
@@ -222,7 +239,7 @@ pub(crate) fn update(
 /// One attempt to replace `old` by `new`; `None` when the stored object has changed meanwhile.
 fn replace(
     call: &mut Call<'_>,
-    resource: &'static Resource,
+    resource: &Resource,
     key: &str,
     record: &Arc<Record>,
     old: &Value,
@@ -239,34 +256,34 @@ fn replace(
     let allocation = server
         .allocate
         .for_update(resource, &mut new, old, dry_run, &server.chance)?;
-    let old_metadata = old.get("metadata").cloned().unwrap_or_default();
+    let old_metadata = old.get("metadata").unwrap_or(&Value::Null);
     if let Some(metadata) = object::metadata_mut(&mut new) {
-        meta::keep_generation(metadata, &old_metadata);
+        meta::keep_generation(metadata, old_metadata);
     }
-    resource.behaviour.prepare_update(Update {
+    resource.behaviour().prepare_update(Update {
         object: &mut new,
         old,
         subresource: subresource.as_deref(),
     });
     if let Some(metadata) = object::metadata_mut(&mut new) {
         if subresource.as_deref() == Some("status") {
-            resource.strategy.status_metadata.restore(metadata, &old_metadata);
+            resource.strategy().status_metadata.restore(metadata, old_metadata);
         }
-        meta::keep_system_fields(metadata, &old_metadata);
+        meta::keep_system_fields(metadata, old_metadata);
         metadata.remove("selfLink");
     }
     if matches!(
         subresource.as_deref(),
         None | Some("scale" | "resize" | "ephemeralcontainers")
-    ) && resource.strategy.generation.counts_change(&new, old)
+    ) && resource.strategy().generation.counts_change(&new, old)
     {
-        let next = resource.strategy.generation.after_update(&new, old);
+        let next = resource.strategy().generation.after_update(&new, old);
         set_meta(&mut new, "generation", next);
     }
     let now = call.server.clock.stamp();
     stamps::stamp(
-        resource.group,
-        resource.plural,
+        &resource.group,
+        &resource.plural,
         subresource.as_deref(),
         &mut new,
         Some(old),
@@ -305,6 +322,7 @@ fn replace(
     match call.server.store.update(resource.table, key, record.revision, draft) {
         Ok(written) => {
             allocation.keep(&server.store, &new, &server.clock, &server.chance);
+            server.after_update(resource, &new);
             Ok(Some(Written::Updated(written)))
         }
         Err(CommitError::Gone | CommitError::Changed(_) | CommitError::Exists(_)) => Ok(None),
@@ -313,11 +331,12 @@ fn replace(
 
 fn validate_update(
     call: &mut Call<'_>,
-    resource: &'static Resource,
+    resource: &Resource,
     new: &Value,
     old: &Value,
     subresource: Option<&str>,
 ) -> Result<()> {
+    refuse_other_kinds(resource, new)?;
     let mut errors = Errors::new();
     let (metadata, before) = (&new["metadata"], &old["metadata"]);
     meta::validate_update(
@@ -329,16 +348,18 @@ fn validate_update(
         &mut errors,
     );
     let ((rules, served), (_, before)) = (rules(call, new), rules(call, old));
-    rules.validate_update(
-        served.as_ref().unwrap_or(new),
-        before.as_ref().unwrap_or(old),
-        subresource,
-        &mut errors,
-    );
+    let (checked, before) = (served.as_ref().unwrap_or(new), before.as_ref().unwrap_or(old));
+    let mut tolerated = Vec::new();
+    match resource.custom() {
+        Some(version) => tolerated = version.validate_change(checked, before, subresource, &mut errors),
+        None => rules.validate_update(checked, before, subresource, &mut errors),
+    }
+    // What is tolerated is told with a refusal too.
+    call.warnings.extend(tolerated);
     refuse_errors(resource, new, &errors)?;
     call.warnings.extend(match subresource {
-        Some("status") => resource.behaviour.status_warnings(new),
-        _ => resource.behaviour.warnings(new, Some(old)),
+        Some("status") => resource.behaviour().status_warnings(new),
+        _ => resource.behaviour().warnings(new, Some(old)),
     });
     Ok(())
 }
@@ -348,7 +369,7 @@ fn check_version(call: &Call<'_>, resource: &Resource, stored: Revision, new: &m
     let wanted = meta_text(new, "resourceVersion").to_owned();
     let current = stored.to_string();
     if wanted.is_empty() || wanted == "0" {
-        if !resource.strategy.unconditional_update {
+        if !resource.strategy().unconditional_update {
             let path = Path::root("metadata");
             let error = Error::invalid(
                 &path.child("resourceVersion"),
@@ -356,8 +377,8 @@ fn check_version(call: &Call<'_>, resource: &Resource, stored: Revision, new: &m
                 "must be specified for an update",
             );
             return Err(Status::invalid(
-                resource.group,
-                resource.plural,
+                &resource.group,
+                &resource.plural,
                 &call.target.name,
                 &vec![error],
             ));
@@ -385,13 +406,27 @@ fn wanted_zero() -> Value {
     Value::from(0)
 }
 
+/// A custom resource that says it is of another kind is refused under that name.
+fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
+    let errors = resource
+        .custom()
+        .map(|version| version.check_type(object))
+        .unwrap_or_default();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    Err(Status::invalid(group, text("kind"), meta_text(object, "name"), &errors))
+}
+
 fn refuse_errors(resource: &Resource, object: &Value, errors: &Errors) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
     Err(Status::invalid(
-        resource.group,
-        resource.kind,
+        &resource.group,
+        &resource.kind,
         meta_text(object, "name"),
         errors,
     ))

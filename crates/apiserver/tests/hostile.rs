@@ -105,3 +105,40 @@ async fn a_stream_of_large_objects_comes_in_pieces() {
         assert!(frame.into_data().is_ok_and(|bytes| bytes.len() < 2 << 20));
     }
 }
+
+#[tokio::test]
+async fn thousands_of_warnings_are_told_in_a_few_headers() {
+    let server = ApiServer::new(Options::new());
+    let definition = json!({
+        "metadata": { "name": "boats.shop.example.com" },
+        "spec": {
+            "group": "shop.example.com",
+            "scope": "Namespaced",
+            "names": { "plural": "boats", "kind": "Boat" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            }],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let (code, _) = ask(&server, "POST", definitions, definition.to_string()).await;
+    assert_eq!(code, 201);
+    let finalizers: Vec<String> = (0..5000).map(|number| format!("finalizer-{number}")).collect();
+    let boat = json!({
+        "apiVersion": "shop.example.com/v1",
+        "kind": "Boat",
+        "metadata": { "name": "a", "finalizers": finalizers },
+    });
+    let request = Request::builder()
+        .method("POST")
+        .uri("/apis/shop.example.com/v1/namespaces/default/boats")
+        .header("content-type", "application/json")
+        .body(Bytes::from(boat.to_string()))
+        .expect("a request");
+    let response = server.handle(request).await;
+    assert_eq!(response.status(), 201);
+    let told = response.headers().get_all("warning").iter().count();
+    // As the real server does.
+    assert_eq!(told, 30);
+}

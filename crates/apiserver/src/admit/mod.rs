@@ -5,6 +5,7 @@ mod default_tolerations;
 mod namespace_lifecycle;
 mod node_taint;
 mod priority;
+mod remote_api_service;
 mod storage_protection;
 
 use serde_json::Value;
@@ -28,7 +29,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) server: &'a Server,
     #[expect(dead_code, reason = "webhooks and policies send it on")]
     pub(crate) user: &'a User,
-    pub(crate) resource: &'static Resource,
+    pub(crate) resource: &'a Resource,
     pub(crate) operation: Operation,
     pub(crate) namespace: &'a str,
     pub(crate) name: String,
@@ -42,7 +43,7 @@ impl<'a> Attributes<'a> {
         Attributes {
             server: call.server,
             user: call.user,
-            resource: call.target.resource,
+            resource: &call.target.resource,
             operation,
             namespace: &call.target.namespace,
             name: name.to_owned(),
@@ -71,12 +72,13 @@ trait Plugin: Sync {
 }
 
 /// In upstream's order (A1).
-const PLUGINS: [&dyn Plugin; 5] = [
+const PLUGINS: [&dyn Plugin; 6] = [
     &namespace_lifecycle::NamespaceLifecycle,
     &node_taint::TaintNodesByCondition,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
     &storage_protection::StorageObjectInUseProtection,
+    &remote_api_service::NoAggregation,
 ];
 
 pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {

@@ -2,23 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use kubewright_store::Store;
 
 use super::{BUCKETS, Labels, Metrics, Series, Shard, process};
+use crate::custom::Served;
 use crate::registry::{Registry, Resource};
+use crate::route::Verb;
 
 impl Metrics {
     /// Everything, as `/metrics` answers it.
-    pub(crate) fn render(&self, store: &Store) -> String {
+    pub(crate) fn render(&self, store: &Store, served: &Served) -> String {
         let mut text = String::with_capacity(64 * 1024);
         self.in_flight(&mut text);
         self.long_running_requests(&mut text);
         let series = self.series();
         durations(&series, &mut text);
         requests(&series, &mut text);
-        objects(store, &mut text);
+        objects(store, served, &mut text);
         process::render(&mut text);
         text
     }
@@ -28,7 +31,7 @@ impl Metrics {
         let mut all = Shard::new();
         for shard in &self.counters.shards {
             for (labels, series) in &*shard.lock() {
-                all.entry(*labels).or_default().merge(series);
+                all.entry(labels.clone()).or_default().merge(series);
             }
         }
         all.into_iter()
@@ -100,16 +103,22 @@ fn durations(series: &BTreeMap<String, Series>, text: &mut String) {
     }
 }
 
-fn objects(store: &Store, text: &mut String) {
+fn objects(store: &Store, served: &Served, text: &mut String) {
     let name = "apiserver_resource_objects";
     let help = "[ALPHA] Number of stored objects at the time of last check split by kind. In case of a fetching error, \
                 the value will be -1.";
     head(text, name, "gauge", help);
     // What can be watched is stored, and in one version only.
-    let is_stored = |resource: &&Resource| resource.facts.verbs.contains(&"watch") && resource.conversion.is_none();
-    let stored = Registry::builtin().iter().filter(is_stored);
+    let is_stored = |resource: &&Arc<Resource>| resource.allows(Verb::Watch, "") && resource.conversion().is_none();
+    let all = Registry::builtin().iter().chain(served.registry.iter());
+    let stored = all.filter(is_stored);
     let counts: BTreeMap<_, _> = stored
-        .map(|resource| ((resource.group, resource.plural), store.snapshot(resource.table).len()))
+        .map(|resource| {
+            (
+                (resource.group.clone(), resource.plural.clone()),
+                store.snapshot(resource.table).len(),
+            )
+        })
         .collect();
     for ((group, resource), count) in counts {
         let _ = writeln!(text, "{name}{{group=\"{group}\",resource=\"{resource}\"}} {count}");

@@ -1,18 +1,18 @@
 use kubewright_store::{Limits, Store};
 
 use super::*;
-use crate::registry::Registry;
+use crate::custom::Served;
 use crate::route::{Route, route};
 
 fn target(path: &str) -> Target {
-    match route(Registry::builtin(), path) {
+    match route(&Served::default(), path) {
         Route::Resource(target) => target,
         _ => panic!("{path} names no resource"),
     }
 }
 
 fn value(metrics: &Metrics, series: &str) -> Option<String> {
-    let text = metrics.render(&Store::new(Limits::default()));
+    let text = metrics.render(&Store::new(Limits::default()), &Served::default());
     text.lines()
         .find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned))
 }

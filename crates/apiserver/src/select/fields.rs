@@ -2,7 +2,8 @@
 
 use kubewright_store::Record;
 
-use crate::registry::{Resource, is_of_the_key};
+use crate::custom::Lookup;
+use crate::registry::Resource;
 
 /// Terms that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,12 +16,14 @@ struct Term {
     equal: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Field {
     Name,
     Namespace,
     /// A place in the record's `fields`.
     Selectable(usize),
+    /// What the definition of a custom resource makes selectable.
+    Custom(Lookup),
 }
 
 impl Selector {
@@ -39,10 +42,11 @@ impl Selector {
 
     pub(crate) fn matches(&self, record: &Record) -> bool {
         self.0.iter().all(|term| {
-            let value = match term.field {
+            let value = match &term.field {
                 Field::Name => record.name(),
                 Field::Namespace => record.namespace().unwrap_or_default(),
-                Field::Selectable(at) => record.fields.get(at).map_or("", |value| &**value),
+                Field::Selectable(at) => record.fields.get(*at).map_or("", |value| &**value),
+                Field::Custom(lookup) => return lookup.test(record, |value| (value == term.value) == term.equal),
             };
             (value == term.value) == term.equal
         })
@@ -67,15 +71,13 @@ impl Selector {
             let value = unescape(value)?;
             let field = match field {
                 "metadata.name" => Field::Name,
-                "metadata.namespace" if resource.strategy.selectable_field(field).is_ok() => Field::Namespace,
+                "metadata.namespace" if resource.selectable_field(field).is_ok() => Field::Namespace,
                 label => {
-                    resource.strategy.selectable_field(label)?;
-                    let kept = resource
-                        .strategy
-                        .fields
-                        .iter()
-                        .filter(|field| !is_of_the_key(field.label));
-                    Field::Selectable(kept.take_while(|field| field.label != label).count())
+                    resource.selectable_field(label)?;
+                    match resource.custom() {
+                        Some(version) => Field::Custom(version.lookup(label)),
+                        None => Field::Selectable(resource.kept_field(label)),
+                    }
                 }
             };
             terms.push(Term { field, value, equal });

@@ -18,7 +18,7 @@ use crate::status::{Result, Status};
 pub(crate) fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Answer>> {
     let resource = call.resource();
     if call.target.subresource.is_empty() {
-        return match (resource.is_stored(), resource.group, resource.plural, verb) {
+        return match (resource.is_stored(), &*resource.group, &*resource.plural, verb) {
             (true, ..) => Ok(None),
             (false, "", "bindings", Verb::Create) => binding::create(call).map(Some),
             _ => Err(unsupported(call)),
@@ -40,7 +40,7 @@ pub(crate) fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Answer>> 
 /// What needs a node, of which the embedded server has none, or an authorizer, which comes later.
 fn unsupported(call: &Call<'_>) -> Box<Status> {
     let name = match call.target.subresource.as_str() {
-        "" => call.resource().plural.to_owned(),
+        "" => call.resource().plural.to_string(),
         part => format!("{}/{part}", call.resource().plural),
     };
     let message = format!("{name} is not supported by the embedded API server");

@@ -15,6 +15,7 @@ use crate::call::{Call, record_value};
 use crate::decode::{self, Expected};
 use crate::manage;
 use crate::object::{meta_text, remove_meta, set_meta};
+use crate::registry::Resource;
 use crate::server::Answer;
 use crate::status::{Result, Status};
 use crate::verbs::addressed::check_name;
@@ -30,14 +31,32 @@ const SCALE_VERSION: &str = "autoscaling/v1";
 pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     let record = call.existing()?;
     let object = record_value(call.resource(), &record, record.revision);
-    Ok(Reply::value(StatusCode::OK, &scale::of(&object)).into())
+    let scale = scale_of(call.resource(), &object)?;
+    if let (Some(paths), None) = (call.resource().scale_paths(), scale.pointer("/spec/replicas"))
+        && paths.read(&object).is_ok_and(|scaled| scaled.wanted.is_none())
+    {
+        let path = kubewright_codec::quote(&paths.spec_replicas_path);
+        return Err(Status::internal(&format!(
+            "the spec replicas field {path} does not exist"
+        )));
+    }
+    Ok(Reply::value(StatusCode::OK, &scale).into())
 }
 
 pub(super) fn update(call: &mut Call<'_>) -> Result<Answer> {
-    let (options, mut wanted) = decode::received(call, OptionsKind::Update, expected()?)?;
+    let is_custom = call.resource().custom().is_some();
+    let received = decode::received(call, OptionsKind::Update, expected()?);
+    let (options, mut wanted) = received.map_err(|mut status| {
+        // A codec of custom resources has no words for the types of built-ins.
+        if is_custom && status.message.contains("cannot be handled as a Scale: no kind") {
+            status.message =
+                "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"".into();
+        }
+        status
+    })?;
     place_in_namespace(call, &mut wanted)?;
     check_name(call, &wanted)?;
-    let ty = expected()?.ty;
+    let ty = scale_type()?;
     replace(call, &options, |live| {
         Ok(merge::update(
             &ScaleKind(ty),
@@ -57,7 +76,8 @@ pub(super) fn patch(call: &mut Call<'_>) -> Result<Answer> {
     };
     let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
     let body = call.body.clone();
-    let ty = expected()?.ty;
+    let resource = call.resource();
+    let ty = scale_type()?;
     replace(call, &options, |live| {
         if language == Language::Apply {
             let applied = yaml::decode(&body)
@@ -65,6 +85,16 @@ pub(super) fn patch(call: &mut Call<'_>) -> Result<Answer> {
                 .value;
             let merged = merge::apply(&ScaleKind(ty), &manager(&options), Some(live), &applied, options.force)
                 .map_err(manage::refusal)?;
+            // Upstream makes an object of what it merged only when that differs from the live one, and of a Scale of a
+            // custom resource it cannot.
+            if resource.custom().is_some() && !differ_by_owners_only(&merged, live) {
+                let (namespace, name) = (meta_text(&applied, "namespace"), meta_text(&applied, "name"));
+                let message = format!(
+                    "failed to convert new object ({namespace}/{name}; {SCALE_VERSION}, Kind=Scale) to proper version: \
+                     request to convert CR to an invalid group/version: {SCALE_VERSION}"
+                );
+                return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
+            }
             return typed(ty, merged);
         }
         let malformed = |error: json::SyntaxError| Status::bad_request(format!("error decoding patch: {error}"));
@@ -79,6 +109,15 @@ pub(super) fn patch(call: &mut Call<'_>) -> Result<Answer> {
     })
 }
 
+fn differ_by_owners_only(one: &Value, other: &Value) -> bool {
+    let without_owners = |object: &Value| {
+        let mut object = object.clone();
+        remove_meta(&mut object, "managedFields");
+        object
+    };
+    without_owners(one) == without_owners(other)
+}
+
 fn typed(ty: TypeRef<'static>, value: Value) -> Result<Value> {
     let decoded = schema::decode(ty, value, None).map_err(|error| Status::bad_request(error.to_string()))?;
     let mut scale = decoded.value;
@@ -87,8 +126,14 @@ fn typed(ty: TypeRef<'static>, value: Value) -> Result<Value> {
     Ok(scale)
 }
 
-fn expected() -> Result<Expected> {
+fn expected() -> Result<Expected<'static>> {
     decode::expected("autoscaling", "v1", "Scale")
+}
+
+fn scale_type() -> Result<TypeRef<'static>> {
+    schema::Types::builtin()
+        .kind("autoscaling", "v1", "Scale")
+        .ok_or_else(|| Status::internal("the table of facts has no Scale"))
 }
 
 /// Writers through `scale`; upstream keeps no time for them.
@@ -109,19 +154,28 @@ fn replace(
     mut make: impl FnMut(&Value) -> Result<Value>,
 ) -> Result<Answer> {
     let resource = call.resource();
-    let paths = [(resource.api_version.as_str(), Some("spec.replicas"))];
+    let paths = resource.replicas_paths();
+    let paths: Vec<(&str, Option<&str>)> = paths.iter().map(|(at, path)| (at.as_str(), path.as_deref())).collect();
     let written = write::update(call, options.dry_run, false, |call, live| {
         let live = live.ok_or_else(|| Status::not_found(resource.about(), &call.target.name))?;
         let owners = live.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let undecodable = |error: managed::DecodeError| Status::internal(&error.to_string());
-        let mut shown = scale::of(live);
+        let mut shown = scale_of(resource, live)?;
+        if let Some(paths) = resource.scale_paths()
+            && paths.read(live).is_ok_and(|scaled| scaled.wanted.is_none())
+        {
+            shown["spec"]["replicas"] = UNSET.into();
+        }
         if let Some(owners) = managed::scale_managed_fields(&owners, &paths).map_err(undecodable)? {
             set_meta(&mut shown, "managedFields", owners);
         }
         let wanted = make(&shown)?;
         let mut errors = Errors::new();
-        meta::validate_create_generic(&wanted["metadata"], true, &mut errors);
-        scale::validate(&wanted, &mut errors);
+        // The rules of a custom resource find what is wrong with its replicas.
+        if resource.custom().is_none() {
+            meta::validate_create_generic(&wanted["metadata"], true, &mut errors);
+            scale::validate(&wanted, &mut errors);
+        }
         if !errors.is_empty() {
             return Err(Status::invalid(
                 "autoscaling",
@@ -131,7 +185,7 @@ fn replace(
             ));
         }
         let mut new = live.clone();
-        scale::apply(&wanted, &mut new);
+        write_into(resource, &wanted, &mut new)?;
         let through = wanted.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let merged = managed::parent_managed_fields(&owners, &through, &resource.api_version, &paths);
         match merged.map_err(undecodable)? {
@@ -145,7 +199,49 @@ fn replace(
         Written::Updated(record) => (StatusCode::OK, record_value(resource, &record, record.revision)),
         Written::Deleted(object) | Written::Dry { object, .. } => (StatusCode::OK, object),
     };
-    Ok(Reply::value(code, &scale::of(&object)).into())
+    Ok(Reply::value(code, &scale_of(resource, &object)?).into())
+}
+
+/// Stands for replicas that were never set, so that a patch which does not set them is found out.
+const UNSET: i32 = i32::MIN;
+
+/// The Scale of an object: of a workload, or of a custom resource whose definition says where its parts are (C10).
+fn scale_of(resource: &Resource, object: &Value) -> Result<Value> {
+    let Some(paths) = resource.scale_paths() else {
+        return Ok(scale::of(object));
+    };
+    let scaled = paths
+        .read(object)
+        .map_err(|why| Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+    Ok(scale::from_parts(
+        object,
+        scaled.wanted.unwrap_or_default().into(),
+        scaled.observed.into(),
+        &scaled.selector,
+    ))
+}
+
+/// Writes a Scale's replicas and resourceVersion into the object it is of.
+fn write_into(resource: &Resource, wanted: &Value, object: &mut Value) -> Result<()> {
+    let Some(paths) = resource.scale_paths() else {
+        scale::apply(wanted, object);
+        return Ok(());
+    };
+    let replicas = wanted.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    if replicas == i64::from(UNSET) {
+        let path = kubewright_codec::quote(&paths.spec_replicas_path);
+        return Err(Status::bad_request(format!(
+            "the spec replicas field {path} cannot be empty"
+        )));
+    }
+    paths
+        .write(object, replicas)
+        .map_err(|why| Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+    let version = meta_text(wanted, "resourceVersion").to_owned();
+    if !version.is_empty() {
+        set_meta(object, "resourceVersion", version);
+    }
+    Ok(())
 }
 
 /// The Scale as server-side apply knows it: one version.

@@ -159,7 +159,7 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Option<(&'static str, Value
         // The kind stands here where other conflicts name the resource.
         let about = About {
             group: "",
-            resource: resource.kind,
+            resource: &resource.kind,
         };
         return Err(Status::conflict(about, text("name"), &why));
     }

@@ -1,5 +1,7 @@
 //! What a write answers: the object as it is now, in the version of the path.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use serde_json::Value;
 
@@ -22,17 +24,16 @@ pub(crate) fn reply(call: &Call<'_>, written: Written) -> Reply {
 }
 
 fn value_reply(call: &Call<'_>, code: StatusCode, mut object: Value) -> Reply {
-    if let Some(conversion) = call.resource().conversion {
-        conversion.serve(&mut object);
-    }
+    call.resource().to_served(&mut object);
     Reply::new(code, text_of(&object))
 }
 
 /// A live object in the version of the path.
-pub(crate) fn at_version(resource: &Resource, live: &Value) -> Value {
-    let mut live = live.clone();
-    if let Some(conversion) = resource.conversion {
-        conversion.serve(&mut live);
+pub(crate) fn at_version<'v>(resource: &Resource, live: &'v Value) -> Cow<'v, Value> {
+    if resource.conversion().is_none() {
+        return Cow::Borrowed(live);
     }
-    live
+    let mut live = live.clone();
+    resource.to_served(&mut live);
+    Cow::Owned(live)
 }

@@ -24,9 +24,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Result<Reply> {
     write::dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
     let mut object = manage::update(resource, "", &options.manager, &time, None, object);
-    if let Some(conversion) = resource.conversion {
-        conversion.store(&mut object);
-    }
+    resource.to_stored(&mut object);
     let written = write::create(call, object, options.dry_run)?;
     Ok(reply(call, written))
 }

@@ -7,14 +7,17 @@ use jiff::Timestamp;
 use kubewright_kinds::pod::deletion;
 use kubewright_kinds::strategy::Propagation as DefaultPropagation;
 use kubewright_store::{CommitError, Record};
+use kubewright_structural::crd;
 use serde_json::{Value, json};
 
 use crate::admit::{self, Attributes, Operation};
 use crate::call::{Call, record_value};
 use crate::clock;
 use crate::delete_options::{DeleteOptions, Propagation};
+use crate::effects::is_definition;
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
 use crate::registry::Resource;
+use crate::server::Server;
 use crate::status::{About, Result, Status};
 use crate::wire::respond::{Reply, text_of};
 use crate::write::bump_generation;
@@ -35,10 +38,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Result<Reply> {
 /// Who deletes Jobs without a word about their pods keeps the pods, and is told.
 pub(crate) fn warn_of_orphans(call: &mut Call<'_>, options: &DeleteOptions) {
     let resource = call.resource();
-    if (resource.group, resource.plural) == ("batch", "jobs")
-        && options.propagation.is_none()
-        && options.orphan_dependents.is_none()
-    {
+    if resource.is("batch", "jobs") && options.propagation.is_none() && options.orphan_dependents.is_none() {
         call.warnings.push(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
              them or set propagationPolicy=Orphan to suppress this warning"
@@ -57,21 +57,19 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// The object itself for the kinds that answer so, a Status for the others (D3). What only waits is always shown.
-    fn answer(&self, resource: &'static Resource) -> Value {
-        if !self.gone || resource.strategy.returns_deleted {
+    fn answer(&self, resource: &Resource) -> Value {
+        if !self.gone || resource.strategy().returns_deleted {
             let mut object = self.object.clone();
-            if let Some(conversion) = resource.conversion {
-                conversion.serve(&mut object);
-            }
+            resource.to_served(&mut object);
             return object;
         }
         let mut details = json!({
             "name": meta_text(&self.object, "name"),
-            "kind": resource.plural,
+            "kind": &*resource.plural,
             "uid": meta_text(&self.object, "uid"),
         });
         if !resource.group.is_empty() {
-            details["group"] = resource.group.into();
+            details["group"] = (*resource.group).into();
         }
         json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
     }
@@ -92,9 +90,20 @@ pub(crate) fn delete_one(call: &Call<'_>, namespace: &str, name: &str, options: 
         check_preconditions(resource, &live, options)?;
         admit::mutate(&attributes, &mut Value::Null, Some(&live))?;
         admit::validate(&attributes, &Value::Null, Some(&live))?;
-        let plan = plan(call, resource, &live, options);
-        if let Some(outcome) = carry_out(call, resource, &key, &record, live, plan, options.dry_run) {
+        let plan = plan(call.server, resource, &live, options);
+        if let Some(outcome) = carry_out(call.server, resource, &key, &record, live, plan, options.dry_run) {
             return Ok(outcome);
+        }
+    }
+}
+
+/// Deletes an object for the server's own reasons, as often as it takes.
+pub(crate) fn delete_unasked(server: &Server, resource: &Resource, key: &str, options: &DeleteOptions) {
+    while let Some(record) = server.store.get(resource.table, key) {
+        let live = record_value(resource, &record, record.revision);
+        let plan = plan(server, resource, &live, options);
+        if carry_out(server, resource, key, &record, live, plan, false).is_some() {
+            break;
         }
     }
 }
@@ -110,13 +119,18 @@ enum Plan {
     Remove,
 }
 
-fn plan(call: &Call<'_>, resource: &Resource, live: &Value, options: &DeleteOptions) -> Plan {
-    let now = call.server.clock.now();
-    if resource.group.is_empty() && resource.plural == "namespaces" {
+fn plan(server: &Server, resource: &Resource, live: &Value, options: &DeleteOptions) -> Plan {
+    let now = server.clock.now();
+    if resource.is("", "namespaces") {
         return plan_namespace(live, now, options);
     }
+    if is_definition(resource) && meta_text(live, "deletionTimestamp").is_empty() {
+        let mut marked = live.clone();
+        crd::prepare_delete(&mut marked, &clock::stamp(now));
+        return Plan::Mark(marked);
+    }
     let mut marked = live.clone();
-    let grace = if resource.strategy.graceful_deletion {
+    let grace = if resource.strategy().graceful_deletion {
         match graceful(&mut marked, now, options) {
             Grace::Pending => return Plan::Pending,
             Grace::Seconds(seconds) => Some(seconds),
@@ -220,7 +234,7 @@ fn graceful(pod: &mut Value, now: Timestamp, options: &DeleteOptions) -> Grace {
 /// kind's default.
 fn wanted_finalizers(resource: &Resource, live: &Value, options: &DeleteOptions) -> Vec<String> {
     let had = finalizers(live);
-    if resource.strategy.default_propagation == DefaultPropagation::Unsupported {
+    if resource.strategy().default_propagation == DefaultPropagation::Unsupported {
         return had.into_iter().map(str::to_owned).collect();
     }
     let has = |name: &str| had.contains(&name);
@@ -231,7 +245,7 @@ fn wanted_finalizers(resource: &Resource, live: &Value, options: &DeleteOptions)
         (None, Some(Propagation::Background)) => (false, false),
         (None, None) if has("orphan") || has("foregroundDeletion") => (has("orphan"), has("foregroundDeletion")),
         (None, None) => (
-            resource.strategy.default_propagation == DefaultPropagation::Orphan,
+            resource.strategy().default_propagation == DefaultPropagation::Orphan,
             false,
         ),
     };
@@ -275,8 +289,8 @@ fn mark(object: &mut Value, now: Timestamp) {
 
 /// `None` when somebody else wrote meanwhile.
 fn carry_out(
-    call: &Call<'_>,
-    resource: &'static Resource,
+    server: &Server,
+    resource: &Resource,
     key: &str,
     record: &Arc<Record>,
     live: Value,
@@ -300,7 +314,7 @@ fn carry_out(
             gone: remove,
         });
     }
-    let store = &call.server.store;
+    let store = &server.store;
     let mut revision = record.revision;
     let mut object = live;
     if let Some(marked) = marked.filter(|marked| *marked != object) {
@@ -308,6 +322,9 @@ fn carry_out(
             Ok(written) => {
                 revision = written.revision;
                 object = record_value(resource, &written, revision);
+                if !remove {
+                    server.after_update(resource, &object);
+                }
             }
             Err(_) => return None,
         }
@@ -317,7 +334,7 @@ fn carry_out(
     }
     match store.delete(resource.table, key, revision) {
         Ok(deleted) => {
-            call.server.after_delete(resource, &object);
+            server.after_delete(resource, &object);
             set_meta(&mut object, "resourceVersion", deleted.revision.to_string());
             Some(Outcome { object, gone: true })
         }
@@ -330,7 +347,7 @@ pub(crate) fn is_finished(resource: &Resource, new: &Value, old: &Value) -> bool
     if !finalizers(new).is_empty() {
         return false;
     }
-    if resource.group.is_empty() && resource.plural == "namespaces" {
+    if resource.is("", "namespaces") {
         return new
             .pointer("/spec/finalizers")
             .and_then(Value::as_array)
@@ -342,12 +359,12 @@ pub(crate) fn is_finished(resource: &Resource, new: &Value, old: &Value) -> bool
 pub(crate) fn check_preconditions(resource: &Resource, live: &Value, options: &DeleteOptions) -> Result<()> {
     // Upstream names the kind here where other conflicts name the resource.
     let about = About {
-        group: resource.group,
-        resource: resource.kind,
+        group: &resource.group,
+        resource: &resource.kind,
     };
     let name = meta_text(live, "name");
     let (uid, version) = (meta_text(live, "uid"), meta_text(live, "resourceVersion"));
-    if resource.group.is_empty() && resource.plural == "namespaces" {
+    if resource.is("", "namespaces") {
         return check_namespace_preconditions(resource, name, (uid, version), options);
     }
     if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {

@@ -39,16 +39,19 @@ pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> Result<Page>
         usize::MAX
     };
     let selection = &options.selection;
+    let by_key = selection.fields.exact_name().is_some() && (namespace.is_some() || !call.resource().namespaced);
     let mut records = Vec::new();
     let mut more = false;
     let first = first.as_deref().and_then(|key| snapshot.get(key));
     for record in first.into_iter().chain(snapshot.records(namespace, after.as_deref())) {
+        // Whether what follows is selected is not looked at: the next page may be empty. An object that is asked for by
+        // its name is read by its key.
+        if records.len() == limit {
+            more = !by_key;
+            break;
+        }
         if !selection.matches(record) {
             continue;
-        }
-        if records.len() == limit {
-            more = true;
-            break;
         }
         records.push(Arc::clone(record));
     }
@@ -140,12 +143,16 @@ impl Page {
         let bytes: usize = self.records.iter().map(|record| record.body.len() + 48).sum();
         let mut text = Vec::with_capacity(bytes + 256);
         text.extend_from_slice(br#"{"kind":""#);
-        text.extend_from_slice(resource.kind.as_bytes());
-        text.extend_from_slice(br#"List","apiVersion":""#);
+        text.extend_from_slice(resource.list_kind.as_bytes());
+        text.extend_from_slice(br#"","apiVersion":""#);
         text.extend_from_slice(resource.api_version.as_bytes());
         text.extend_from_slice(br#"","metadata":{"resourceVersion":""#);
         text.extend_from_slice(self.revision.to_string().as_bytes());
         text.push(b'"');
+        // Upstream's lists of custom resources are maps, in which this key is always set.
+        if self.next.is_none() && resource.custom().is_some() {
+            text.extend_from_slice(br#","continue":"""#);
+        }
         if let Some(next) = &self.next {
             text.extend_from_slice(br#","continue":"#);
             json::write_string(&next.encode(), &mut text);
@@ -165,15 +172,23 @@ impl Page {
     }
 }
 
-/// An item of a built-in list carries no type of its own (R10).
+/// An item of a built-in's list carries no type of its own (R10).
 fn item(text: &mut Vec<u8>, resource: &Resource, record: &Record) {
-    if resource.conversion.is_none() {
-        object::splice(text, "", record.revision, &record.body);
+    // An item of a custom resource carries its type.
+    let type_meta = if resource.custom().is_some() {
+        resource.type_meta.as_str()
+    } else {
+        ""
+    };
+    if resource.serves_as_stored(record) {
+        object::splice(text, type_meta, record.revision, &record.body);
         return;
     }
     let whole = record_text(resource, record, record.revision);
-    let mut value: serde_json::Value = serde_json::from_slice(&whole).unwrap_or_default();
-    if let Some(object) = value.as_object_mut() {
+    let mut value = object::parsed(&whole);
+    if type_meta.is_empty()
+        && let Some(object) = value.as_object_mut()
+    {
         object.remove("kind");
         object.remove("apiVersion");
     }

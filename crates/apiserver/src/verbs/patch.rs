@@ -3,14 +3,15 @@
 use http::StatusCode;
 use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
-use kubewright_schema as schema;
 use kubewright_schema::field::{Error, Path};
 use serde_json::Value;
 
 use super::addressed::{check_name, place_in_namespace};
 use super::answer::{at_version, reply};
 use crate::call::Call;
-use crate::decode::{self, Expected, go_kind};
+use crate::custom::empties;
+use crate::decode::{self, Expected, TypeDefect, go_kind};
+use crate::effects::is_definition;
 use crate::go_text;
 use crate::manage;
 use crate::object::{meta_text, set_meta};
@@ -35,8 +36,11 @@ impl Language {
         match media_type(&joined(call.headers, http::header::CONTENT_TYPE)) {
             "application/json-patch+json" => Ok(Language::Json),
             "application/merge-patch+json" => Ok(Language::Merge),
-            "application/strategic-merge-patch+json" => Ok(Language::Strategic),
+            "application/strategic-merge-patch+json" if call.resource().custom().is_none() => Ok(Language::Strategic),
             "application/apply-patch+yaml" => Ok(Language::Apply),
+            _ if call.resource().custom().is_some() => Err(Status::unsupported_media_type(
+                "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+            )),
             _ => Err(Status::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "UnsupportedMediaType",
@@ -63,18 +67,10 @@ pub(crate) fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let written = write::update(call, options.dry_run, may_create, |call, live| {
         let at_request = live.map(|live| at_version(resource, live));
         let mut warnings = Vec::new();
-        let new = match (language, &at_request) {
+        let new = match (language, at_request.as_deref()) {
             (Language::Apply, live) => {
                 let subresource = call.target.subresource.clone();
-                apply(
-                    resource,
-                    &subresource,
-                    &options,
-                    &time,
-                    live.as_ref(),
-                    &body,
-                    &mut warnings,
-                )?
+                apply(resource, &subresource, &options, &time, live, &body, &mut warnings)?
             }
             (_, None) => return Err(Status::not_found(resource.about(), &call.target.name)),
             (_, Some(live)) => {
@@ -108,16 +104,14 @@ fn checked(call: &Call<'_>, live: Option<&Value>, mut new: Value) -> Result<Valu
     }
     place_in_namespace(call, &mut new)?;
     check_name(call, &new)?;
-    if let Some(conversion) = call.resource().conversion {
-        conversion.store(&mut new);
-    }
+    call.resource().to_stored(&mut new);
     Ok(new)
 }
 
 /// The live object with a patch applied, decoded and defaulted.
 fn patched(
     language: Language,
-    resource: &'static Resource,
+    resource: &Resource,
     live: Value,
     body: &[u8],
     validation: FieldValidation,
@@ -131,6 +125,9 @@ fn patched(
         _ => Status::bad_request(error),
     };
     let mut decoded = json::decode(body).map_err(|error| syntax(error.to_string()))?;
+    if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
+        return Err(Status::bad_request(why));
+    }
     let patch = std::mem::take(&mut decoded.value);
     let mut complaints = Vec::new();
     let merged = match language {
@@ -148,30 +145,43 @@ fn patched(
         }
         Language::Strategic | Language::Apply => {
             complaints.extend(strict::complaints(&decoded, &[], Some(body)));
-            strategic::apply(live, patch, resource.ty).map_err(|error| refusal(&error))?
+            match resource.ty() {
+                Some(ty) => strategic::apply(live, patch, ty).map_err(|error| refusal(&error))?,
+                None => live,
+            }
         }
     };
-    let resets = decode::resets_managed_fields(&merged);
+    // An empty list in the metadata of a custom resource is dropped when that is decoded, and says nothing then.
+    let resets = resource.custom().is_none() && decode::resets_managed_fields(&merged);
     let in_words = |why: String| {
         let shown = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
         let shown = match language {
-            Language::Strategic => strategic::printed(&shown),
-            Language::Json => go_text::json_of(resource.ty, &merged, &go_text::touched_by(&shown)),
-            _ => go_text::json_of(resource.ty, &merged, &shown),
+            Language::Strategic => strategic::printed_after_merge(&shown),
+            Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
+            _ => go_text::json_of(resource.ty(), &merged, &shown),
         };
         Status::invalid("", "", "", &vec![Error::invalid(&Path::root("patch"), shown, why)])
     };
     if language != Language::Strategic
+        && resource.custom().is_none()
         && let Some(why) = decode::kind_changed(&merged, Expected::of(resource))
     {
         return Err(in_words(why));
     }
-    let typed = schema::decode(resource.ty, merged.clone(), None).map_err(|error| {
-        let why = error.to_string();
-        in_words(if language == Language::Strategic {
-            go_text::restoring(&why, resource.ty, &merged)
-        } else {
-            why
+    if resource.custom().is_some()
+        && let Some(defect) = decode::type_defect(&merged)
+    {
+        return Err(match defect {
+            TypeDefect::Unreadable(why) => in_words(why),
+            TypeDefect::MissingVersion => {
+                Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+            }
+        });
+    }
+    let typed = resource.decode(merged.clone(), None).map_err(|why| {
+        in_words(match resource.ty() {
+            Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
+            _ => why,
         })
     })?;
     if strictly {
@@ -190,7 +200,12 @@ fn patched(
         }
     }
     let mut value = typed.value;
-    decode::restore_empty_lists(&merged, &mut value);
+    if resource.custom().is_none() {
+        decode::restore_empty_lists(&merged, &mut value);
+        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            empties::restore(&merged, &mut value);
+        }
+    }
     if resets {
         set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
     }
@@ -199,20 +214,26 @@ fn patched(
     Ok(value)
 }
 
+/// Whether cutting a document short would lose what is its sender's own: a custom resource, or a schema.
+fn keeps_depth(resource: &Resource) -> bool {
+    resource.custom().is_some() || is_definition(resource)
+}
+
 fn in_yaml(why: &str) -> Box<Status> {
     Status::bad_request(format!("error decoding YAML: {why}"))
 }
 
+/// A custom resource keeps the type it says it has, which its rules judge.
 fn stamp_type(resource: &Resource, value: &mut Value) {
-    if let Some(object) = value.as_object_mut() {
-        object.insert("kind".into(), resource.kind.into());
+    if let Some(object) = value.as_object_mut().filter(|_| resource.custom().is_none()) {
+        object.insert("kind".into(), (*resource.kind).into());
         object.insert("apiVersion".into(), resource.api_version.as_str().into());
     }
 }
 
 /// The live object with a configuration applied, defaulted again.
 fn apply(
-    resource: &'static Resource,
+    resource: &Resource,
     subresource: &str,
     options: &WriteOptions,
     time: &str,
@@ -221,6 +242,9 @@ fn apply(
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
     let decoded = yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
+    if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
+        return Err(in_yaml(&why));
+    }
     if !decoded.value.is_object() && !decoded.value.is_null() {
         let kind = go_kind(&decoded.value);
         return Err(in_yaml(&format!(
@@ -247,8 +271,15 @@ fn apply(
         warnings.extend(strict::warnings(vec![complaint]));
     }
     // Merging knows the schema; the typed form also canonicalises and drops what is empty.
-    let typed = schema::decode(resource.ty, new, None).map_err(|error| {
-        let why = go_text::restoring(&error.to_string(), resource.ty, &decoded.value);
+    let typed = match resource.custom() {
+        Some(version) => version.decode_applied(new),
+        None => resource.decode(new, None).map(|decoded| decoded.value),
+    };
+    new = typed.map_err(|why| {
+        let why = match resource.ty() {
+            Some(ty) => go_text::restoring(&why, ty, &decoded.value),
+            None => why,
+        };
         let type_name = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
         let (namespace, name) = (
             meta_text(&decoded.value, "namespace"),
@@ -260,7 +291,6 @@ fn apply(
         );
         Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     })?;
-    new = typed.value;
     stamp_type(resource, &mut new);
     write::default(resource, &mut new);
     Ok(new)

@@ -20,7 +20,7 @@ pub(crate) fn update(call: &mut Call<'_>) -> Result<Reply> {
     server::check_name(&call.target.name)?;
     write::dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
-    let may_create = resource.strategy.create_on_update && call.target.subresource.is_empty();
+    let may_create = resource.strategy().create_on_update && call.target.subresource.is_empty();
     let written = write::update(call, options.dry_run, may_create, |call, live| {
         check_uid(call, &object, live, options.dry_run)?;
         let live = live.map(|live| at_version(resource, live));
@@ -30,12 +30,10 @@ pub(crate) fn update(call: &mut Call<'_>) -> Result<Reply> {
             subresource,
             &options.manager,
             &time,
-            live.as_ref(),
+            live.as_deref(),
             object.clone(),
         );
-        if let Some(conversion) = resource.conversion {
-            conversion.store(&mut new);
-        }
+        resource.to_stored(&mut new);
         Ok(new)
     })?;
     Ok(reply(call, written))

@@ -9,16 +9,20 @@ use futures_util::stream;
 use http::{HeaderValue, Response, header};
 use kubewright_schema::protobuf;
 use kubewright_store::{Event, EventKind, Record, Revision, WatchEnd, Watcher};
+use kubewright_tables::Table;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::call::{Call, record_text};
+use crate::clock::Clock;
 use crate::list_options::ListOptions;
 use crate::metrics::LongRunning;
+use crate::object;
 use crate::registry::Resource;
 use crate::route::Verb;
 use crate::select::Selection;
 use crate::status::{Result, Status};
+use crate::table;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, View};
 use crate::wire::respond;
@@ -38,7 +42,6 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 
 pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     let options = ListOptions::parse(call.query, call.target, true)?;
-    let resource = call.resource();
     if matches!(call.output.view, View::MetadataList { .. }) {
         return Err(Status::not_acceptable(crate::wire::negotiate::OBJECT_TYPES));
     }
@@ -54,8 +57,11 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     };
     let now = Instant::now();
     let mut frames = Frames {
-        resource,
+        resource: Arc::clone(&call.target.resource),
         output: call.output,
+        table: table::wanted(call.target, call.output, call.query)?,
+        columns_told: false,
+        clock: call.server.clock,
         selection: options.selection.clone(),
         bookmarks: options.bookmarks,
         queue: VecDeque::new(),
@@ -93,8 +99,13 @@ fn bookmark_delay(remaining: Duration) -> Duration {
 
 /// What a watch has still to say.
 struct Frames {
-    resource: &'static Resource,
+    resource: Arc<Resource>,
     output: Output,
+    /// What makes Tables of the objects, if the client wants those.
+    table: Option<Table>,
+    /// Whether a Table has named the columns; the later ones do not.
+    columns_told: bool,
+    clock: Clock,
     selection: Selection,
     bookmarks: bool,
     /// What is sent before the cursor moves: the initial state, events that were read, a final error.
@@ -215,7 +226,7 @@ impl Frames {
         (!out.is_empty()).then(|| out.into())
     }
 
-    fn pending(&self, out: &mut Vec<u8>, pending: &Pending) {
+    fn pending(&mut self, out: &mut Vec<u8>, pending: &Pending) {
         match pending {
             Pending::Initial(record) => self.frame(out, "ADDED", record, record.revision),
             Pending::Event(event) => self.event(out, event),
@@ -225,7 +236,7 @@ impl Frames {
 
     /// An event as this watch's selectors see it: entering is ADDED, leaving is DELETED with the last state that
     /// matched (V4).
-    fn event(&self, out: &mut Vec<u8>, event: &Event) {
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event) {
         let after = event.kind != EventKind::Deleted && self.selection.matches(&event.record);
         let previous = event
             .previous
@@ -239,29 +250,43 @@ impl Frames {
         }
     }
 
-    fn frame(&self, out: &mut Vec<u8>, kind: &str, record: &Record, revision: Revision) {
-        if self.output == Output::JSON && self.resource.conversion.is_none() {
+    fn frame(&mut self, out: &mut Vec<u8>, kind: &str, record: &Record, revision: Revision) {
+        if self.output == Output::JSON && self.resource.serves_as_stored(record) {
             frame_head(out, kind);
-            crate::object::splice(out, &self.resource.type_meta, revision, &record.body);
+            object::splice(out, &self.resource.type_meta, revision, &record.body);
             out.extend_from_slice(b"}\n");
             return;
         }
-        let text = record_text(self.resource, record, revision);
-        let value = serde_json::from_slice(&text).unwrap_or_default();
+        let text = record_text(&self.resource, record, revision);
+        let value = object::parsed(&text);
         match respond::view(value, self.output.view) {
-            Ok(value) => self.value_frame(out, kind, &value),
+            Ok(value) => self.object_frame(out, kind, &value),
             Err(status) => self.value_frame(out, "ERROR", &status.to_value()),
         }
     }
 
+    /// An object, as a Table where that is wanted.
+    fn object_frame(&mut self, out: &mut Vec<u8>, kind: &str, object: &Value) {
+        let Some(table) = &self.table else {
+            self.value_frame(out, kind, object);
+            return;
+        };
+        let mut text = Vec::new();
+        let with_columns = !std::mem::replace(&mut self.columns_told, true);
+        match table.write_object(&mut text, object, with_columns, self.clock.now()) {
+            Ok(()) => self.value_frame(out, kind, &object::parsed(&text)),
+            Err(error) => self.value_frame(out, "ERROR", &table::refusal(error).to_value()),
+        }
+    }
+
     /// Nothing but a revision: everything up to it has been sent (V6).
-    fn bookmark(&self, out: &mut Vec<u8>, revision: Revision, ends_initial: bool) {
-        let mut object = crate::bookmark::empty(self.resource, self.output.view);
+    fn bookmark(&mut self, out: &mut Vec<u8>, revision: Revision, ends_initial: bool) {
+        let mut object = crate::bookmark::empty(&self.resource, self.output.view);
         object["metadata"]["resourceVersion"] = revision.to_string().into();
         if ends_initial {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
-        self.value_frame(out, "BOOKMARK", &object);
+        self.object_frame(out, "BOOKMARK", &object);
     }
 
     fn value_frame(&self, out: &mut Vec<u8>, kind: &str, object: &Value) {

@@ -20,12 +20,20 @@ pub(crate) enum Encoding {
     Protobuf,
 }
 
-/// The whole object, or its metadata only.
+/// The whole object, its metadata only, or what people read of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     Whole,
-    Metadata { version: &'static str },
-    MetadataList { version: &'static str },
+    Metadata {
+        version: &'static str,
+    },
+    MetadataList {
+        version: &'static str,
+    },
+    /// Rows and columns (H7).
+    Table {
+        version: &'static str,
+    },
 }
 
 impl Output {
@@ -41,17 +49,42 @@ pub(crate) const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;st
 pub(crate) const OBJECT_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 const STREAM_TYPES: &str = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// Reads the `Accept` header. `listing` routes also produce watch streams, which shows in the refusal.
-pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, listing: bool) -> Result<Output> {
-    choose(headers, query_pretty, listing, true)
+/// What a path offers beyond objects in JSON and YAML, and their metadata.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer<'a> {
+    /// It also streams watches, which shows in a refusal.
+    pub(crate) watches: bool,
+    /// Whether it has columns, which is looked up only for who asks.
+    pub(crate) tables: &'a dyn Fn() -> bool,
+    /// Its objects have a form in protobuf.
+    pub(crate) protobuf: bool,
+}
+
+/// Reads the `Accept` header; a clause that asks for what is not offered does not count.
+pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: Offer<'_>) -> Result<Output> {
+    choose(headers, query_pretty, offer.watches, |clause, pretty| {
+        clause.output(pretty).filter(|output| match output.view {
+            // Rows have no form in protobuf.
+            View::Table { .. } => output.encoding != Encoding::Protobuf && (offer.tables)(),
+            View::Whole => offer.protobuf || output.encoding != Encoding::Protobuf,
+            View::Metadata { .. } | View::MetadataList { .. } => true,
+        })
+    })
 }
 
 /// Reads the `Accept` header for an answer that has no other view: clauses that ask for one do not count.
 pub(crate) fn unchanged(headers: &HeaderMap, query_pretty: Option<bool>) -> Result<Output> {
-    choose(headers, query_pretty, false, false)
+    choose(headers, query_pretty, false, |clause, pretty| {
+        (!clause.asks_for_a_view()).then(|| clause.output(pretty)).flatten()
+    })
 }
 
-fn choose(headers: &HeaderMap, query_pretty: Option<bool>, listing: bool, has_views: bool) -> Result<Output> {
+fn choose(
+    headers: &HeaderMap,
+    query_pretty: Option<bool>,
+    listing: bool,
+    offered: impl Fn(&Clause<'_>, bool) -> Option<Output>,
+) -> Result<Output> {
     let accept = joined(headers, header::ACCEPT);
     let pretty = query_pretty.unwrap_or_else(|| asks_from_a_terminal(headers));
     if accept.trim().is_empty() {
@@ -69,8 +102,7 @@ fn choose(headers: &HeaderMap, query_pretty: Option<bool>, listing: bool, has_vi
     }
     clauses
         .iter()
-        .filter(|clause| has_views || !clause.asks_for_a_view())
-        .find_map(|clause| clause.output(pretty))
+        .find_map(|clause| offered(clause, pretty))
         .ok_or_else(|| Status::not_acceptable(OBJECT_TYPES))
 }
 
@@ -89,6 +121,24 @@ pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
         || clauses(&accept)
             .iter()
             .any(|clause| clause.encoding() == Some(Encoding::Json))
+}
+
+/// How a client wants the document of `OpenAPI` v2; `None` when it takes neither form (O3).
+pub(crate) fn swagger_encoding(headers: &HeaderMap) -> Option<Encoding> {
+    let accept = joined(headers, header::ACCEPT);
+    if accept.trim().is_empty() {
+        return Some(Encoding::Json);
+    }
+    clauses(&accept)
+        .iter()
+        .find_map(|clause| match (clause.kind, clause.subkind) {
+            ("*", "*") | ("application", "json" | "*") => Some(Encoding::Json),
+            (
+                "application",
+                "com.github.proto-openapi.spec.v2@v1.0+protobuf" | "com.github.proto-openapi.spec.v2.v1.0+protobuf",
+            ) => Some(Encoding::Protobuf),
+            _ => None,
+        })
 }
 
 /// The encoding of a request's body, from its `Content-Type`.
@@ -210,6 +260,7 @@ impl Clause<'_> {
             output.view = match target {
                 "PartialObjectMetadata" => View::Metadata { version },
                 "PartialObjectMetadataList" => View::MetadataList { version },
+                "Table" => View::Table { version },
                 _ => return None,
             };
         }
@@ -224,7 +275,15 @@ mod tests {
     fn accepting(accept: &str) -> Result<Output> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, accept.parse().expect("header"));
-        output(&headers, None, true)
+        output(
+            &headers,
+            None,
+            Offer {
+                watches: true,
+                tables: &|| true,
+                protobuf: true,
+            },
+        )
     }
 
     #[test]

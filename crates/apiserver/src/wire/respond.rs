@@ -1,5 +1,6 @@
 //! From a handler's answer to an HTTP response: encoding, view, warnings, compression (H5, H8, H9, H12).
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 use super::body::Body;
 use super::negotiate::{self, Encoding, Output, PROTOBUF, View};
 use crate::decode::internal_package;
+use crate::object;
 use crate::status::{Result, Status};
 
 /// What a handler answers: JSON text, which is the stored text where possible.
@@ -121,7 +123,7 @@ pub(crate) fn encode(json: &[u8], output: Output) -> Result<Option<(Bytes, &'sta
         json::indent(json, &mut text);
         return Ok(Some((text.into(), "application/json")));
     }
-    let value: Value = serde_json::from_slice(json).map_err(|error| Status::internal(&error.to_string()))?;
+    let value = object::parsed(json);
     let value = view(value, output.view)?;
     Ok(Some(match output.encoding {
         Encoding::Yaml => (yaml::encode(&value).into(), "application/yaml"),
@@ -149,7 +151,8 @@ pub(crate) fn view(value: Value, view: View) -> Result<Value> {
     let is_list = value.get("items").is_some_and(Value::is_array);
     match view {
         _ if is_status => Ok(value),
-        View::Whole => Ok(value),
+        // A Table has been made of it already.
+        View::Whole | View::Table { .. } => Ok(value),
         View::Metadata { version } if !is_list => Ok(partial(value, version, true)),
         View::MetadataList { version } if is_list => {
             let Value::Object(mut list) = value else {
@@ -158,12 +161,19 @@ pub(crate) fn view(value: Value, view: View) -> Result<Value> {
             let Some(Value::Array(items)) = list.remove("items") else {
                 return Ok(Value::Object(list));
             };
+            if let Some(metadata) = list.get_mut("metadata").and_then(Value::as_object_mut)
+                && metadata.get("continue").and_then(Value::as_str) == Some("")
+            {
+                metadata.remove("continue");
+            }
             list.insert("kind".into(), "PartialObjectMetadataList".into());
             list.insert("apiVersion".into(), format!("meta.k8s.io/{version}").into());
-            list.insert(
-                "items".into(),
-                items.into_iter().map(|item| partial(item, version, true)).collect(),
-            );
+            // Upstream collects the items in a slice that nothing has made yet.
+            let partials = match items.len() {
+                0 => Value::Null,
+                _ => items.into_iter().map(|item| partial(item, version, true)).collect(),
+            };
+            list.insert("items".into(), partials);
             Ok(Value::Object(list))
         }
         View::Metadata { .. } | View::MetadataList { .. } => {
@@ -197,36 +207,45 @@ fn partial(object: Value, version: &str, with_type: bool) -> Value {
     Value::Object(partial)
 }
 
-/// Each warning's text is cut, and so is their sum, as upstream cuts them (H12).
+/// Each warning is told once. When they are too long together, each is cut, and no more are told than fit (H12).
 pub(crate) fn warn(headers: &mut HeaderMap, warnings: &[String]) {
     const ALL: usize = 4096;
     const EACH_ONCE_CUT: usize = 256;
-    let total: usize = warnings.iter().map(String::len).sum();
-    let mut seen: Vec<&str> = Vec::new();
-    for warning in warnings {
-        if seen.contains(&warning.as_str()) {
+    let length = |text: &str| text.chars().count();
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut told: Vec<&str> = Vec::new();
+    let (mut written, mut cutting) = (0, false);
+    for warning in warnings.iter().filter(|warning| !warning.is_empty()) {
+        if cutting && written >= ALL {
+            break;
+        }
+        if !seen.insert(warning) {
             continue;
         }
-        seen.push(warning);
-        let text = if total > ALL {
-            cut(warning, EACH_ONCE_CUT)
+        told.push(warning);
+        if cutting {
+            written += length(warning).min(EACH_ONCE_CUT);
+        } else if written + length(warning) <= ALL {
+            written += length(warning);
         } else {
-            warning
-        };
-        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
-        let printable: String = quoted.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{printable}\"").as_bytes()) {
+            cutting = true;
+            written = told.iter().map(|text| length(text).min(EACH_ONCE_CUT)).sum();
+        }
+    }
+    for text in told {
+        let most = if cutting { EACH_ONCE_CUT } else { usize::MAX };
+        let mut shown = String::with_capacity(text.len().min(2 * EACH_ONCE_CUT));
+        for c in text.chars().take(most) {
+            match c {
+                '\\' | '"' => shown.extend(['\\', c]),
+                c if c.is_control() => shown.push(' '),
+                c => shown.push(c),
+            }
+        }
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{shown}\"").as_bytes()) {
             headers.append(header::WARNING, value);
         }
     }
-}
-
-fn cut(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {

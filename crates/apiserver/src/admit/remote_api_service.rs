@@ -1,0 +1,25 @@
+//! Refuses `APIServices` that another server would have to answer for: there is no aggregation yet (O6).
+
+use serde_json::Value;
+
+use super::{Attributes, Operation, Plugin};
+use crate::status::{Result, Status};
+
+pub(super) struct NoAggregation;
+
+impl Plugin for NoAggregation {
+    fn validate(&self, attributes: &Attributes<'_>, object: &Value, _old: Option<&Value>) -> Result<()> {
+        let is_remote = object
+            .pointer("/spec/service")
+            .is_some_and(|service| !service.is_null());
+        if attributes.operation == Operation::Delete
+            || !attributes.resource.is("apiregistration.k8s.io", "apiservices")
+            || !is_remote
+        {
+            return Ok(());
+        }
+        let why = "the embedded API server does not pass requests on to other servers (spec.service); define the kinds \
+                   with a CustomResourceDefinition instead, or use a cluster with API aggregation";
+        Err(Status::forbidden(attributes.resource.about(), &attributes.name, why))
+    }
+}

@@ -1,0 +1,73 @@
+//! The `APIService` objects of defined groups: one for each served version, made and removed with the definitions (O6).
+
+use std::collections::BTreeSet;
+
+use kubewright_structural::discovery::api_service;
+use serde_json::{Map, Value};
+
+use crate::manage;
+use crate::object::{self, meta_text, set_meta};
+use crate::registry::{Registry, Resource};
+use crate::server::Server;
+
+/// Who upstream's aggregator is to server-side apply.
+const MANAGER: &str = "kube-apiserver";
+const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+
+impl Server {
+    /// Makes the `APIServices` of a group what its definitions say.
+    pub(super) fn publish_group(&self, group: &str) {
+        let resource = Registry::builtin().known("apiregistration.k8s.io", "apiservices");
+        let served = self.definitions.served();
+        let versions: BTreeSet<&str> = served
+            .kinds()
+            .filter(|kind| kind.definition.group == group)
+            .flat_map(|kind| &kind.definition.versions)
+            .filter(|version| version.served)
+            .map(|version| version.name.as_str())
+            .collect();
+        for version in &versions {
+            self.put_api_service(resource, group, version);
+        }
+        let suffix = format!(".{group}");
+        let snapshot = self.store.snapshot(resource.table);
+        let obsolete = snapshot.records(None, None).filter(|record| {
+            let version = record.key.strip_suffix(&suffix);
+            record.label(AUTOMANAGED) == Some("true")
+                && version.is_some_and(|version| {
+                    !version.contains('.') && !versions.contains(version) && !is_built_in(group, version)
+                })
+        });
+        for record in obsolete {
+            // Whoever changed it meanwhile wanted it to stay.
+            let _ = self.store.delete(resource.table, &record.key, record.revision);
+        }
+    }
+
+    fn put_api_service(&self, resource: &Resource, group: &str, version: &str) {
+        let name = format!("{version}.{group}");
+        if self.store.get(resource.table, &name).is_some() {
+            return;
+        }
+        let now = self.clock.stamp();
+        let mut service = api_service(group, version, &now);
+        let status = service["status"].take();
+        service["status"] = Value::Object(Map::new());
+        service = manage::update(resource, "", MANAGER, &now, None, service);
+        service["status"] = status;
+        set_meta(&mut service, "uid", self.chance.uid());
+        set_meta(&mut service, "creationTimestamp", now);
+        // A name that was taken meanwhile is served by whoever took it.
+        let _ = self.store.create(
+            resource.table,
+            meta_text(&service, "name"),
+            object::to_draft(resource, &service),
+        );
+    }
+}
+
+fn is_built_in(group: &str, version: &str) -> bool {
+    Registry::builtin()
+        .iter()
+        .any(|resource| resource.group == group && resource.version == version)
+}

@@ -1,0 +1,214 @@
+//! The definitions a server has: read by every request as one immutable set, replaced as a whole when one changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kubewright_store::{ResourceId, Revision};
+use kubewright_structural::crd::Definition;
+use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard, RwLock};
+use serde_json::Value;
+
+use super::kind::Kind;
+use super::version::Version;
+use crate::name::Name;
+use crate::registry::{Registry, Resource};
+
+/// The tables of custom resources come behind those of the built-ins.
+const FIRST_TABLE: u32 = 1 << 16;
+
+/// The definitions of one server.
+#[derive(Default)]
+pub(crate) struct Definitions {
+    served: RwLock<Arc<Served>>,
+    /// Held while what follows from a definition's write is worked out, so that names are given one at a time. Deleting a
+    /// definition deletes its objects, the last of which asks for the definition again: the same thread may enter twice.
+    turn: ReentrantMutex<()>,
+    /// The names every definition has or waits for, by the definition's name.
+    claims: Mutex<BTreeMap<String, Claim>>,
+}
+
+/// What others of its group need to know of a definition.
+#[derive(Clone)]
+pub(super) struct Claim {
+    /// The definition, reduced to its group and the names it was given.
+    pub(super) named: Value,
+    /// A name that it wants belongs to another.
+    pub(super) waits: bool,
+    /// The revision of the definition that was worked out.
+    pub(super) settled: Revision,
+}
+
+/// What the definitions serve, at one moment.
+#[derive(Default)]
+pub(crate) struct Served {
+    /// The served versions, by their paths.
+    pub(crate) registry: Registry,
+    /// By the definition's name.
+    defined: BTreeMap<String, Defined>,
+    tables: u32,
+    /// Another number means another set: what was made from the old one is out of date.
+    pub(crate) generation: u64,
+}
+
+#[derive(Clone)]
+struct Defined {
+    kind: Arc<Kind>,
+    /// Every version, served or not, in the order of the definition.
+    resources: Vec<Arc<Resource>>,
+}
+
+impl Definitions {
+    pub(crate) fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served.read())
+    }
+
+    /// One at a time.
+    pub(super) fn take_turn(&self) -> ReentrantMutexGuard<'_, ()> {
+        self.turn.lock()
+    }
+
+    pub(crate) fn fork(&self) -> Definitions {
+        Definitions {
+            served: RwLock::new(self.served()),
+            turn: ReentrantMutex::new(()),
+            claims: Mutex::new(self.claims.lock().clone()),
+        }
+    }
+
+    /// Notes what a definition claims. Returns whether its names are others than before.
+    pub(super) fn claim(&self, name: &str, claim: Option<Claim>) -> bool {
+        let mut claims = self.claims.lock();
+        let named = claim.as_ref().map(|claim| claim.named.clone());
+        let before = match claim {
+            Some(claim) => claims.insert(name.to_owned(), claim),
+            None => claims.remove(name),
+        };
+        before.map(|before| before.named) != named
+    }
+
+    /// Whether a definition has been worked out as it was written at `revision`.
+    pub(super) fn is_settled(&self, name: &str, revision: Revision) -> bool {
+        self.claims
+            .lock()
+            .get(name)
+            .is_some_and(|claim| claim.settled == revision)
+    }
+
+    /// The other definitions of a group, reduced to their names.
+    pub(super) fn names_of_group(&self, group: &str, except: &str) -> Vec<Value> {
+        self.of_group(group, except, |_, claim| Some(claim.named.clone()))
+    }
+
+    /// The other definitions of a group that wait for a name.
+    pub(super) fn waiting_in_group(&self, group: &str, except: &str) -> Vec<String> {
+        self.of_group(group, except, |name, claim| claim.waits.then(|| name.to_owned()))
+    }
+
+    fn of_group<T>(&self, group: &str, except: &str, pick: impl Fn(&str, &Claim) -> Option<T>) -> Vec<T> {
+        let claims = self.claims.lock();
+        claims
+            .iter()
+            .filter(|(name, _)| *name != except && name.split_once('.').is_some_and(|(_, of)| of == group))
+            .filter_map(|(name, claim)| pick(name, claim))
+            .collect()
+    }
+
+    /// Serves a definition that was written at `revision` from now on. Returns what it replaces.
+    pub(super) fn put(&self, definition: Definition, revision: Revision) -> (Arc<Kind>, Option<Arc<Kind>>) {
+        let current = self.served();
+        // One that was deleted and made anew has nothing to do with the old one's objects.
+        let before = current
+            .defined
+            .get(&definition.name)
+            .map(|defined| Arc::clone(&defined.kind));
+        let same = before.as_deref().filter(|kind| kind.definition.uid == definition.uid);
+        let (table, tables) = match same {
+            Some(kind) => (kind.table, current.tables),
+            None => (ResourceId(FIRST_TABLE + current.tables), current.tables + 1),
+        };
+        let name = definition.name.clone();
+        let kind = Arc::new(Kind::new(definition, table, revision, same));
+        let mut defined = current.defined.clone();
+        defined.insert(
+            name,
+            Defined {
+                resources: resources(&kind),
+                kind: Arc::clone(&kind),
+            },
+        );
+        *self.served.write() = Arc::new(Served::of(defined, tables, current.generation + 1));
+        (kind, before)
+    }
+
+    /// Stops serving a definition.
+    pub(super) fn remove(&self, name: &str) -> Option<Arc<Kind>> {
+        let current = self.served();
+        let mut defined = current.defined.clone();
+        let removed = defined.remove(name)?;
+        *self.served.write() = Arc::new(Served::of(defined, current.tables, current.generation + 1));
+        Some(removed.kind)
+    }
+}
+
+impl Served {
+    fn of(defined: BTreeMap<String, Defined>, tables: u32, generation: u64) -> Served {
+        let mut registry = Registry::default();
+        for defined in defined.values() {
+            let versions = defined.resources.iter().zip(&defined.kind.definition.versions);
+            for (resource, _) in versions.filter(|(_, version)| version.served) {
+                registry.add(Arc::clone(resource));
+            }
+        }
+        Served {
+            registry,
+            defined,
+            tables,
+            generation,
+        }
+    }
+
+    /// The kinds, by the names of their definitions.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.defined.values().map(|defined| &defined.kind)
+    }
+
+    /// What the definitions say.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.kinds().map(|kind| &kind.definition)
+    }
+
+    /// The kind that a definition of this name defines.
+    pub(super) fn kind(&self, name: &str) -> Option<&Arc<Kind>> {
+        self.defined.get(name).map(|defined| &defined.kind)
+    }
+
+    /// The kind that a definition defines, with the resource in its storage version.
+    pub(super) fn storage(&self, name: &str) -> Option<&Arc<Resource>> {
+        let defined = self.defined.get(name)?;
+        let at = defined
+            .kind
+            .definition
+            .versions
+            .iter()
+            .position(|version| version.storage)?;
+        defined.resources.get(at)
+    }
+}
+
+fn resources(kind: &Arc<Kind>) -> Vec<Arc<Resource>> {
+    let definition = &kind.definition;
+    let name = |text: &str| Name::Defined(text.into());
+    let (group, plural) = (name(&definition.group), name(&definition.names.plural));
+    let (kind_name, list_kind) = (name(&definition.names.kind), name(&definition.names.list_kind));
+    (0..definition.versions.len())
+        .map(|at| {
+            Arc::new(Resource::custom_version(
+                kind.table,
+                [group.clone(), name(&definition.versions[at].name), plural.clone()],
+                [kind_name.clone(), list_kind.clone()],
+                definition.namespaced,
+                Version::new(Arc::clone(kind), at),
+            ))
+        })
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! What follows from a write of a definition, before its answer is sent: names are accepted, the kind is served, and a
+//! deleted definition takes its objects along (C1, C2, C4). Upstream leaves this to controllers that run a moment later.
+
+use std::sync::Arc;
+
+use kubewright_store::{Record, Revision};
+use kubewright_structural::crd::{self, Definition};
+use serde_json::{Value, json};
+
+use super::definitions::Claim;
+use super::kind::Kind;
+use crate::call::record_value;
+use crate::delete_options::DeleteOptions;
+use crate::manage;
+use crate::object::{self, finalizers, meta_text};
+use crate::registry::{Registry, Resource};
+use crate::server::Server;
+use crate::verbs::delete;
+
+/// Who upstream's controllers are to server-side apply.
+const MANAGER: &str = "kube-apiserver";
+
+fn definitions() -> &'static Arc<Resource> {
+    Registry::builtin().known("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+impl Server {
+    /// Brings what is served in line with a definition, whatever happened to it.
+    pub(crate) fn after_definition(&self, name: &str) {
+        let _turn = self.definitions.take_turn();
+        let mut next = self.settle(name);
+        // A name that one gave up may be what another of the group waits for, which may give up one in turn.
+        while let Some(waiting) = next.pop() {
+            next.extend(self.settle(&waiting));
+        }
+    }
+
+    /// What follows from a new object: where its definition is on its way out, it goes too.
+    pub(crate) fn after_new_instance(&self, resource: &Resource, kind: &Kind, key: &str) {
+        let current = self.definitions.served();
+        let stays = current
+            .kind(&kind.definition.name)
+            .is_some_and(|now| now.table == kind.table && !now.definition.terminating);
+        if !stays {
+            delete::delete_unasked(self, resource, key, &DeleteOptions::default());
+            self.after_instance(kind);
+        }
+    }
+
+    /// What follows from the end of an object: it may have been the last of a definition that is being deleted.
+    pub(crate) fn after_instance(&self, kind: &Kind) {
+        let name = &kind.definition.name;
+        let is_terminating = |kind: &Arc<Kind>| kind.definition.terminating;
+        if self.definitions.served().kind(name).is_some_and(is_terminating) {
+            let _turn = self.definitions.take_turn();
+            for waiting in self.finish_deletion(name) {
+                self.after_definition(&waiting);
+            }
+        }
+    }
+
+    /// Works out the definitions that a fork was made in the middle of.
+    pub(crate) fn settle_all(&self) {
+        let snapshot = self.store.snapshot(definitions().table);
+        for record in snapshot.records(None, None) {
+            if !self.definitions.is_settled(&record.key, record.revision) {
+                self.after_definition(&record.key);
+            }
+        }
+    }
+
+    /// Takes a definition through its next steps and serves the result. Returns the others of its group that may have
+    /// to be looked at again.
+    fn settle(&self, name: &str) -> Vec<String> {
+        let table = definitions().table;
+        let group = name.split_once('.').map_or("", |(_, group)| group);
+        let Some(record) = self.store.get(table, name) else {
+            if let Some(kind) = self.definitions.remove(name) {
+                self.store.drop_resource(kind.table);
+            }
+            self.publish_group(group);
+            self.definitions.claim(name, None);
+            return self.definitions.waiting_in_group(group, name);
+        };
+        let others = self.definitions.names_of_group(group, name);
+        let mut current = record;
+        let mut object = record_value(definitions(), &current, current.revision);
+        while let Some(next) = crd::names::next_step(&object, others.iter(), &self.clock.stamp()) {
+            match self.write_status(name, &current, &object, next) {
+                Some(written) => current = written,
+                // Somebody wrote in between: look at what is there now.
+                None => match self.store.get(table, name) {
+                    Some(record) => current = record,
+                    None => return self.settle(name),
+                },
+            }
+            object = record_value(definitions(), &current, current.revision);
+        }
+        let has_other_names = self.definitions.claim(name, Some(claim(&object, current.revision)));
+        match Definition::of(&object) {
+            Some(definition) => self.serve(definition, current.revision),
+            None => {
+                self.definitions.remove(name);
+            }
+        }
+        self.publish_group(group);
+        if !meta_text(&object, "deletionTimestamp").is_empty() {
+            return self.delete_instances(name, &current);
+        }
+        if has_other_names {
+            return self.definitions.waiting_in_group(group, name);
+        }
+        Vec::new()
+    }
+
+    fn serve(&self, definition: Definition, revision: Revision) {
+        let (kind, before) = self.definitions.put(definition, revision);
+        // Watches go on only where they would show the same.
+        match before {
+            Some(before) if before.table != kind.table => self.store.drop_resource(before.table),
+            Some(before) if !kind.serves_like(&before) => self.store.end_watches(kind.table),
+            _ => {}
+        }
+    }
+
+    /// A write of the status in the name of upstream's controllers; `None` when the definition changed meanwhile.
+    fn write_status(&self, name: &str, record: &Record, old: &Value, new: Value) -> Option<Arc<Record>> {
+        let resource = definitions();
+        let time = self.clock.stamp();
+        let new = manage::update(resource, "status", MANAGER, &time, Some(old), new);
+        let draft = object::to_draft(resource, &new);
+        self.store.update(resource.table, name, record.revision, draft).ok()
+    }
+
+    /// Deletes the objects of a definition that is being deleted, and then the definition (C4).
+    fn delete_instances(&self, name: &str, record: &Arc<Record>) -> Vec<String> {
+        let object = record_value(definitions(), record, record.revision);
+        if !finalizers(&object).contains(&crd::FINALIZER) {
+            return Vec::new();
+        }
+        let in_progress = crd::deletion::in_progress(&object, &self.clock.stamp());
+        if in_progress != object && self.write_status(name, record, &object, in_progress).is_none() {
+            return Vec::new();
+        }
+        let served = self.definitions.served();
+        if let Some(resource) = served.storage(name) {
+            let options = DeleteOptions::default();
+            let snapshot = self.store.snapshot(resource.table);
+            for record in snapshot.records(None, None) {
+                delete::delete_unasked(self, resource, &record.key, &options);
+            }
+        }
+        self.finish_deletion(name)
+    }
+
+    /// Lets a definition go once no object of it is left. Returns whom that may concern.
+    fn finish_deletion(&self, name: &str) -> Vec<String> {
+        let table = definitions().table;
+        let served = self.definitions.served();
+        let left = served
+            .storage(name)
+            .is_some_and(|resource| !self.store.snapshot(resource.table).is_empty());
+        let Some(record) = self.store.get(table, name).filter(|_| !left) else {
+            return Vec::new();
+        };
+        let object = record_value(definitions(), &record, record.revision);
+        if !finalizers(&object).contains(&crd::FINALIZER) {
+            return Vec::new();
+        }
+        let done = crd::deletion::completed(&object, &self.clock.stamp());
+        if finalizers(&done).is_empty() {
+            if self.store.delete(table, name, record.revision).is_ok() {
+                return self.settle(name);
+            }
+        } else {
+            self.write_status(name, &record, &object, done);
+        }
+        Vec::new()
+    }
+}
+
+/// What others of its group need to know of a definition.
+fn claim(object: &Value, settled: Revision) -> Claim {
+    let at = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
+    Claim {
+        named: json!({
+            "spec": { "group": at("/spec/group") },
+            "status": { "acceptedNames": at("/status/acceptedNames") },
+        }),
+        waits: !crd::names::are_accepted(object),
+        settled,
+    }
+}

@@ -1,0 +1,400 @@
+//! A custom resource in one version: the answers that the table of facts and `kinds` give for a built-in.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use http::StatusCode;
+use kubewright_kinds::strategy::{Strategy, custom_strategy};
+use kubewright_kinds::{Behaviour, Create, Update, rules::names};
+use kubewright_schema::Decoded;
+use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_store::Record;
+use kubewright_structural::schema::{Scale, Schema, select};
+use kubewright_structural::{crd, discovery};
+use kubewright_tables::Printer;
+use kubewright_tables::custom::Columns;
+use serde_json::Value;
+
+use super::kind::{Kind, Shape};
+use crate::object;
+use crate::status::Status;
+
+static SCALE_COLUMNS: LazyLock<Arc<Columns>> = LazyLock::new(|| Arc::new(Columns::of_scale()));
+
+/// How to read a selectable field of a custom resource from a record.
+#[derive(Clone)]
+pub(crate) struct Lookup {
+    path: Box<str>,
+    /// The place among the kept values of records with this mark.
+    kept: Option<usize>,
+    mark: Box<str>,
+    /// The version that the selector is about.
+    version: Arc<Version>,
+}
+
+impl PartialEq for Lookup {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.path, self.kept, &self.mark) == (&other.path, other.kept, &other.mark)
+    }
+}
+
+impl Eq for Lookup {}
+
+impl std::fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lookup")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lookup {
+    /// Whether the field's text in a record satisfies `test`.
+    pub(crate) fn test(&self, record: &Record, test: impl FnOnce(&str) -> bool) -> bool {
+        if record.fields.last() == Some(&self.mark)
+            && let Some(value) = self.kept.and_then(|at| record.fields.get(at))
+        {
+            return test(value);
+        }
+        // Stored before the definition made the field selectable, or selectable in another version only: what counts is
+        // what a reader would see.
+        let mut object = object::parsed(&record.body);
+        self.version.serve(&mut object, record);
+        test(&select(&object, &self.path))
+    }
+}
+
+/// One version of a defined kind.
+pub(crate) struct Version {
+    pub(crate) kind: Arc<Kind>,
+    at: usize,
+    /// `group/version`
+    written_as: String,
+}
+
+impl Version {
+    pub(super) fn new(kind: Arc<Kind>, at: usize) -> Self {
+        let written_as = format!("{}/{}", kind.definition.group, kind.definition.versions[at].name);
+        Version { kind, at, written_as }
+    }
+
+    pub(crate) fn definition(&self) -> &crd::Version {
+        &self.kind.definition.versions[self.at]
+    }
+
+    fn shape(&self) -> &Shape {
+        self.kind.shape(self.at)
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.shape().schema
+    }
+
+    pub(crate) fn strategy(&self) -> &'static Strategy {
+        custom_strategy(self.definition().status)
+    }
+
+    pub(crate) fn verbs(&self, subresource: &str) -> Option<&[&'static str]> {
+        let definition = self.definition();
+        match subresource {
+            "" => Some(&discovery::VERBS),
+            "status" if definition.status => Some(&discovery::SUBRESOURCE_VERBS),
+            "scale" if definition.scale.is_some() => Some(&discovery::SUBRESOURCE_VERBS),
+            _ => None,
+        }
+    }
+
+    /// What prints the objects: the columns of the definition.
+    pub(crate) fn printer(&self, subresource: &str) -> Printer {
+        match subresource {
+            "scale" => Printer::Custom(Arc::clone(&SCALE_COLUMNS)),
+            _ => Printer::Custom(Arc::clone(&self.shape().columns)),
+        }
+    }
+
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        self.definition().deprecation_warning.as_deref()
+    }
+
+    pub(crate) fn scale(&self) -> Option<&Scale> {
+        self.shape().scale.as_ref()
+    }
+
+    pub(crate) fn replicas_paths(&self) -> Vec<(String, Option<String>)> {
+        let definition = &self.kind.definition;
+        let versions = definition.versions.iter();
+        versions
+            .map(|version| {
+                let path = version.scale.as_ref().map(|scale| {
+                    let path = &scale.spec_replicas_path;
+                    path.strip_prefix('.').unwrap_or(path).to_owned()
+                });
+                (format!("{}/{}", definition.group, version.name), path)
+            })
+            .collect()
+    }
+
+    /// The labels of the fields that the definition makes selectable: their paths without the first dot (C14).
+    pub(crate) fn selectable_labels(&self) -> impl Iterator<Item = &str> {
+        let paths = self.definition().selectable_fields.iter();
+        paths.map(|path| path.strip_prefix('.').unwrap_or(path))
+    }
+
+    pub(crate) fn selectable_field(&self, label: &str, namespaced: bool) -> Result<(), String> {
+        let known = label == "metadata.name"
+            || (namespaced && label == "metadata.namespace")
+            || self.selectable_labels().any(|known| known == label);
+        if known {
+            return Ok(());
+        }
+        Err(format!("field label not supported: {label}"))
+    }
+
+    /// What a record keeps of an object: the values of the fields that are selectable in the storage version, and the mark.
+    pub(crate) fn field_values(&self, object: &Value) -> Box<[Box<str>]> {
+        let at = self.kind.storage().unwrap_or(self.at);
+        let paths = self.kind.definition.versions[at].selectable_fields.iter();
+        let shape = self.kind.shape(at);
+        // Written through a version with another schema, the text has not seen the defaults of the one it is stored in.
+        let mark = if Arc::ptr_eq(&shape.schema, &self.shape().schema) {
+            shape.mark.clone()
+        } else {
+            self.kind.definition.versions[at].name.as_str().into()
+        };
+        paths.map(|path| select(object, path).into()).chain([mark]).collect()
+    }
+
+    /// Where the value of a selectable field is to be found in records.
+    pub(crate) fn lookup(&self, label: &str) -> Lookup {
+        let at = self.kind.storage().unwrap_or(self.at);
+        let is_it = |path: &String| path.strip_prefix('.').unwrap_or(path) == label;
+        Lookup {
+            path: format!(".{label}").into(),
+            kept: self.kind.definition.versions[at]
+                .selectable_fields
+                .iter()
+                .position(is_it),
+            mark: self.kind.shape(at).mark.clone(),
+            version: Arc::new(Version::new(Arc::clone(&self.kind), self.at)),
+        }
+    }
+
+    /// Whether a record's text is what this version serves, but for its type.
+    pub(crate) fn serves_as_stored(&self, record: &Record) -> bool {
+        let (stored, as_it_is) = self.stored_shape(record);
+        as_it_is && Arc::ptr_eq(&stored.schema, &self.shape().schema)
+    }
+
+    /// The shape of the version that a record was stored in, and whether that has not changed since. The mark that tells
+    /// is kept behind the selectable fields.
+    fn stored_shape(&self, record: &Record) -> (&Shape, bool) {
+        let mark = record.fields.last().map_or("", |mark| &**mark);
+        let version = mark.split_once(' ').map_or(mark, |(version, _)| version);
+        let at = self.kind.position(version).or_else(|| self.kind.storage());
+        let shape = self.kind.shape(at.unwrap_or(self.at));
+        (shape, *shape.mark == *mark)
+    }
+
+    /// A document as this version keeps it: metadata as it must be, unknown fields gone and named (C6, W2).
+    pub(crate) fn decode(&self, mut value: Value) -> Result<Decoded, String> {
+        // What says it is of another kind is refused later, by its kind, and left as it is until then.
+        if !self.is_of_this_kind(&value) {
+            return Ok(Decoded {
+                value,
+                unknown: Vec::new(),
+            });
+        }
+        let unknown = self.schema().decode(&mut value).map_err(|error| error.to_string())?;
+        Ok(Decoded { value, unknown })
+    }
+
+    /// An object that apply has merged, as this version keeps it until it is validated.
+    pub(crate) fn decode_applied(&self, mut value: Value) -> Result<Value, String> {
+        self.schema()
+            .decode_applied(&mut value)
+            .map_err(|error| error.to_string())?;
+        Ok(value)
+    }
+
+    fn is_of_this_kind(&self, value: &Value) -> bool {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        group == self.kind.definition.group && text("kind") == self.kind.definition.names.kind
+    }
+
+    /// Fills in the defaults of the schema (C7).
+    pub(crate) fn default(&self, object: &mut Value) {
+        if self.is_of_this_kind(object) {
+            self.schema().default(object);
+        }
+    }
+
+    /// The schema of any version of the kind.
+    pub(crate) fn schema_at(&self, api_version: &str) -> Option<&Schema> {
+        let (group, version) = api_version.split_once('/')?;
+        if group != self.kind.definition.group {
+            return None;
+        }
+        let at = self.kind.position(version)?;
+        Some(&self.kind.shape(at).schema)
+    }
+
+    /// Brings an object to another version of the kind: the type changes, the schema prunes (C11).
+    pub(crate) fn convert(&self, object: &mut Value, api_version: &str) -> Option<()> {
+        let schema = self.schema_at(api_version)?;
+        let fields = object.as_object_mut()?;
+        let from = fields.insert("apiVersion".into(), api_version.into());
+        if from.as_ref().and_then(Value::as_str) != Some(api_version) {
+            schema.convert(object);
+        }
+        Some(())
+    }
+
+    /// A stored object as this version shows it: pruned and defaulted by the schema it was stored with as that is now,
+    /// then pruned by this version's (C7, C11).
+    pub(crate) fn serve(&self, object: &mut Value, record: &Record) {
+        let (stored, as_it_is) = self.stored_shape(record);
+        if !as_it_is {
+            stored.schema.read(object);
+        }
+        if !Arc::ptr_eq(&stored.schema, &self.shape().schema) {
+            self.schema().convert(object);
+        }
+    }
+
+    /// Objects that a webhook would have to convert are refused, not served as what they are not (C12).
+    pub(crate) fn check_conversion(&self) -> Result<(), Box<Status>> {
+        let definition = &self.kind.definition;
+        if matches!(definition.conversion, crd::Conversion::None) || self.definition().storage {
+            return Ok(());
+        }
+        let storage = definition.storage_version().map_or("", |version| &version.name);
+        let (name, version) = (&definition.name, &self.definition().name);
+        Err(Status::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "NotImplemented",
+            format!(
+                "{name} is converted by a webhook, which the embedded API server does not call yet: use its storage \
+                 version {storage} instead of {version}, or the conversion strategy None"
+            ),
+        ))
+    }
+
+    /// An object as the storage version keeps it; `None` where that is as it is.
+    pub(crate) fn for_storage(&self, object: &Value) -> Option<Value> {
+        let storage = &self.kind.shape(self.kind.storage()?).schema;
+        // Nulls without meaning leave on the way to storage; only apply brings any this far.
+        if Arc::ptr_eq(storage, &self.shape().schema) && !has_null(object) {
+            return None;
+        }
+        let mut stored = object.clone();
+        storage.convert(&mut stored);
+        Some(stored)
+    }
+
+    /// Everything wrong with a change; returns warnings of rules that an unchanged part does not meet (C18).
+    pub(crate) fn validate_change(
+        &self,
+        object: &Value,
+        old: &Value,
+        subresource: Option<&str>,
+        errors: &mut Errors,
+    ) -> Vec<String> {
+        let (schema, scale) = (self.schema(), self.shape().scale.as_ref());
+        match subresource {
+            Some("status") => schema.validate_status(object, old, scale, errors),
+            _ => schema.validate_update(object, old, scale, errors),
+        }
+    }
+
+    /// Why an object is not of this kind; nothing else of it is looked at then.
+    pub(crate) fn check_type(&self, object: &Value) -> Errors {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        let mut errors = Errors::new();
+        for (field, wanted) in [
+            ("kind", self.kind.definition.names.kind.as_str()),
+            ("apiVersion", self.written_as.as_str()),
+        ] {
+            let found = text(field);
+            if found != wanted {
+                errors.push(Error::invalid(&Path::root(field), found, format!("must be {wanted}")));
+            }
+        }
+        errors
+    }
+}
+
+impl Behaviour for Version {
+    fn default(&self, object: &mut Value) {
+        Version::default(self, object);
+    }
+
+    fn prepare_create(&self, create: Create<'_>) {
+        if self.definition().status
+            && let Some(object) = create.object.as_object_mut()
+        {
+            object.remove("status");
+        }
+    }
+
+    fn prepare_update(&self, mut update: Update<'_>) {
+        if self.definition().status {
+            update.keep_unwritten();
+        }
+    }
+
+    fn validate_create(&self, object: &Value, errors: &mut Errors) {
+        self.schema().validate(object, self.shape().scale.as_ref(), errors);
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
+        self.validate_change(object, old, subresource, errors);
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        let finalizers = |object: &Value| -> Vec<String> {
+            let list = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+            let texts = list.into_iter().flatten().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        };
+        let before: HashSet<String> = old.map(finalizers).unwrap_or_default().into_iter().collect();
+        let mut added = finalizers(object);
+        added.retain(|finalizer| !before.contains(finalizer));
+        added.sort_unstable();
+        added.dedup();
+        added
+            .iter()
+            .flat_map(|finalizer| finalizer_warnings(finalizer))
+            .collect()
+    }
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        _ => false,
+    }
+}
+
+/// What a new finalizer of a custom resource is warned of.
+fn finalizer_warnings(name: &str) -> Vec<String> {
+    let shown = kubewright_codec::quote(name);
+    let mut warnings: Vec<String> = names::qualified_name(name)
+        .into_iter()
+        .map(|why| format!("metadata.finalizers: {shown}: {why}"))
+        .collect();
+    if !name.contains('/') && !matches!(name, "orphan" | "foregroundDeletion" | "kubernetes") {
+        let including = if name.contains('.') {
+            " including a path (/)"
+        } else {
+            ""
+        };
+        warnings.push(format!(
+            "metadata.finalizers: {shown}: prefer a domain-qualified finalizer name{including} to avoid accidental \
+             conflicts with other finalizer writers"
+        ));
+    }
+    warnings
+}
