@@ -70,6 +70,9 @@ pub struct RequestStep {
     pub omit: Vec<String>,
     /// Pointers into the answer's body; if any, only these parts of it are compared.
     pub only: Vec<String>,
+    /// Pointer into the noted answer → value; the request is repeated until all hold, and only the last answer counts.
+    /// The real server does some things a little after it answered (names of a new CRD, discovery, `OpenAPI`).
+    pub until: BTreeMap<String, Value>,
 }
 
 /// What a request carries.
@@ -150,7 +153,7 @@ struct StepForm {
     #[serde(default)]
     compact: bool,
     frames: Option<usize>,
-    until: Option<String>,
+    until: Option<Value>,
     #[serde(default)]
     capture: BTreeMap<String, String>,
     #[serde(default)]
@@ -229,9 +232,16 @@ impl StepForm {
         }
         match (self.request, self.read) {
             (Some(request), None) => {
-                if self.frames.is_some() || self.until.is_some() {
-                    return Err("`frames` and `until` belong to a `read` step".to_owned());
+                if self.frames.is_some() {
+                    return Err("`frames` belongs to a `read` step".to_owned());
                 }
+                let until = match self.until {
+                    None => BTreeMap::new(),
+                    Some(Value::Object(wanted)) if self.watch.is_none() => wanted.into_iter().collect(),
+                    Some(_) => {
+                        return Err("`until` of a request maps pointers into its answer to values".to_owned());
+                    }
+                };
                 Ok(Step::Request(RequestStep {
                     request,
                     watch: self.watch,
@@ -240,10 +250,11 @@ impl StepForm {
                     capture: self.capture,
                     omit: self.omit,
                     only: self.only,
+                    until,
                 }))
             }
             (None, Some(read)) => {
-                let until = match (self.frames, self.until.as_deref()) {
+                let until = match (self.frames, self.until.as_ref().and_then(Value::as_str)) {
                     (Some(count), None) => Until::Frames(count),
                     (None, Some("bookmark")) => Until::Bookmark,
                     (None, Some("closed")) => Until::Closed,

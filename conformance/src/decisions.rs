@@ -19,6 +19,9 @@ pub struct Decision {
     pub step: usize,
     /// The JSON pointer into the step; everything below it counts as decided too.
     pub at: String,
+    /// How the pointers end that are meant, where not everything below `at` is.
+    #[serde(default)]
+    pub ending: String,
     /// Why.
     pub reason: String,
 }
@@ -31,8 +34,19 @@ pub struct DecisionsError {
     problem: String,
 }
 
-/// All decisions, from `differences.yaml`.
+/// The decisions about cases, from `differences.yaml`.
 pub fn load() -> Result<Vec<Decision>, DecisionsError> {
+    let (_, cases) = all()?.into_iter().partition(Decision::is_about_kubectl);
+    Ok(cases)
+}
+
+/// The decisions about scripts of kubectl, from the same file: `case` is `kubectl/<script>`, `step` the command.
+pub fn about_kubectl() -> Result<Vec<Decision>, DecisionsError> {
+    let (scripts, _) = all()?.into_iter().partition(Decision::is_about_kubectl);
+    Ok(scripts)
+}
+
+fn all() -> Result<Vec<Decision>, DecisionsError> {
     let path = home().join("differences.yaml");
     let read = || -> Result<Vec<Decision>, String> {
         let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
@@ -45,6 +59,10 @@ pub fn load() -> Result<Vec<Decision>, DecisionsError> {
 }
 
 impl Decision {
+    fn is_about_kubectl(&self) -> bool {
+        self.case.starts_with("kubectl/")
+    }
+
     /// Whether a difference is the decided one.
     pub fn explains(&self, case: &str, difference: &Difference) -> bool {
         self.case == case
@@ -53,5 +71,6 @@ impl Decision {
                 .at
                 .strip_prefix(&self.at)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && difference.at.ends_with(&self.ending)
     }
 }

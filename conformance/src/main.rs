@@ -1,16 +1,22 @@
 //! Records, replays and reports the conformance corpus.
 
 use std::error::Error;
+use std::fs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
+use futures_util::{StreamExt as _, stream};
+use kubewright_conformance::case::CaseFile;
 use kubewright_conformance::corpus::{Corpus, home};
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::replay_embedded;
+use kubewright_conformance::kubectl;
+use kubewright_conformance::operators;
+use kubewright_conformance::print;
 use kubewright_conformance::record::{record, server_version};
 use kubewright_conformance::remote::{Remote, RemoteSettings};
 use kubewright_conformance::replay::{Outcome, Settings, Verdict, replay};
@@ -34,6 +40,9 @@ enum Action {
         /// Only files without a recording of their present text
         #[arg(long)]
         missing: bool,
+        /// How many files are recorded at once
+        #[arg(long, default_value_t = 1)]
+        at_once: usize,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -44,6 +53,27 @@ enum Action {
         /// Only say which cases differ
         #[arg(long)]
         brief: bool,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Record what kubectl ($KUBECTL) prints on a running real server
+    RecordKubectl {
+        /// Only scripts whose name contains this
+        filter: Option<String>,
+        /// The folder that conformance/upstream/start was given
+        #[arg(long)]
+        run_dir: PathBuf,
+    },
+    /// Replay the scripts of kubectl ($KUBECTL) and show what differs
+    ReplayKubectl {
+        /// Only scripts whose name contains this
+        filter: Option<String>,
+        /// The folder that conformance/upstream/start was given; without it, the embedded server
+        #[arg(long)]
+        run_dir: Option<PathBuf>,
+    },
+    /// Record what a running real server makes of definitions as big operators have them
+    RecordOperators {
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -92,9 +122,13 @@ fn main() -> ExitCode {
         Action::Record {
             filter,
             missing,
+            at_once,
             server,
-        } => record_all(filter.as_deref(), missing, server),
+        } => record_all(filter.as_deref(), missing, at_once, server),
         Action::Replay { filter, brief, server } => replay_all(filter.as_deref(), brief, server),
+        Action::RecordKubectl { filter, run_dir } => record_kubectl(filter.as_deref(), &run_dir),
+        Action::ReplayKubectl { filter, run_dir } => replay_kubectl(filter.as_deref(), run_dir.as_deref()),
+        Action::RecordOperators { server } => record_operators(server),
         Action::Report => report(),
     };
     match done {
@@ -116,7 +150,12 @@ fn chain(error: &dyn Error) -> String {
     parts.join(": ")
 }
 
-fn record_all(filter: Option<&str>, missing: bool, server: ServerArguments) -> Result<ExitCode, Box<dyn Error>> {
+fn record_all(
+    filter: Option<&str>,
+    missing: bool,
+    at_once: usize,
+    server: ServerArguments,
+) -> Result<ExitCode, Box<dyn Error>> {
     let mut corpus = Corpus::load()?.filtered(filter);
     if missing {
         corpus.files.retain(|file| Recording::load(file).is_err());
@@ -126,8 +165,14 @@ fn record_all(filter: Option<&str>, missing: bool, server: ServerArguments) -> R
     runtime.block_on(async {
         let version = server_version(&target).await?;
         let mut failed = 0;
-        for file in &corpus.files {
-            match record(&target, &version, file).await {
+        let (target, version_text) = (&target, version.as_str());
+        let recorded = |file: Arc<CaseFile>| async move {
+            let result = record(target, version_text, &file).await;
+            (file, result)
+        };
+        let mut recorded = stream::iter(corpus.files.iter().cloned().map(recorded)).buffer_unordered(at_once.max(1));
+        while let Some((file, result)) = recorded.next().await {
+            match result {
                 Ok(()) => println!("recorded {} ({})", file.id, file.variants.len()),
                 Err(error) => {
                     failed += 1;
@@ -190,8 +235,78 @@ fn replay_all(filter: Option<&str>, brief: bool, server: ServerArguments) -> Res
     })
 }
 
+fn kubectl_binary() -> Result<PathBuf, String> {
+    kubectl::binary().ok_or_else(|| "$KUBECTL does not name a kubectl".to_owned())
+}
+
+fn record_kubectl(filter: Option<&str>, folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    let upstream = kubectl::upstream(folder, kubectl_binary()?)?;
+    let (mut commands, mut failed) = (0, 0);
+    for script in kubectl::scripts(filter)? {
+        match kubectl::record(&script, &upstream) {
+            Ok(count) => {
+                println!("recorded {} ({count})", script.name);
+                commands += count;
+            }
+            Err(error) => {
+                println!("FAILED   {}", chain(&error));
+                failed += 1;
+            }
+        }
+    }
+    println!("{commands} commands, {failed} scripts failed");
+    Ok(if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn replay_kubectl(filter: Option<&str>, folder: Option<&Path>) -> Result<ExitCode, Box<dyn Error>> {
+    let (binary, scripts) = (kubectl_binary()?, kubectl::scripts(filter)?);
+    let outcomes = match folder {
+        None => kubectl::replay_embedded(&scripts, &binary)?,
+        Some(folder) => {
+            let upstream = kubectl::upstream(folder, binary)?;
+            let played = scripts.iter().map(|script| kubectl::replay(script, &upstream));
+            played.collect::<Result<_, _>>()?
+        }
+    };
+    let differ: usize = outcomes.iter().map(|outcome| outcome.differences.len()).sum();
+    for outcome in &outcomes {
+        println!("{}", coloured(&outcome.to_string()));
+    }
+    let commands: usize = outcomes.iter().map(|outcome| outcome.commands).sum();
+    println!("{commands} commands, {} equal", commands - differ);
+    Ok(if differ == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn record_operators(server: ServerArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let target = Remote::new(&server.settings())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let facts = runtime.block_on(operators::play(&target))?;
+    fs::write(operators::recording(), print::readable(&facts) + "\n")?;
+    println!("{} answers", facts.as_array().map_or(0, Vec::len));
+    Ok(ExitCode::SUCCESS)
+}
+
 fn report() -> Result<ExitCode, Box<dyn Error>> {
-    println!("{}", Report(&embedded(None)?));
+    let cases = embedded(None)?;
+    let kubectl = match kubectl::binary() {
+        Some(binary) => kubectl::replay_embedded(&kubectl::scripts(None)?, &binary)?,
+        None => Vec::new(),
+    };
+    println!(
+        "{}",
+        Report {
+            cases: &cases,
+            kubectl: &kubectl
+        }
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,11 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::kubectl;
 use crate::replay::{Outcome, Replayed, Verdict};
 use crate::scope;
 
 /// A replay told by behaviour.
-pub struct Report<'a>(pub &'a Outcome);
+pub struct Report<'a> {
+    /// The replayed cases.
+    pub cases: &'a Outcome,
+    /// The replayed scripts of kubectl; none when there was no kubectl.
+    pub kubectl: &'a [kubectl::Outcome],
+}
 
 #[derive(Default)]
 struct Row {
@@ -31,21 +37,48 @@ impl Row {
     }
 }
 
+impl Report<'_> {
+    /// The behaviours that scripts of kubectl show, by commands.
+    fn commands(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kubectl.is_empty() {
+            return write!(f, "KUBECTL is not set: the scripts of kubectl were not replayed");
+        }
+        writeln!(f, "\n| id | kubectl commands | equal |")?;
+        writeln!(f, "|---|---:|---:|")?;
+        let ids: BTreeSet<_> = self.kubectl.iter().flat_map(|script| &script.covers).collect();
+        for id in ids {
+            let (commands, equal) = counted(self.kubectl.iter().filter(|script| script.covers.contains(id)));
+            writeln!(f, "| {id} | {commands} | {equal} |")?;
+        }
+        let (commands, equal) = counted(self.kubectl.iter());
+        write!(f, "{commands} commands of kubectl, {equal} equal")
+    }
+}
+
+fn counted<'a>(scripts: impl Iterator<Item = &'a kubectl::Outcome>) -> (usize, usize) {
+    scripts.fold((0, 0), |(commands, equal), script| {
+        (
+            commands + script.commands,
+            equal + script.commands - script.differences.len() - script.decided,
+        )
+    })
+}
+
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut ids = scope::ids();
-        let covered: BTreeSet<_> = self.0.cases.iter().flat_map(|case| &case.covers).collect();
+        let mut ids = scope::of_cases();
+        let covered: BTreeSet<_> = self.cases.cases.iter().flat_map(|case| &case.covers).collect();
         ids.extend(
             covered
                 .into_iter()
-                .filter(|id| !scope::ids().contains(id))
+                .filter(|id| !scope::of_cases().contains(id))
                 .cloned()
                 .collect::<Vec<_>>(),
         );
         writeln!(f, "| id | cases | equal | by decision | different |")?;
         writeln!(f, "|---|---:|---:|---:|---:|")?;
         for id in &ids {
-            let row = Row::of(self.0.cases.iter().filter(|case| case.covers.contains(id)));
+            let row = Row::of(self.cases.cases.iter().filter(|case| case.covers.contains(id)));
             let different = row.cases - row.equal - row.decided;
             writeln!(
                 f,
@@ -53,10 +86,11 @@ impl fmt::Display for Report<'_> {
                 row.cases, row.equal, row.decided
             )?;
         }
-        let all = Row::of(self.0.cases.iter());
+        let all = Row::of(self.cases.cases.iter());
         if all.decided > 0 {
             writeln!(f, "{} differ by decision (differences.yaml)", all.decided)?;
         }
-        write!(f, "{} cases, {} equal", all.cases, all.equal)
+        writeln!(f, "{} cases, {} equal", all.cases, all.equal)?;
+        self.commands(f)
     }
 }

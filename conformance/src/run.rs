@@ -1,6 +1,7 @@
 //! Plays one case against a target and notes what came back, not yet normalised.
 
 mod given;
+mod kinds;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::case::{CaseFile, ReadStep, RequestBody, RequestStep, Step, Variant};
 use crate::target::{StreamingBody, Target, TransportError};
@@ -23,6 +24,9 @@ use stream::Stream;
 
 /// Longer than anything a server legitimately takes over one step; a hang becomes a failed step.
 const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How often a step with `until` asks again.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The headers that clients read. The rest belongs to the transport or to one server's inside.
 const COMPARED_HEADERS: [&str; 12] = [
@@ -66,6 +70,8 @@ enum StepError {
     Transport(#[source] TransportError),
     #[error("no answer within {} s", PATIENCE.as_secs())]
     Hang,
+    #[error("the answer never came to be {0}")]
+    Until(Value),
     #[error("nothing to capture as {0}: no {1} in the answer")]
     Capture(String, String),
     #[error("no watch named {0} is open")]
@@ -85,6 +91,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
     let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
     let mut player = Player {
         target,
+        makes_kinds: file.source.contains("CustomResourceDefinition"),
         variant: &variant.variables,
         variables: variant.variables.clone(),
         watches: BTreeMap::new(),
@@ -98,7 +105,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
         Ok(()) => player.steps(file, &mut steps).await,
         Err(error) => Some(format!("before the first step: {error}")),
     };
-    player.give_back().await;
+    player.give_back(&unique).await;
     Played {
         steps,
         failure,
@@ -108,7 +115,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
 }
 
 /// Eight characters that are valid in any Kubernetes name and always as many, so that length limits act the same.
-fn suffix(seed: &str) -> String {
+pub(crate) fn suffix(seed: &str) -> String {
     const DIGITS: &[u8; 32] = b"bcdfghjklmnpqrstvwxz0123456789aeu"
         .first_chunk()
         .expect("there are more than thirty-two");
@@ -125,6 +132,8 @@ fn suffix(seed: &str) -> String {
 
 struct Player<'a> {
     target: &'a dyn Target,
+    /// The case makes custom resource definitions, which outlive its namespace unless they are deleted.
+    makes_kinds: bool,
     variant: &'a Variables,
     variables: Variables,
     watches: BTreeMap<String, Stream>,
@@ -142,6 +151,9 @@ impl Player<'_> {
             let object = fill_value(object, &self.variables)?;
             let path = given::collection(&object, &self.namespace).ok_or(StepError::Nameless)?;
             self.create(path, &object).await?;
+            if object["kind"] == "CustomResourceDefinition" {
+                self.served(&object).await?;
+            }
         }
         Ok(())
     }
@@ -161,10 +173,13 @@ impl Player<'_> {
         ))
     }
 
-    /// Frees the addresses of the case's Services: a server that outlives many runs has only so many. What is left of the
-    /// case harms nobody, so a refusal does not matter.
-    async fn give_back(&mut self) {
+    /// Frees the addresses of the case's Services, since a server that outlives many runs has only so many, and deletes
+    /// the kinds it made. What is left of the case harms nobody, so a refusal does not matter.
+    async fn give_back(&mut self, unique: &str) {
         self.watches.clear();
+        if self.makes_kinds {
+            self.forget_kinds(unique).await;
+        }
         let path = format!("/api/v1/namespaces/{}/services", self.namespace);
         if let Ok(request) = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())
             && let Ok(answer) = self.send(request).await
@@ -188,6 +203,40 @@ impl Player<'_> {
     }
 
     async fn request(&mut self, step: &RequestStep, noted: &mut Vec<Value>) -> Result<(), StepError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut note = self.ask(step).await?;
+        let mut reached = self.reached(step, &note)?;
+        while !reached && Instant::now() < deadline {
+            sleep(POLL).await;
+            note = self.ask(step).await?;
+            reached = self.reached(step, &note)?;
+        }
+        let body = note.get("body").cloned().unwrap_or(Value::Null);
+        if !step.only.is_empty() {
+            let only: Result<Vec<_>, _> = step.only.iter().map(|place| fill(place, &self.variables)).collect();
+            note["body"] = picked(&body, &only?);
+        }
+        noted.push(omitting(note, &step.omit));
+        if !reached {
+            return Err(StepError::Until(json!(step.until)));
+        }
+        self.capture(&step.capture, &body)
+    }
+
+    /// Whether the answer is what the step waits for.
+    fn reached(&self, step: &RequestStep, note: &Value) -> Result<bool, StepError> {
+        for (pointer, wanted) in &step.until {
+            let pointer = fill(pointer, &self.variables)?;
+            let wanted = fill_value(wanted, &self.variables)?;
+            if found(note, &pointer).unwrap_or(&Value::Null) != &wanted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the request once and notes the whole answer.
+    async fn ask(&mut self, step: &RequestStep) -> Result<Value, StepError> {
         let request = self.build(step)?;
         let answer = self.send(request).await?;
         let mut note = Map::new();
@@ -212,12 +261,7 @@ impl Player<'_> {
             }
             _ => note.append(&mut into_map(content(answer).await?)),
         }
-        let body = note.get("body").cloned().unwrap_or(Value::Null);
-        if !step.only.is_empty() {
-            note.insert("body".to_owned(), picked(&body, &step.only));
-        }
-        noted.push(omitting(Value::Object(note), &step.omit));
-        self.capture(&step.capture, &body)
+        Ok(Value::Object(note))
     }
 
     async fn read(&mut self, step: &ReadStep, noted: &mut Vec<Value>) -> Result<(), StepError> {
@@ -368,8 +412,27 @@ fn into_map(value: Value) -> Map<String, Value> {
 fn picked(body: &Value, pointers: &[String]) -> Value {
     pointers
         .iter()
-        .map(|pointer| (pointer.clone(), body.pointer(pointer).cloned().unwrap_or(Value::Null)))
+        .map(|pointer| (pointer.clone(), found(body, pointer).cloned().unwrap_or(Value::Null)))
         .collect()
+}
+
+/// What a JSON pointer leads to. In a list, `metadata.name=x` is the element that has this value there, since nobody knows
+/// the place of one group among all.
+fn found<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
+    let Some(path) = pointer.strip_prefix('/') else {
+        return pointer.is_empty().then_some(document);
+    };
+    path.split('/').try_fold(document, |value, segment| {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        match (value, segment.split_once('=')) {
+            (Value::Array(items), Some((place, wanted))) => items.iter().find(|item| {
+                let there = place.split('.').try_fold(*item, |item, field| item.get(field));
+                there.is_some_and(|there| there == wanted)
+            }),
+            (Value::Array(items), None) => items.get(segment.parse::<usize>().ok()?),
+            (value, _) => value.get(&segment),
+        }
+    })
 }
 
 fn omitting(mut note: Value, pointers: &[String]) -> Value {
@@ -394,6 +457,14 @@ mod tests {
             one.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
             "{one}"
         );
+    }
+
+    #[test]
+    fn a_pointer_finds_an_element_by_what_it_holds() {
+        let groups = json!({"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}, "versions": [1, 2]}]});
+        assert_eq!(found(&groups, "/items/metadata.name=b/versions/1"), Some(&json!(2)));
+        assert_eq!(found(&groups, "/items/metadata.name=c"), None);
+        assert_eq!(found(&groups, ""), Some(&groups));
     }
 
     #[test]

@@ -19,7 +19,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{([^}]*)\}"
 static FILLER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(.+) \* (\d+)$").expect("the pattern is valid"));
 
 /// How deep values may name other values.
-const DEPTH: usize = 4;
+const DEPTH: usize = 8;
 
 /// Replaces every `${name}` of a text; `${x * 300}` is three hundred `x`, or what `x` names.
 /// A value may itself name others.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_conformance::corpus::Corpus;
 use kubewright_conformance::decisions;
+use kubewright_conformance::kubectl::{self, Transcript};
 use kubewright_conformance::scope;
 use kubewright_conformance::transcript::Recording;
 
@@ -15,8 +16,26 @@ fn corpus() -> Corpus {
 fn every_behaviour_in_scope_is_covered_by_a_case() {
     let corpus = corpus();
     let covered: BTreeSet<_> = corpus.files.iter().flat_map(|file| &file.covers).collect();
-    let missing: Vec<_> = scope::ids().into_iter().filter(|id| !covered.contains(id)).collect();
+    let missing: Vec<_> = scope::of_cases()
+        .into_iter()
+        .filter(|id| !covered.contains(id))
+        .collect();
     assert!(missing.is_empty(), "no case covers {}", missing.join(" "));
+}
+
+#[test]
+fn every_behaviour_of_kubectl_is_covered_by_a_script_that_is_recorded() {
+    let scripts = kubectl::scripts(None).expect("the scripts can be read");
+    for script in &scripts {
+        let transcript = Transcript::load(script).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!transcript.commands.is_empty(), "{} shows nothing", script.name);
+    }
+    let covered: BTreeSet<_> = scripts.iter().flat_map(|script| &script.covers).collect();
+    let missing: Vec<_> = scope::of_kubectl()
+        .into_iter()
+        .filter(|id| !covered.contains(id))
+        .collect();
+    assert!(missing.is_empty(), "no script covers {}", missing.join(" "));
 }
 
 #[test]

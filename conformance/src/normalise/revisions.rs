@@ -29,8 +29,10 @@ pub(super) fn snapshot_below(object: &Map<String, Value>, key: &str, here: bool)
             .is_some_and(|kind| kind.ends_with(suffix))
     };
     match key {
-        "resourceVersion" => here,
-        "metadata" => here || object.contains_key("items") && is_kind("List"),
+        "resourceVersion" | "rows" => here,
+        // A Table is that of a list, or of one object: then it has the object's version.
+        "metadata" => here || object.contains_key("items") && is_kind("List") || is_kind("Table"),
+        "object" if object.contains_key("cells") => here,
         "object" => object.get("type").is_some_and(|frame| frame == "BOOKMARK"),
         _ => false,
     }
@@ -63,7 +65,7 @@ impl Revisions {
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.visit(item, false)),
+            Value::Array(items) => items.iter().for_each(|item| self.visit(item, snapshot)),
             Value::String(text) => self.see_text(text),
             _ => {}
         }

@@ -15,6 +15,13 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z").expect("the pattern is valid")
 });
 
+/// The name of the type of `self` in messages about rules: its number is the time when it was made.
+static SELF_TYPE: LazyLock<Regex> = LazyLock::new(|| Regex::new("selfType[0-9]+").expect("the pattern is valid"));
+
+/// The address of an `OpenAPI` document names its content, which differs with the names in it.
+static DOCUMENT_HASH: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\?hash=[0-9A-F]+").expect("the pattern is valid"));
+
 static BASE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"generateName: "?([A-Za-z0-9._-]+)"#).expect("the pattern is valid"));
 
@@ -29,6 +36,8 @@ pub(super) struct Texts {
     source: String,
     namespace: String,
     unique: String,
+    /// The same as `OpenAPI` writes it into the names of operations and tags: `UniqueXabc`, `uniqueXabc`.
+    camel: String,
     /// Generated names, allocated addresses and ports, with what they become.
     made_up: Vec<(Regex, String)>,
 }
@@ -56,6 +65,7 @@ impl Texts {
             source: source.to_owned(),
             namespace: namespace.to_owned(),
             unique: unique.to_owned(),
+            camel: unique.split('-').map(capitalised).collect(),
             made_up,
         }
     }
@@ -85,14 +95,40 @@ impl Texts {
                 }
             })
             .into_owned();
+        if text.contains("selfType") {
+            text = SELF_TYPE.replace_all(&text, NoExpand("selfType<number>")).into_owned();
+        }
+        if text.contains("?hash=") {
+            text = DOCUMENT_HASH.replace_all(&text, NoExpand("?hash=<hash>")).into_owned();
+        }
         for (word, placeholder) in &self.made_up {
             if word.is_match(&text) {
                 text = word.replace_all(&text, NoExpand(placeholder)).into_owned();
             }
         }
-        text = text.replace(&self.namespace, "<ns>").replace(&self.unique, "<unique>");
+        text = text
+            .replace(&self.namespace, "<ns>")
+            .replace(&self.unique, "<unique>")
+            .replace(&self.camel, "<Unique>")
+            .replace(&uncapitalised(&self.camel), "<unique>");
         shortened(&text)
     }
+}
+
+fn uncapitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map(|first| first.to_ascii_lowercase().to_string() + letters.as_str())
+        .unwrap_or_default()
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+        .unwrap_or_default()
 }
 
 /// A word by itself: 10.0.0.1 is not found in 10.0.0.12.

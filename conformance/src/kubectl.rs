@@ -1,0 +1,191 @@
+//! kubectl against a server: scripts of commands, what they printed on the real one, and whether they print it on ours.
+
+mod play;
+mod printed;
+mod script;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use kubewright_apiserver::{ApiServer, Listener, Options};
+use thiserror::Error;
+
+use crate::corpus::home;
+use crate::decisions::{self, DecisionsError};
+pub use play::{Kubectl, PlayError, play};
+pub use script::{Script, ScriptError, Step, Transcript};
+
+/// Why scripts could not be recorded or replayed. What kubectl itself complains of is no error: it is noted.
+#[derive(Debug, Error)]
+pub enum KubectlError {
+    /// A script or a transcript is not in order.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// The decisions are not in order.
+    #[error(transparent)]
+    Decisions(#[from] DecisionsError),
+    /// A script could not be played.
+    #[error("{0}: {1}")]
+    Play(String, #[source] PlayError),
+    /// Two runs of a script differ.
+    #[error("{0}: its runs differ:\n{1}")]
+    Unstable(String, String),
+    /// The server could not be started.
+    #[error("the embedded server does not start")]
+    Server(#[source] io::Error),
+}
+
+/// How a script went on a server.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The script's name.
+    pub script: String,
+    /// The behaviours it covers.
+    pub covers: Vec<String>,
+    /// How many commands it has.
+    pub commands: usize,
+    /// One text for every command that printed something else than on the real server.
+    pub differences: Vec<String>,
+    /// How many others do so by decision (`differences.yaml`, under `kubectl/<script>`, by the command's place).
+    pub decided: usize,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} commands, {} differ",
+            self.script,
+            self.commands,
+            self.differences.len()
+        )?;
+        if self.decided > 0 {
+            write!(f, ", {} by decision", self.decided)?;
+        }
+        for difference in &self.differences {
+            write!(f, "\n{difference}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The scripts of this repository whose names contain the filter, in order.
+pub fn scripts(filter: Option<&str>) -> Result<Vec<Script>, ScriptError> {
+    Script::load_all(&home().join("kubectl"), filter)
+}
+
+/// Plays a script twice and keeps what it printed, if both times it printed the same.
+pub fn record(script: &Script, kubectl: &Kubectl) -> Result<usize, KubectlError> {
+    let failed = |error| KubectlError::Play(script.name.clone(), error);
+    let first = play(script, kubectl, &run()).map_err(failed)?;
+    let second = play(script, kubectl, &run()).map_err(failed)?;
+    let differences = compared(script, &first, &second);
+    if !differences.is_empty() {
+        let differences: Vec<String> = differences.into_iter().map(|(_, difference)| difference).collect();
+        return Err(KubectlError::Unstable(script.name.clone(), differences.join("\n")));
+    }
+    second.save(script)?;
+    Ok(second.commands.len())
+}
+
+/// Plays a script and compares what it prints with what it printed on the real server.
+pub fn replay(script: &Script, kubectl: &Kubectl) -> Result<Outcome, KubectlError> {
+    let expected = Transcript::load(script)?;
+    let actual = play(script, kubectl, &run()).map_err(|error| KubectlError::Play(script.name.clone(), error))?;
+    let case = format!("kubectl/{}", script.name);
+    let decisions = decisions::about_kubectl()?;
+    let is_decided = |command: usize| {
+        decisions
+            .iter()
+            .any(|known| known.case == case && known.step == command)
+    };
+    let (decided, differences): (Vec<_>, Vec<_>) = compared(script, &expected, &actual)
+        .into_iter()
+        .partition(|(command, _)| is_decided(*command));
+    Ok(Outcome {
+        script: script.name.clone(),
+        covers: script.covers.clone(),
+        commands: expected.commands.len(),
+        differences: differences.into_iter().map(|(_, difference)| difference).collect(),
+        decided: decided.len(),
+    })
+}
+
+/// Replays scripts on an embedded server behind its TLS door, one server for each.
+pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>, KubectlError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(KubectlError::Server)?;
+    let mut outcomes = Vec::new();
+    for script in scripts {
+        let listener = runtime.block_on(listening())?;
+        let kubectl = Kubectl {
+            binary: binary.to_owned(),
+            kubeconfig: listener.kubeconfig(),
+            server: listener.url(),
+        };
+        outcomes.push(replay(script, &kubectl)?);
+        runtime.block_on(listener.shutdown());
+    }
+    Ok(outcomes)
+}
+
+/// The kubectl that `$KUBECTL` names.
+pub fn binary() -> Option<PathBuf> {
+    std::env::var_os("KUBECTL").map(PathBuf::from)
+}
+
+/// The kubeconfig in a folder that `upstream/start` made, with the server it names.
+pub fn upstream(folder: &Path, binary: PathBuf) -> io::Result<Kubectl> {
+    let kubeconfig = fs::read_to_string(folder.join("kubeconfig"))?;
+    let server = kubeconfig
+        .split('"')
+        .find(|text| text.starts_with("https://"))
+        .unwrap_or_default()
+        .to_owned();
+    Ok(Kubectl {
+        binary,
+        kubeconfig,
+        server,
+    })
+}
+
+async fn listening() -> Result<Listener, KubectlError> {
+    let server = ApiServer::new(Options::default());
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    server
+        .listen(address)
+        .await
+        .map_err(|error| KubectlError::Server(io::Error::other(error.to_string())))
+}
+
+/// Tells two runs on one server apart.
+fn run() -> String {
+    SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap_or_default()
+        .as_nanos()
+        .to_string()
+}
+
+/// The commands that printed different things, counted from one, with what they printed.
+fn compared(script: &Script, expected: &Transcript, actual: &Transcript) -> Vec<(usize, String)> {
+    let mut differences = Vec::new();
+    for index in 0..expected.commands.len().max(actual.commands.len()) {
+        match (expected.commands.get(index), actual.commands.get(index)) {
+            (Some(expected), Some(actual)) if expected == actual => {}
+            (Some(expected), Some(actual)) => differences.push((index + 1, printed::difference(expected, actual))),
+            _ => {
+                let difference = format!("  {}: command {} was not run by both", script.name, index + 1);
+                differences.push((index + 1, difference));
+            }
+        }
+    }
+    differences
+}
