@@ -1,0 +1,63 @@
+//! Read your own writes: what a store must have seen before a reader may look.
+
+use std::time::Duration;
+
+use crate::object::ObjectKey;
+
+/// What the cache must have seen of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Barrier {
+    /// This revision of the object, or a later one of its kind.
+    revision: Option<u64>,
+    /// That the object with this uid is gone.
+    gone: Option<Box<str>>,
+}
+
+impl Barrier {
+    /// Until this revision was seen: after a create, update, patch or apply.
+    pub fn revision(revision: u64) -> Self {
+        Barrier {
+            revision: Some(revision),
+            gone: None,
+        }
+    }
+
+    /// Until the object with this uid is gone: after a delete that took effect at once.
+    pub fn gone(uid: &str) -> Self {
+        Barrier {
+            revision: None,
+            gone: Some(uid.into()),
+        }
+    }
+
+    /// Both: of two writes to one object the later one must have been seen.
+    pub(super) fn merge(&mut self, later: Barrier) {
+        self.revision = self.revision.max(later.revision);
+        self.gone = later.gone.or_else(|| self.gone.take());
+    }
+
+    /// Whether it is lifted by a scope that has seen `seen`, and holds `object` (revision and uid) under the key.
+    pub(super) fn is_lifted(&self, seen: Option<u64>, object: Option<(Option<u64>, &str)>) -> bool {
+        let revision_seen = self.revision.is_none_or(|wanted| {
+            seen.is_some_and(|seen| seen >= wanted)
+                || object.is_some_and(|(revision, _)| revision.is_some_and(|revision| revision >= wanted))
+        });
+        let is_gone = self
+            .gone
+            .as_deref()
+            .is_none_or(|uid| object.is_none_or(|(_, present)| present != uid));
+        revision_seen && is_gone
+    }
+}
+
+/// The cache did not catch up with a write in time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cache of {kind} did not catch up with the write of {key} within {waited:?}")]
+pub struct BarrierTimeout {
+    /// The kind.
+    pub kind: String,
+    /// The object that was written.
+    pub key: ObjectKey,
+    /// How long the reader waited.
+    pub waited: Duration,
+}

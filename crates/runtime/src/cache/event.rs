@@ -1,0 +1,79 @@
+//! What happened to an object, as handlers hear of it.
+
+use std::sync::Arc;
+
+use crate::object::{ObjectKey, Record};
+
+/// A change of the cache. It carries the objects themselves: nobody has to look them up, so nothing can be missed meanwhile.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An object appeared.
+    Added {
+        /// The object.
+        object: Arc<Record>,
+        /// Whether it was there before the cache was: part of the first list, or replayed to a late subscriber.
+        initial: bool,
+    },
+    /// An object changed, or (with `old` and `new` the same record) is told of again by a resync.
+    Updated {
+        /// The object as it was.
+        old: Arc<Record>,
+        /// The object as it is.
+        new: Arc<Record>,
+    },
+    /// An object is gone.
+    Deleted {
+        /// Its last known state.
+        last: Arc<Record>,
+        /// Whether that was its final state. `false`: it went while nobody watched (client-go's `DeletedFinalStateUnknown`).
+        known: bool,
+    },
+}
+
+impl Event {
+    /// Whose event it is.
+    pub fn key(&self) -> &ObjectKey {
+        self.object().key()
+    }
+
+    /// The newest state the event knows.
+    pub fn object(&self) -> &Arc<Record> {
+        match self {
+            Event::Added { object, .. } => object,
+            Event::Updated { new, .. } => new,
+            Event::Deleted { last, .. } => last,
+        }
+    }
+
+    /// The state before, where there was one.
+    pub fn old(&self) -> Option<&Arc<Record>> {
+        match self {
+            Event::Updated { old, .. } => Some(old),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing new is said: part of an initial list, or a resync.
+    pub fn is_background(&self) -> bool {
+        match self {
+            Event::Added { initial, .. } => *initial,
+            Event::Updated { old, new } => old.resource_version() == new.resource_version(),
+            Event::Deleted { .. } => false,
+        }
+    }
+}
+
+/// Hears of every change of a store, in order.
+///
+/// Handlers are called by the task that watches, one after the other, so they must be quick and must not block: put a key into
+/// a queue, or a message into a channel. They may read the store, but must not add a handler to it.
+pub trait EventHandler: Send + Sync {
+    /// An object appeared, changed or went.
+    fn on_event(&self, event: &Event);
+}
+
+impl<F: Fn(&Event) + Send + Sync> EventHandler for F {
+    fn on_event(&self, event: &Event) {
+        self(event);
+    }
+}

@@ -1,0 +1,147 @@
+//! Field indexes: functions from an object to values, run once when the object changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use crate::object::{ObjectKey, Record};
+
+type Function = dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync;
+
+/// A named function from an object to the values it can be found by.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::cache::Index;
+///
+/// let by_node = Index::of::<Pod>("spec.nodeName", |pod| {
+///     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
+/// });
+/// assert_eq!(by_node.name(), "spec.nodeName");
+/// ```
+#[derive(Clone)]
+pub struct Index {
+    name: Arc<str>,
+    values: Arc<Function>,
+}
+
+impl Index {
+    /// An index of decoded objects. Objects that do not decode are not indexed.
+    pub fn of<K: DeserializeOwned + Send + Sync + 'static>(
+        name: impl Into<Arc<str>>,
+        values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_records(name, move |record| match record.view::<K>() {
+            Ok(view) => values(&view),
+            Err(error) => {
+                tracing::warn!(%error, "an object is not indexed");
+                Vec::new()
+            }
+        })
+    }
+
+    /// An index that reads records without decoding them.
+    pub fn of_records(
+        name: impl Into<Arc<str>>,
+        values: impl Fn(&Arc<Record>) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        Index {
+            name: name.into(),
+            values: Arc::new(values),
+        }
+    }
+
+    /// The name readers use.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Index").field(&self.name).finish()
+    }
+}
+
+/// The indexes of a store.
+#[derive(Clone, Debug, Default)]
+pub struct Indexes(Vec<Index>);
+
+/// The values of one object, one set per index.
+pub(super) type Values = Box<[Vec<String>]>;
+
+impl Indexes {
+    /// Adds an index; one of the same name is replaced.
+    pub fn add(&mut self, index: Index) {
+        self.0.retain(|other| other.name != index.name);
+        self.0.push(index);
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(Index::name)
+    }
+
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|index| index.name() == name)
+    }
+
+    /// Runs every function once. A function that panics finds nothing; the cache goes on.
+    pub(super) fn values(&self, record: &Arc<Record>) -> Values {
+        self.0
+            .iter()
+            .map(|index| {
+                let mut values = catch_unwind(AssertUnwindSafe(|| (index.values)(record))).unwrap_or_else(|_| {
+                    tracing::error!(index = index.name(), object = %record.key(), "an index function panicked");
+                    Vec::new()
+                });
+                values.sort_unstable();
+                values.dedup();
+                values
+            })
+            .collect()
+    }
+}
+
+/// Which keys have which values, one table per index.
+#[derive(Debug, Default)]
+pub(super) struct Tables(Vec<BTreeMap<String, BTreeSet<ObjectKey>>>);
+
+impl Tables {
+    pub(super) fn insert(&mut self, key: &ObjectKey, values: &Values) {
+        self.0.resize_with(self.0.len().max(values.len()), BTreeMap::new);
+        for (table, values) in self.0.iter_mut().zip(values) {
+            for value in values {
+                if let Some(keys) = table.get_mut(value) {
+                    keys.insert(key.clone());
+                } else {
+                    table.insert(value.clone(), BTreeSet::from([key.clone()]));
+                }
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &ObjectKey, values: &Values) {
+        for (table, values) in self.0.iter_mut().zip(values) {
+            for value in values {
+                if let Some(keys) = table.get_mut(value) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        table.remove(value);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn keys(&self, position: usize, value: &str) -> impl Iterator<Item = &ObjectKey> {
+        self.0
+            .get(position)
+            .and_then(|table| table.get(value))
+            .into_iter()
+            .flatten()
+    }
+}

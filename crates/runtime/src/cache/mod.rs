@@ -1,0 +1,20 @@
+//! What is known of one kind: a store of records with indexes, events for whoever asks, and barriers for who wrote.
+//! [`Store`] is read by everyone, [`Writer`] is fed by a reflector, [`Lister`] reads as a Rust type.
+
+mod barrier;
+mod event;
+mod index;
+mod lister;
+mod state;
+mod store;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+pub use barrier::{Barrier, BarrierTimeout};
+pub use event::{Event, EventHandler};
+pub use index::{Index, Indexes};
+pub use lister::{Lister, ReadError};
+pub use state::Query;
+pub use store::{Registration, Store, UnknownIndex, Writer};
+pub use subscription::Subscription;

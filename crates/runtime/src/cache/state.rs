@@ -1,0 +1,304 @@
+//! The store as a value: objects, indexes, scopes and barriers. No locks, no waiting.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::barrier::Barrier;
+use super::event::Event;
+use super::index::{Tables, Values};
+use crate::object::{ObjectKey, Record, Selector};
+
+/// Which objects a reader wants.
+///
+/// ```
+/// use kubewright_runtime::cache::Query;
+/// use kubewright_runtime::object::Selector;
+///
+/// let query = Query::all()
+///     .in_namespace("shop")
+///     .matching(Selector::everything().equals("app", "web"))
+///     .indexed("spec.nodeName", "node-1");
+/// # let _ = query;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    pub(crate) namespace: Option<String>,
+    pub(crate) selector: Selector,
+    pub(crate) index: Option<(String, String)>,
+}
+
+impl Query {
+    /// Every object.
+    pub fn all() -> Self {
+        Query::default()
+    }
+
+    /// Only those of a namespace.
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Only those whose labels match.
+    pub fn matching(mut self, selector: Selector) -> Self {
+        self.selector = selector;
+        self
+    }
+
+    /// Only those that an index finds under a value.
+    pub fn indexed(mut self, index: impl Into<String>, value: impl Into<String>) -> Self {
+        self.index = Some((index.into(), value.into()));
+        self
+    }
+}
+
+/// What one reflector is responsible for: a namespace, or everything.
+#[derive(Debug)]
+struct Scope {
+    namespace: Option<Box<str>>,
+    /// Everything up to here was seen.
+    seen: Option<u64>,
+    /// The number of the list that is under way or was last.
+    epoch: u32,
+    synced: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: Arc<Record>,
+    values: Values,
+    /// The list it was last part of, or that it came after.
+    epoch: u32,
+}
+
+/// The number of a scope.
+pub(super) type ScopeId = usize;
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    objects: BTreeMap<ObjectKey, Entry>,
+    tables: Tables,
+    scopes: Vec<Scope>,
+    barriers: BTreeMap<ObjectKey, Barrier>,
+}
+
+impl State {
+    pub(super) fn add_scope(&mut self, namespace: Option<&str>) -> ScopeId {
+        let known = self
+            .scopes
+            .iter()
+            .position(|scope| scope.namespace.as_deref() == namespace);
+        known.unwrap_or_else(|| {
+            self.scopes.push(Scope {
+                namespace: namespace.map(Into::into),
+                seen: None,
+                epoch: 0,
+                synced: false,
+            });
+            self.scopes.len() - 1
+        })
+    }
+
+    /// A list begins: what it does not contain will be gone when it ends.
+    pub(super) fn begin(&mut self, scope: ScopeId) {
+        self.scopes[scope].epoch = self.scopes[scope].epoch.wrapping_add(1);
+    }
+
+    /// The object is as the record says. A record that says nothing new changes nothing.
+    pub(super) fn upsert(&mut self, scope: ScopeId, record: Arc<Record>, values: Values) -> Vec<Event> {
+        let Scope { epoch, synced, .. } = self.scopes[scope];
+        let added = |object| Event::Added {
+            object,
+            initial: !synced,
+        };
+        let key = record.key().clone();
+        let Some(entry) = self.objects.get_mut(&key) else {
+            self.tables.insert(&key, &values);
+            let event = added(Arc::clone(&record));
+            self.objects.insert(key, Entry { record, values, epoch });
+            return vec![event];
+        };
+        entry.epoch = epoch;
+        let same_object = entry.record.uid() == record.uid();
+        if same_object && is_same_version(&entry.record, &record) {
+            return Vec::new();
+        }
+        self.tables.remove(&key, &entry.values);
+        self.tables.insert(&key, &values);
+        entry.values = values;
+        let old = std::mem::replace(&mut entry.record, Arc::clone(&record));
+        if same_object {
+            vec![Event::Updated { old, new: record }]
+        } else {
+            // Another object took the name while nobody watched.
+            vec![
+                Event::Deleted {
+                    last: old,
+                    known: false,
+                },
+                added(record),
+            ]
+        }
+    }
+
+    /// The object is gone; the record is its final state.
+    pub(super) fn remove(&mut self, record: Arc<Record>) -> Option<Event> {
+        let entry = self.objects.remove(record.key())?;
+        self.tables.remove(record.key(), &entry.values);
+        Some(Event::Deleted {
+            last: record,
+            known: true,
+        })
+    }
+
+    /// The list is complete: what it did not contain is gone.
+    pub(super) fn finish(&mut self, scope: ScopeId, seen: Option<u64>) -> Vec<Event> {
+        let epoch = self.scopes[scope].epoch;
+        let namespace = self.scopes[scope].namespace.clone();
+        let missing: Vec<ObjectKey> = self
+            .range(namespace.as_deref())
+            .filter(|(_, entry)| entry.epoch != epoch)
+            .map(|(key, _)| key.clone())
+            .collect();
+        let mut events = Vec::with_capacity(missing.len());
+        for key in missing {
+            if let Some(entry) = self.objects.remove(&key) {
+                self.tables.remove(&key, &entry.values);
+                events.push(Event::Deleted {
+                    last: entry.record,
+                    known: false,
+                });
+            }
+        }
+        let scope = &mut self.scopes[scope];
+        scope.synced = true;
+        // Not the maximum: a restored cluster may count from an earlier number again.
+        scope.seen = seen;
+        self.lift_all();
+        events
+    }
+
+    /// Everything up to a revision was seen.
+    pub(super) fn saw(&mut self, scope: ScopeId, revision: Option<u64>) {
+        if revision.is_some() {
+            self.scopes[scope].seen = revision;
+        }
+        if !self.barriers.is_empty() {
+            self.lift_all();
+        }
+    }
+
+    /// The kind is no longer there, or no longer watched: everything of the scope is forgotten.
+    pub(super) fn clear(&mut self, scope: ScopeId) -> Vec<Event> {
+        self.begin(scope);
+        let events = self.finish(scope, None);
+        self.scopes[scope].synced = false;
+        events
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        self.scopes.iter().all(|scope| scope.synced)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Arc<Record>> {
+        self.objects.get(key).map(|entry| &entry.record)
+    }
+
+    /// The records a query may want; labels are still to be matched.
+    pub(super) fn candidates(&self, namespace: Option<&str>, index: Option<(usize, &str)>) -> Vec<Arc<Record>> {
+        match index {
+            None => self
+                .range(namespace)
+                .map(|(_, entry)| Arc::clone(&entry.record))
+                .collect(),
+            Some((position, value)) => self
+                .tables
+                .keys(position, value)
+                .filter(|key| namespace.is_none() || key.namespace() == namespace)
+                .filter_map(|key| self.get(key.as_str()).cloned())
+                .collect(),
+        }
+    }
+
+    /// Sets a barrier, unless it is lifted already.
+    pub(super) fn set_barrier(&mut self, key: &ObjectKey, barrier: Barrier) {
+        self.barriers.entry(key.clone()).or_default().merge(barrier);
+        self.lift(key);
+    }
+
+    /// The first object under a key, in a namespace or anywhere that readers have to wait for.
+    pub(super) fn barrier_in(&self, readers: &Readers<'_>) -> Option<&ObjectKey> {
+        if self.barriers.is_empty() {
+            return None;
+        }
+        match readers {
+            Readers::Key(key) => self.barriers.get_key_value(*key).map(|(key, _)| key),
+            Readers::Namespace(None) => self.barriers.keys().next(),
+            Readers::Namespace(Some(namespace)) => self.barriers.keys().find(|key| key.namespace() == Some(namespace)),
+        }
+    }
+
+    fn is_lifted(&self, key: &ObjectKey) -> bool {
+        let Some(barrier) = self.barriers.get(key) else {
+            return true;
+        };
+        let scope = self
+            .scopes
+            .iter()
+            .find(|scope| scope.namespace.is_none() || scope.namespace.as_deref() == key.namespace());
+        let record = self.get(key.as_str());
+        let uid = record.map(|record| record.uid());
+        let object = record.zip(uid.as_deref()).map(|(record, uid)| (record.revision(), uid));
+        barrier.is_lifted(scope.and_then(|scope| scope.seen), object)
+    }
+
+    pub(super) fn lift(&mut self, key: &ObjectKey) {
+        if !self.barriers.is_empty() && self.is_lifted(key) {
+            self.barriers.remove(key);
+        }
+    }
+
+    fn lift_all(&mut self) {
+        let lifted: Vec<_> = self
+            .barriers
+            .keys()
+            .filter(|key| self.is_lifted(key))
+            .cloned()
+            .collect();
+        for key in lifted {
+            self.barriers.remove(&key);
+        }
+    }
+
+    fn range(&self, namespace: Option<&str>) -> impl Iterator<Item = (&ObjectKey, &Entry)> {
+        // All keys of a namespace begin with its name and a slash, and no other keys do.
+        let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
+        self.objects
+            .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
+            .take_while({
+                let prefix = prefix.clone();
+                move |(key, _)| key.as_str().starts_with(&prefix)
+            })
+    }
+}
+
+/// Who reads: one object, or a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Readers<'a> {
+    Key(&'a str),
+    Namespace(Option<&'a str>),
+}
+
+fn is_same_version(old: &Record, new: &Record) -> bool {
+    let version = new.resource_version();
+    if version.is_empty() {
+        old.json() == new.json()
+    } else {
+        old.resource_version() == version
+    }
+}

@@ -1,0 +1,367 @@
+//! The store that readers, handlers and reflectors share: short locks around the state, and the order of events.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::barrier::{Barrier, BarrierTimeout};
+use super::event::{Event, EventHandler};
+use super::index::Indexes;
+use super::state::{Query, Readers, ScopeId, State};
+use super::subscription::Subscription;
+use crate::object::{Kind, ObjectKey, Record};
+
+/// A reader asked for an index that the store does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cache of {kind} has no index {index:?}; declare it with `index`")]
+pub struct UnknownIndex {
+    /// The kind.
+    pub kind: String,
+    /// The index.
+    pub index: String,
+}
+
+struct Handler {
+    id: u64,
+    handler: Arc<dyn EventHandler>,
+}
+
+#[derive(Default)]
+struct Handlers {
+    last_id: u64,
+    all: Vec<Handler>,
+}
+
+struct Inner {
+    kind: Kind,
+    indexes: Indexes,
+    state: RwLock<State>,
+    /// Held while a change is made and told, so that everybody hears of changes in one order; readers do not take it.
+    handlers: Mutex<Handlers>,
+    changed: Notify,
+}
+
+/// All objects of one kind that one informer watches. Cloning shares it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Indexes, Query, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+/// use std::sync::Arc;
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// writer.begin();
+/// writer.listed(Record::parse(br#"{"metadata":{"name":"a","namespace":"shop"}}"#, &kind).unwrap());
+/// writer.finish("7");
+///
+/// assert!(store.is_synced());
+/// assert!(store.get("shop/a").is_some());
+/// assert_eq!(store.list(&Query::all().in_namespace("other")).unwrap().len(), 0);
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new(kind: Kind, indexes: Indexes) -> Self {
+        Store {
+            inner: Arc::new(Inner {
+                kind,
+                indexes,
+                state: RwLock::default(),
+                handlers: Mutex::default(),
+                changed: Notify::new(),
+            }),
+        }
+    }
+
+    /// What the store holds.
+    pub fn kind(&self) -> &Kind {
+        &self.inner.kind
+    }
+
+    /// The object under `namespace/name` (or `name`).
+    pub fn get(&self, key: &str) -> Option<Arc<Record>> {
+        self.inner.state.read().get(key).cloned()
+    }
+
+    /// The objects a query asks for, in the server's order. Costs as much as its result (before labels are matched).
+    pub fn list(&self, query: &Query) -> Result<Vec<Arc<Record>>, UnknownIndex> {
+        let index = match &query.index {
+            None => None,
+            Some((name, value)) => {
+                let position = self.inner.indexes.position(name).ok_or_else(|| UnknownIndex {
+                    kind: self.inner.kind.to_string(),
+                    index: name.clone(),
+                })?;
+                Some((position, value.as_str()))
+            }
+        };
+        let mut records = self.inner.state.read().candidates(query.namespace.as_deref(), index);
+        if !query.selector.is_everything() {
+            records.retain(|record| record.matches(&query.selector));
+        }
+        Ok(records)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.inner.state.read().len()
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether every reflector of the store has completed its first list.
+    pub fn is_synced(&self) -> bool {
+        self.inner.state.read().is_synced()
+    }
+
+    /// Waits until [`is_synced`](Self::is_synced).
+    pub async fn synced(&self) {
+        self.wait(None, |state| state.is_synced().then_some(())).await;
+    }
+
+    /// Tells a handler of every object there is and of every change from then on, without gap or overlap.
+    pub fn add_handler(&self, handler: Arc<dyn EventHandler>) -> Registration {
+        let mut handlers = self.inner.handlers.lock();
+        let present = self.inner.state.read().candidates(None, None);
+        for object in present {
+            tell(&*handler, &Event::Added { object, initial: true });
+        }
+        handlers.last_id += 1;
+        let id = handlers.last_id;
+        handlers.all.push(Handler { id, handler });
+        Registration {
+            store: Arc::downgrade(&self.inner),
+            id,
+        }
+    }
+
+    /// The same as a stream, with a buffer of its own.
+    pub fn subscribe(&self) -> Subscription {
+        Subscription::new(self)
+    }
+
+    /// Tells every handler of every object again, as an update from itself to itself.
+    pub fn resync(&self) {
+        let handlers = self.inner.handlers.lock();
+        let present = self.inner.state.read().candidates(None, None);
+        for object in present {
+            let event = Event::Updated {
+                old: Arc::clone(&object),
+                new: object,
+            };
+            handlers.tell(&event);
+        }
+    }
+
+    /// Makes later reads of a key wait until the store has seen a write.
+    pub fn set_barrier(&self, key: &ObjectKey, barrier: Barrier) {
+        self.inner.state.write().set_barrier(key, barrier);
+    }
+
+    /// Waits until the store has seen all writes to a key.
+    pub async fn caught_up_with_key(&self, key: &str, timeout: Duration) -> Result<(), BarrierTimeout> {
+        self.lifted(Readers::Key(key), timeout).await
+    }
+
+    /// Waits until the store has seen all writes to a namespace, or to all of them.
+    pub async fn caught_up(&self, namespace: Option<&str>, timeout: Duration) -> Result<(), BarrierTimeout> {
+        self.lifted(Readers::Namespace(namespace), timeout).await
+    }
+
+    async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<(), BarrierTimeout> {
+        let deadline = Instant::now() + timeout;
+        let mut waiting_for = None;
+        let lifted = self
+            .wait(Some(deadline), |state| match state.barrier_in(&readers) {
+                None => Some(()),
+                Some(key) => {
+                    waiting_for = Some(key.clone());
+                    None
+                }
+            })
+            .await;
+        match (lifted, waiting_for) {
+            (None, Some(key)) => Err(BarrierTimeout {
+                kind: self.inner.kind.to_string(),
+                key,
+                waited: timeout,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A handle for the one reflector that feeds a namespace, or the whole store.
+    pub fn writer(&self, namespace: Option<&str>) -> Writer {
+        let scope = self.inner.state.write().add_scope(namespace);
+        Writer {
+            store: self.clone(),
+            scope,
+        }
+    }
+
+    /// Waits until `look` finds something; `None` at the deadline.
+    async fn wait<T>(&self, deadline: Option<Instant>, mut look: impl FnMut(&State) -> Option<T>) -> Option<T> {
+        loop {
+            let mut changed = pin!(self.inner.changed.notified());
+            changed.as_mut().enable();
+            if let Some(found) = look(&self.inner.state.read()) {
+                return Some(found);
+            }
+            match deadline {
+                None => changed.await,
+                Some(deadline) => tokio::time::timeout_at(deadline, changed).await.ok()?,
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Store({}, {} objects)", self.inner.kind, self.len())
+    }
+}
+
+impl Handlers {
+    fn tell(&self, event: &Event) {
+        for registered in &self.all {
+            tell(&*registered.handler, event);
+        }
+    }
+}
+
+/// A handler that panics has missed one event; the others have not.
+fn tell(handler: &dyn EventHandler, event: &Event) {
+    if catch_unwind(AssertUnwindSafe(|| handler.on_event(event))).is_err() {
+        tracing::error!(object = %event.key(), "an event handler panicked");
+    }
+}
+
+/// Keeps a handler registered; dropping it ends that.
+#[derive(Debug)]
+#[must_use = "dropping a registration removes its handler"]
+pub struct Registration {
+    store: Weak<Inner>,
+    id: u64,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Some(store) = self.store.upgrade() {
+            store.handlers.lock().all.retain(|registered| registered.id != self.id);
+        }
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Store({})", self.kind)
+    }
+}
+
+/// Feeds a store: what a list or a watch of one scope says.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    store: Store,
+    scope: ScopeId,
+}
+
+impl Writer {
+    /// The store it feeds.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// A list begins.
+    pub fn begin(&self) {
+        self.change(|state, scope| {
+            state.begin(scope);
+            Vec::new()
+        });
+    }
+
+    /// The list contains an object.
+    pub fn listed(&self, record: Record) {
+        self.upsert(record, false);
+    }
+
+    /// An object went while the list was under way.
+    pub fn unlisted(&self, record: Record) {
+        self.change(|state, _| state.remove(Arc::new(record)).into_iter().collect());
+    }
+
+    /// The list is complete; what it did not contain is gone.
+    pub fn finish(&self, resource_version: &str) {
+        let seen = crate::object::revision(resource_version);
+        self.change(|state, scope| state.finish(scope, seen));
+    }
+
+    /// The watch says that an object is new or changed.
+    pub fn changed(&self, record: Record) {
+        self.upsert(record, true);
+    }
+
+    /// The watch says that an object is gone.
+    pub fn deleted(&self, record: Record) {
+        let revision = record.revision();
+        self.change(move |state, scope| {
+            let event = state.remove(Arc::new(record));
+            state.saw(scope, revision);
+            event.into_iter().collect()
+        });
+    }
+
+    /// The watch says that it has told of everything up to a revision.
+    pub fn bookmark(&self, resource_version: &str) {
+        let seen = crate::object::revision(resource_version);
+        self.change(|state, scope| {
+            state.saw(scope, seen);
+            Vec::new()
+        });
+    }
+
+    /// Everything of the scope is forgotten, with an event for each object.
+    pub fn clear(&self) {
+        self.change(State::clear);
+    }
+
+    fn upsert(&self, record: Record, seen: bool) {
+        let record = Arc::new(record);
+        let values = self.store.inner.indexes.values(&record);
+        self.change(|state, scope| {
+            let (key, revision) = (record.key().clone(), record.revision());
+            let events = state.upsert(scope, record, values);
+            if seen {
+                state.saw(scope, revision);
+            } else {
+                state.lift(&key);
+            }
+            events
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State, ScopeId) -> Vec<Event>) {
+        let inner = &self.store.inner;
+        let handlers = inner.handlers.lock();
+        let events = change(&mut inner.state.write(), self.scope);
+        for event in &events {
+            handlers.tell(event);
+        }
+        drop(handlers);
+        inner.changed.notify_waiters();
+    }
+}

@@ -1,0 +1,386 @@
+//! What readers, subscribers and writers may rely on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::object::{Kind, ObjectKey, Record, Selector};
+
+fn kind() -> Kind {
+    Kind::of::<ConfigMap>()
+}
+
+fn object(key: &str, uid: &str, revision: u64) -> Record {
+    labelled(key, uid, revision, &json!({}))
+}
+
+fn labelled(key: &str, uid: &str, revision: u64, labels: &serde_json::Value) -> Record {
+    let (namespace, name) = key.split_once('/').unwrap();
+    let value = json!({ "metadata": {
+        "name": name, "namespace": namespace, "uid": uid, "resourceVersion": revision.to_string(), "labels": labels,
+    } });
+    Record::parse(&serde_json::to_vec(&value).unwrap(), &kind()).unwrap()
+}
+
+fn store() -> (Store, Writer) {
+    let store = Store::new(kind(), Indexes::default());
+    let writer = store.writer(None);
+    (store, writer)
+}
+
+fn synced(objects: &[(&str, &str, u64)]) -> (Store, Writer) {
+    let (store, writer) = store();
+    relist(&writer, objects, "100");
+    (store, writer)
+}
+
+fn relist(writer: &Writer, objects: &[(&str, &str, u64)], revision: &str) {
+    writer.begin();
+    for (key, uid, revision) in objects {
+        writer.listed(object(key, uid, *revision));
+    }
+    writer.finish(revision);
+}
+
+fn say(event: &Event) -> String {
+    match event {
+        Event::Added { object, initial } => {
+            format!("{}added {}", if *initial { "initially " } else { "" }, object.key())
+        }
+        Event::Updated { old, new } => {
+            format!(
+                "updated {} {}->{}",
+                new.key(),
+                old.resource_version(),
+                new.resource_version()
+            )
+        }
+        Event::Deleted { last, known } => format!("deleted {}{}", last.key(), if *known { "" } else { " unseen" }),
+    }
+}
+
+fn heard(subscription: &mut Subscription) -> Vec<String> {
+    std::iter::from_fn(|| subscription.try_next())
+        .map(|event| say(&event))
+        .collect()
+}
+
+#[test]
+fn a_relist_reports_the_deletions_it_missed_and_only_real_changes() {
+    let (store, writer) = synced(&[("n/a", "1", 1), ("n/b", "2", 2), ("n/c", "3", 3)]);
+    let mut events = store.subscribe();
+    assert_eq!(
+        heard(&mut events),
+        ["initially added n/a", "initially added n/b", "initially added n/c"]
+    );
+    relist(&writer, &[("n/a", "1", 1), ("n/c", "3", 9), ("n/d", "4", 8)], "110");
+    assert_eq!(
+        heard(&mut events),
+        ["updated n/c 3->9", "added n/d", "deleted n/b unseen"]
+    );
+}
+
+#[test]
+fn an_object_recreated_while_nobody_watched_is_a_deletion_and_an_addition() {
+    let (store, writer) = synced(&[("n/a", "1", 1)]);
+    let mut events = store.subscribe();
+    heard(&mut events);
+    relist(&writer, &[("n/a", "2", 7)], "8");
+    assert_eq!(heard(&mut events), ["deleted n/a unseen", "added n/a"]);
+}
+
+#[test]
+fn apply_delete_apply_before_the_first_look_loses_nothing() {
+    let (store, writer) = synced(&[]);
+    let mut events = store.subscribe();
+    writer.changed(object("n/a", "1", 101));
+    writer.deleted(object("n/a", "1", 102));
+    writer.changed(object("n/a", "2", 103));
+    assert_eq!(heard(&mut events), ["added n/a", "deleted n/a", "added n/a"]);
+}
+
+#[test]
+fn a_late_subscriber_hears_of_everything_that_is_there() {
+    let (store, writer) = synced(&[("n/a", "1", 1)]);
+    writer.changed(object("n/b", "2", 101));
+    let mut events = store.subscribe();
+    writer.deleted(object("n/a", "1", 102));
+    assert_eq!(
+        heard(&mut events),
+        ["initially added n/a", "initially added n/b", "deleted n/a"]
+    );
+}
+
+#[test]
+fn a_dropped_subscription_costs_nothing_more() {
+    let (store, writer) = synced(&[]);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let registration = store.add_handler(Arc::new({
+        let calls = Arc::clone(&calls);
+        move |_: &Event| _ = calls.fetch_add(1, Ordering::Relaxed)
+    }));
+    writer.changed(object("n/a", "1", 1));
+    drop(registration);
+    writer.changed(object("n/a", "1", 2));
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_panicking_handler_does_not_stop_the_others() {
+    let (store, writer) = synced(&[]);
+    let _bad = store.add_handler(Arc::new(|_: &Event| panic!("on purpose")));
+    let mut events = store.subscribe();
+    writer.changed(object("n/a", "1", 1));
+    assert_eq!(heard(&mut events), ["added n/a"]);
+    assert!(store.get("n/a").is_some());
+}
+
+#[test]
+fn a_relist_of_one_namespace_leaves_the_others_alone() {
+    let store = Store::new(kind(), Indexes::default());
+    let (left, right) = (store.writer(Some("left")), store.writer(Some("right")));
+    relist(&left, &[("left/a", "1", 1)], "5");
+    assert!(!store.is_synced());
+    relist(&right, &[("right/a", "2", 2)], "5");
+    assert!(store.is_synced());
+    let mut events = store.subscribe();
+    heard(&mut events);
+    relist(&left, &[], "9");
+    assert_eq!(heard(&mut events), ["deleted left/a unseen"]);
+    assert!(store.get("right/a").is_some());
+}
+
+#[test]
+fn a_namespace_is_not_its_prefix() {
+    let (store, _) = synced(&[("a/x", "1", 1), ("a-b/x", "2", 2), ("ab/x", "3", 3)]);
+    let keys: Vec<_> = store
+        .list(&Query::all().in_namespace("a"))
+        .unwrap()
+        .iter()
+        .map(|record| record.key().to_string())
+        .collect();
+    assert_eq!(keys, ["a/x"]);
+}
+
+#[test]
+fn labels_select_without_decoding() {
+    let (store, writer) = store();
+    writer.changed(labelled("n/a", "1", 1, &json!({ "app": "web" })));
+    writer.changed(labelled("n/b", "2", 2, &json!({ "app": "api", "tier": "x" })));
+    let query = |selector: &str| Query::all().matching(selector.parse::<Selector>().unwrap());
+    assert_eq!(store.list(&query("app=web")).unwrap().len(), 1);
+    assert_eq!(store.list(&query("app")).unwrap().len(), 2);
+    assert_eq!(store.list(&query("!tier")).unwrap().len(), 1);
+}
+
+#[test]
+fn an_index_function_runs_once_per_change_and_finds_what_it_said() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let mut indexes = Indexes::default();
+    indexes.add(Index::of::<ConfigMap>("app", {
+        let runs = Arc::clone(&runs);
+        move |object| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            object
+                .metadata
+                .labels
+                .iter()
+                .filter_map(|labels| labels.get("app").cloned())
+                .collect()
+        }
+    }));
+    let store = Store::new(kind(), indexes);
+    let writer = store.writer(None);
+    writer.changed(labelled("n/a", "1", 1, &json!({ "app": "web" })));
+    writer.changed(labelled("m/b", "2", 2, &json!({ "app": "web" })));
+    writer.changed(labelled("n/a", "1", 3, &json!({ "app": "api" })));
+    let find = |value: &str, namespace: Option<&str>| {
+        let query = Query::all().indexed("app", value);
+        let query = match namespace {
+            Some(namespace) => query.in_namespace(namespace),
+            None => query,
+        };
+        let records = store.list(&query).unwrap();
+        records
+            .iter()
+            .map(|record| record.key().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(find("web", None), ["m/b"]);
+    assert_eq!(find("api", None), ["n/a"]);
+    assert_eq!(find("api", Some("m")), [] as [&str; 0]);
+    writer.deleted(object("m/b", "2", 4));
+    assert_eq!(find("web", None), [] as [&str; 0]);
+    assert_eq!(runs.load(Ordering::Relaxed), 3);
+    let error = store.list(&Query::all().indexed("colour", "red")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the cache of ConfigMap has no index \"colour\"; declare it with `index`"
+    );
+}
+
+#[test]
+fn a_resync_tells_of_every_object_as_background() {
+    let (store, _) = synced(&[("n/a", "1", 1)]);
+    let mut events = store.subscribe();
+    heard(&mut events);
+    store.resync();
+    let event = events.try_next().unwrap();
+    assert!(event.is_background());
+    assert_eq!(say(&event), "updated n/a 1->1");
+}
+
+const WAIT: Duration = Duration::from_secs(5);
+
+#[tokio::test(start_paused = true)]
+async fn a_read_waits_for_the_writers_own_write_and_for_nothing_else() {
+    let (store, writer) = synced(&[("n/a", "1", 1), ("m/b", "2", 2)]);
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::revision(105));
+    // Unrelated keys and namespaces do not wait.
+    let at_once = Duration::ZERO;
+    store.caught_up_with_key("m/b", at_once).await.unwrap();
+    store.caught_up(Some("m"), at_once).await.unwrap();
+    assert!(store.caught_up(None, at_once).await.is_err());
+    let reader = tokio::spawn({
+        let store = store.clone();
+        async move {
+            store.caught_up_with_key("n/a", WAIT).await.unwrap();
+            store.get("n/a").unwrap().revision()
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    writer.changed(object("m/b", "2", 104));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!reader.is_finished());
+    writer.changed(object("n/a", "1", 105));
+    assert_eq!(reader.await.unwrap(), Some(105));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_does_not_catch_up_is_a_typed_error() {
+    let (store, _writer) = synced(&[]);
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::revision(105));
+    let error = store.caught_up_with_key("n/a", WAIT).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the cache of ConfigMap did not catch up with the write of n/a within 5s"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_the_watch_was_faster_than_sets_no_barrier() {
+    let (store, writer) = synced(&[]);
+    writer.changed(object("n/a", "1", 105));
+    writer.deleted(object("n/a", "1", 106));
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::revision(105));
+    store.caught_up_with_key("n/a", Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_is_waited_for_by_uid() {
+    let (store, writer) = synced(&[("n/a", "1", 1)]);
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::gone("1"));
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    // Somebody else's update is not the deletion.
+    writer.changed(object("n/a", "1", 107));
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    writer.deleted(object("n/a", "1", 108));
+    store.caught_up_with_key("n/a", Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn created_and_deleted_at_once_is_waited_for_as_both() {
+    let (store, writer) = synced(&[]);
+    let key = ObjectKey::namespaced("n", "a");
+    store.set_barrier(&key, Barrier::revision(105));
+    store.set_barrier(&key, Barrier::gone("1"));
+    // The object is not there, but only because the creation was not seen yet.
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    writer.changed(object("n/a", "1", 105));
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    writer.deleted(object("n/a", "1", 106));
+    store.caught_up_with_key("n/a", Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_lifts_barriers_too() {
+    let (store, writer) = synced(&[]);
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::revision(105));
+    writer.bookmark("105");
+    store.caught_up(None, Duration::ZERO).await.unwrap();
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Change(u8, u8),
+    Delete(u8),
+    Relist(Vec<(u8, u8)>),
+    Subscribe,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0_u8..6, 0_u8..3).prop_map(|(name, uid)| Step::Change(name, uid)),
+        2 => (0_u8..6).prop_map(Step::Delete),
+        1 => prop::collection::vec((0_u8..6, 0_u8..3), 0..6).prop_map(Step::Relist),
+        1 => Just(Step::Subscribe),
+    ]
+}
+
+/// What a subscriber believes the store holds, from events alone; events must fit that belief.
+#[derive(Default)]
+struct Belief(std::collections::BTreeMap<String, Arc<Record>>);
+
+impl Belief {
+    fn hear(&mut self, event: Event) {
+        let key = event.key().to_string();
+        match event {
+            Event::Added { object, .. } => assert!(self.0.insert(key, object).is_none()),
+            Event::Updated { old, new } => {
+                let believed = self.0.insert(key, new).expect("updated, but not there");
+                assert!(Arc::ptr_eq(&believed, &old));
+            }
+            Event::Deleted { .. } => assert!(self.0.remove(&key).is_some()),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_subscriber_ends_up_knowing_what_the_store_holds(steps in prop::collection::vec(step(), 0..60)) {
+        let (store, writer) = store();
+        let mut subscribers = vec![(store.subscribe(), Belief::default())];
+        let mut revision = 1;
+        for step in steps {
+            revision += 1;
+            let key = |name: u8| format!("n{}/{name}", name % 2);
+            match step {
+                Step::Change(name, uid) => writer.changed(object(&key(name), &uid.to_string(), revision)),
+                Step::Delete(name) => writer.deleted(object(&key(name), "0", revision)),
+                Step::Relist(objects) => {
+                    writer.begin();
+                    for (name, uid) in objects {
+                        writer.listed(object(&key(name), &uid.to_string(), revision));
+                    }
+                    writer.finish(&revision.to_string());
+                }
+                Step::Subscribe => subscribers.push((store.subscribe(), Belief::default())),
+            }
+        }
+        let held = store.list(&Query::all()).unwrap();
+        for (events, belief) in &mut subscribers {
+            while let Some(event) = events.try_next() {
+                belief.hear(event);
+            }
+            prop_assert_eq!(held.len(), belief.0.len());
+            for record in &held {
+                prop_assert!(Arc::ptr_eq(record, &belief.0[record.key().as_str()]));
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading and writing: cached reads that see your own writes, live writes, and what reconcilers need around them.
+//! [`Client`] has the verbs, [`Objects`] has them for one kind, [`helpers`] has what is built from them.
+
+mod applied;
+mod delete;
+mod error;
+mod fence;
+pub mod helpers;
+mod objects;
+mod patch;
+mod read;
+mod request;
+mod subresource;
+mod typed;
+mod write;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::informer::Cache;
+use crate::object::{Kind, Object};
+
+use self::applied::AppliedMemory;
+use self::request::Warnings;
+
+pub use delete::{DeleteOptions, Propagation};
+pub use error::Error;
+pub use fence::{Fence, Fenced};
+pub use objects::Objects;
+pub use patch::Patch;
+pub use subresource::Subresource;
+pub use write::{Applied, Outcome};
+
+/// How strictly the server looks at fields it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Unknown and duplicate fields are errors.
+    Strict,
+    /// They are dropped with a warning, which is logged.
+    Warn,
+    /// They are dropped.
+    Ignore,
+}
+
+impl FieldValidation {
+    fn as_str(self) -> &'static str {
+        match self {
+            FieldValidation::Strict => "Strict",
+            FieldValidation::Warn => "Warn",
+            FieldValidation::Ignore => "Ignore",
+        }
+    }
+}
+
+/// What a call does differently. Set on a clone of the client, so that one option serves every verb.
+#[derive(Clone, Debug)]
+struct CallOptions {
+    field_owner: Option<Arc<str>>,
+    field_validation: Option<FieldValidation>,
+    dry_run: bool,
+    force: bool,
+    live: bool,
+    /// How long a cached read waits for our own writes. `None`: not at all.
+    wait: Option<Duration>,
+}
+
+struct Shared {
+    kube: kube::Client,
+    cache: Cache,
+    clock: Clock,
+    fence: Fence,
+    warnings: Warnings,
+    applied: AppliedMemory,
+}
+
+/// Reads from the cache, writes to the server. Cheap to clone; options are set on a clone.
+///
+/// A cached read sees every write this client made before: it waits (5 s at most) until the cache has caught up with the keys
+/// it reads. Servers before 1.35 do not promise that resourceVersions are ordered numbers; all known ones keep to it, and where
+/// a server writes something else, reads do not wait.
+///
+/// ```no_run
+/// # async fn example(kube: kube::Client, cache: kubewright_runtime::informer::Cache) -> Result<(), kubewright_runtime::client::Error> {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::client::Client;
+/// use kubewright_runtime::object::ObjectKey;
+///
+/// let client = Client::new(kube, cache).field_owner("shop-controller");
+/// let key = ObjectKey::namespaced("shop", "settings");
+/// let mut settings = client.get::<ConfigMap>(&key).await?.into_owned();
+/// settings.data.get_or_insert_default().insert("colour".to_owned(), "red".to_owned());
+/// client.update(&settings).await?;
+/// assert_eq!(client.get::<ConfigMap>(&key).await?.data, settings.data);
+/// client.dry_run().delete::<ConfigMap>(&key).await?;
+/// client.live().get::<ConfigMap>(&key).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    options: CallOptions,
+}
+
+impl Client {
+    /// A client that reads from `cache`.
+    pub fn new(kube: kube::Client, cache: Cache) -> Self {
+        Self::fenced(kube, cache, Fence::open())
+    }
+
+    /// A client whose writes a fence can stop.
+    pub fn fenced(kube: kube::Client, cache: Cache, fence: Fence) -> Self {
+        Client {
+            shared: Arc::new(Shared {
+                kube,
+                cache,
+                clock: Clock::system(),
+                fence,
+                warnings: Warnings::default(),
+                applied: AppliedMemory::default(),
+            }),
+            options: CallOptions {
+                field_owner: None,
+                field_validation: None,
+                dry_run: false,
+                force: false,
+                live: false,
+                wait: Some(Duration::from_secs(5)),
+            },
+        }
+    }
+
+    /// Who owns the fields that are written. [`apply`](Self::apply) needs it.
+    pub fn field_owner(&self, owner: impl Into<Arc<str>>) -> Self {
+        self.with(|options| options.field_owner = Some(owner.into()))
+    }
+
+    /// How strictly the server looks at unknown fields. Default: the server's own, which is to warn.
+    pub fn field_validation(&self, validation: FieldValidation) -> Self {
+        self.with(|options| options.field_validation = Some(validation))
+    }
+
+    /// Writes change nothing; the server answers as if they did.
+    pub fn dry_run(&self) -> Self {
+        self.with(|options| options.dry_run = true)
+    }
+
+    /// [`apply`](Self::apply) takes fields over from other owners instead of failing with a conflict.
+    pub fn force(&self) -> Self {
+        self.with(|options| options.force = true)
+    }
+
+    /// Reads ask the server instead of the cache.
+    pub fn live(&self) -> Self {
+        self.with(|options| options.live = true)
+    }
+
+    /// Cached reads wait this long for the cache to catch up with this client's writes. Default: 5 s.
+    pub fn wait_at_most(&self, wait: Duration) -> Self {
+        self.with(|options| options.wait = Some(wait))
+    }
+
+    /// Cached reads do not wait for this client's writes.
+    pub fn without_waiting(&self) -> Self {
+        self.with(|options| options.wait = None)
+    }
+
+    fn with(&self, change: impl FnOnce(&mut CallOptions)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed.options);
+        changed
+    }
+
+    /// The client below, for what this one does not do.
+    pub fn kube(&self) -> &kube::Client {
+        &self.shared.kube
+    }
+
+    /// The cache it reads from.
+    pub fn cache(&self) -> &Cache {
+        &self.shared.cache
+    }
+
+    /// The time it is.
+    pub fn clock(&self) -> Clock {
+        self.shared.clock
+    }
+
+    /// The verbs for one Rust type.
+    pub fn of<K: Object>(&self) -> Objects<K> {
+        Objects::new(self.clone(), Kind::of::<K>(), false)
+    }
+
+    /// The verbs for a kind known only at run time.
+    pub fn dynamic(&self, kind: Kind) -> Objects<kube::core::DynamicObject> {
+        Objects::new(self.clone(), kind, false)
+    }
+
+    /// Reads of nothing but metadata. They are views of the same cache.
+    pub fn metadata_of<K: Object>(&self) -> Objects<kube::core::PartialObjectMeta<K>> {
+        Objects::new(self.clone(), Kind::of::<K>(), true)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! Reading: from the cache behind barriers, or live.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use super::request::{Call, METADATA, METADATA_LIST};
+use super::{Error, Objects};
+use crate::cache::{Query, Store, UnknownIndex};
+use crate::object::{ObjectKey, Page, Record, View};
+
+/// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
+const SYNC_WAIT: Duration = Duration::from_secs(5);
+/// Live lists come in pages of this many.
+const PAGE: usize = 500;
+
+impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
+    /// The object under a key; an error if there is none.
+    pub async fn get(&self, key: &ObjectKey) -> Result<View<K>, Error> {
+        let record = self.record(key).await?.ok_or_else(|| Error::NotFound {
+            kind: self.kind.to_string(),
+            key: key.clone(),
+        })?;
+        Ok(record.view()?)
+    }
+
+    /// The object under a key, if there is one.
+    pub async fn get_opt(&self, key: &ObjectKey) -> Result<Option<View<K>>, Error> {
+        let record = self.record(key).await?;
+        Ok(record.map(|record| record.view()).transpose()?)
+    }
+
+    /// The objects a query asks for. A live list reads all pages, and its objects have no managedFields.
+    pub async fn list(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
+        let records = if self.client.options.live {
+            self.list_live(query).await?
+        } else {
+            let store = self.store().await?;
+            if let Some(wait) = self.client.options.wait {
+                store.caught_up(query.namespace.as_deref(), wait).await?;
+            }
+            store.list(query)?
+        };
+        records.iter().map(|record| Ok(record.view()?)).collect()
+    }
+
+    async fn record(&self, key: &ObjectKey) -> Result<Option<Arc<Record>>, Error> {
+        if self.client.options.live {
+            return self.get_live(key).await;
+        }
+        let store = self.store().await?;
+        if let Some(wait) = self.client.options.wait {
+            store.caught_up_with_key(key.as_str(), wait).await?;
+        }
+        Ok(store.get(key.as_str()))
+    }
+
+    /// The store of the kind, once it has seen the state of the cluster.
+    async fn store(&self) -> Result<Store, Error> {
+        let kind = || self.kind.to_string();
+        let informer = self
+            .client
+            .shared
+            .cache
+            .informer(&self.kind)
+            .ok_or_else(|| Error::Undeclared { kind: kind() })?;
+        if informer.is_metadata_only() && !self.metadata_only {
+            return Err(Error::MetadataOnly { kind: kind() });
+        }
+        let store = informer.store();
+        if !store.is_synced() {
+            let wait = self.client.options.wait.unwrap_or(SYNC_WAIT);
+            if tokio::time::timeout(wait, store.synced()).await.is_err() {
+                let trouble = informer
+                    .troubles()
+                    .first()
+                    .map_or_else(String::new, |trouble| format!(": {trouble}"));
+                return Err(Error::NotSynced { kind: kind(), trouble });
+            }
+        }
+        Ok(store.clone())
+    }
+
+    async fn get_live(&self, key: &ObjectKey) -> Result<Option<Arc<Record>>, Error> {
+        let mut call = Call::new("get", Method::GET, &self.kind).object(key);
+        call.accept = self.metadata_only.then_some(METADATA);
+        match self.client.send(call).await {
+            Ok((_, body)) => {
+                let record = Record::parse_whole(&body, &self.kind).map_err(|error| self.senseless("get", error))?;
+                Ok(Some(Arc::new(record)))
+            }
+            Err(error) if error.reason() == "NotFound" => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn list_live(&self, query: &Query) -> Result<Vec<Arc<Record>>, Error> {
+        if let Some((index, _)) = &query.index {
+            return Err(Error::UnknownIndex(UnknownIndex {
+                kind: format!("{} on the server", self.kind),
+                index: index.clone(),
+            }));
+        }
+        let mut records = Vec::new();
+        let mut continue_token = String::new();
+        loop {
+            let mut call = Call::new("list", Method::GET, &self.kind);
+            call.namespace = query.namespace.as_deref();
+            call.accept = self.metadata_only.then_some(METADATA_LIST);
+            call.query.push(("limit", PAGE.to_string()));
+            if !query.selector.is_everything() {
+                call.query.push(("labelSelector", query.selector.to_string()));
+            }
+            if !continue_token.is_empty() {
+                call.query.push(("continue", continue_token));
+            }
+            let (_, body) = self.client.send(call).await?;
+            let page = Page::parse(&body, &self.kind.type_meta()).map_err(|error| self.senseless("list", error))?;
+            records.extend(page.items.into_iter().map(Arc::new));
+            continue_token = page.continue_token;
+            if continue_token.is_empty() {
+                return Ok(records);
+            }
+        }
+    }
+}
+
+impl<K> Objects<K> {
+    /// The answer was good, but is not what it should be.
+    pub(super) fn senseless(
+        &self,
+        verb: &'static str,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        Error::Transport {
+            verb,
+            what: self.kind.to_string(),
+            source: error.into(),
+        }
+    }
+}

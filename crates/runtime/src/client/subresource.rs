@@ -1,0 +1,125 @@
+//! Parts of objects that are written on their own: status, scale and others.
+
+use http::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::request::Call;
+use super::{Applied, Error, Objects, Patch};
+use crate::object::ObjectKey;
+
+/// One subresource of the objects of a kind.
+///
+/// ```no_run
+/// # async fn example(client: kubewright_runtime::client::Client) -> Result<(), kubewright_runtime::client::Error> {
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kubewright_runtime::client::Patch;
+/// use kubewright_runtime::object::ObjectKey;
+/// use serde_json::json;
+///
+/// let key = ObjectKey::namespaced("shop", "web");
+/// let scale = client.of::<Deployment>().subresource("scale");
+/// scale.patch_as::<serde_json::Value>(&key, &Patch::Merge(json!({ "spec": { "replicas": 3 } }))).await?;
+///
+/// let mut web = client.get::<Deployment>(&key).await?.into_owned();
+/// web.status.get_or_insert_default().available_replicas = Some(3);
+/// client.of::<Deployment>().status().update(&web).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Subresource<K> {
+    objects: Objects<K>,
+    name: String,
+}
+
+impl<K> Subresource<K> {
+    pub(super) fn new(objects: Objects<K>, name: String) -> Self {
+        Subresource { objects, name }
+    }
+
+    fn call<'a>(&'a self, verb: &'static str, method: Method, key: &'a ObjectKey) -> Call<'a> {
+        let mut call = Call::new(verb, method, &self.objects.kind).object(key);
+        call.subresource = Some(&self.name);
+        call
+    }
+
+    fn read<T: DeserializeOwned>(&self, verb: &'static str, answer: &[u8]) -> Result<T, Error> {
+        serde_json::from_slice(answer).map_err(|error| self.objects.senseless(verb, error))
+    }
+
+    /// Reads it, live: subresources are not cached.
+    pub async fn get_as<T: DeserializeOwned>(&self, key: &ObjectKey) -> Result<T, Error> {
+        let (_, answer) = self.objects.client.send(self.call("get", Method::GET, key)).await?;
+        self.read("get", &answer)
+    }
+
+    /// Creates it, as `eviction` or `token`.
+    pub async fn create_as<T: DeserializeOwned>(&self, key: &ObjectKey, body: &impl Serialize) -> Result<T, Error> {
+        self.write_as("create", Method::POST, key, body).await
+    }
+
+    /// Replaces it by something of another kind, as `scale`.
+    pub async fn update_as<T: DeserializeOwned>(&self, key: &ObjectKey, body: &impl Serialize) -> Result<T, Error> {
+        self.write_as("update", Method::PUT, key, body).await
+    }
+
+    /// Changes it, where it is of another kind, as `scale`.
+    pub async fn patch_as<T: DeserializeOwned>(&self, key: &ObjectKey, patch: &Patch) -> Result<T, Error> {
+        let mut call = self.call("patch", Method::PATCH, key);
+        call.query = self.objects.client.write_query(true);
+        call.content_type = patch.content_type();
+        call.body = patch.body().to_string().into_bytes();
+        let (_, answer) = self.objects.client.send(call).await?;
+        self.wrote(&answer);
+        self.read("patch", &answer)
+    }
+
+    async fn write_as<T: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        method: Method,
+        key: &ObjectKey,
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
+        let mut call = self.call(verb, method, key);
+        call.query = self.objects.client.write_query(true);
+        call.body = serde_json::to_vec(body).map_err(|error| Error::Invalid {
+            kind: self.objects.kind.to_string(),
+            problem: error.to_string(),
+        })?;
+        let (_, answer) = self.objects.client.send(call).await?;
+        self.wrote(&answer);
+        self.read(verb, &answer)
+    }
+
+    /// Where the answer is the object itself (as for status), cached reads will see it.
+    fn wrote(&self, answer: &[u8]) {
+        let value: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let kind = &self.objects.kind;
+        if value["kind"] == kind.kind() && value["apiVersion"] == kind.api_version().as_str() {
+            self.objects.client.wrote(kind, answer);
+        }
+    }
+}
+
+impl<K: Serialize + DeserializeOwned> Subresource<K> {
+    /// Replaces it. Fails with a conflict if the object was changed since it was read.
+    pub async fn update(&self, object: &K) -> Result<K, Error> {
+        let body = self.objects.value(object)?;
+        let key = self.objects.key(&body)?;
+        self.write_as("update", Method::PUT, &key, &body).await
+    }
+
+    /// Changes it.
+    pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<K, Error> {
+        self.patch_as(key, patch).await
+    }
+
+    /// Applies what this owner wants of it; see [`Objects::apply`].
+    pub async fn apply(&self, wanted: &K) -> Result<Applied<K>, Error> {
+        let wanted = self.objects.value(wanted)?;
+        self.objects.apply_value(wanted, Some(&self.name)).await
+    }
+}

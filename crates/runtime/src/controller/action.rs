@@ -1,0 +1,115 @@
+//! What a reconcile wants to happen next, and how it fails.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// What happens to a request after a successful reconcile.
+///
+/// ```
+/// use kubewright_runtime::controller::Action;
+/// use std::time::Duration;
+///
+/// let later = Action::requeue_after(Duration::from_secs(30));
+/// assert_ne!(later, Action::done());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action(pub(super) Next);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Done,
+    After(Duration),
+    RateLimited,
+}
+
+impl Action {
+    /// Nothing more: the next event will wake it.
+    pub fn done() -> Self {
+        Action(Next::Done)
+    }
+
+    /// Reconcile again after a while, or at the next event if that comes first.
+    pub fn requeue_after(delay: Duration) -> Self {
+        Action(Next::After(delay))
+    }
+
+    /// Reconcile again soon, with the back-off of failures, but without being one.
+    pub fn requeue() -> Self {
+        Action(Next::RateLimited)
+    }
+}
+
+/// Why a reconcile failed. Every error becomes one with `?`; by default it is tried again with back-off.
+///
+/// ```
+/// use kubewright_runtime::controller::{Action, Failure};
+///
+/// fn parse(text: &str) -> Result<Action, Failure> {
+///     // Trying again does not make it a number.
+///     let _number: u32 = text.parse().map_err(Failure::terminal)?;
+///     Ok(Action::done())
+/// }
+/// assert!(parse("x").unwrap_err().is_terminal());
+/// ```
+pub struct Failure {
+    source: Box<dyn Error + Send + Sync>,
+    terminal: bool,
+}
+
+impl Failure {
+    /// A failure that trying again does not cure: it is logged and counted, and the next event starts afresh.
+    pub fn terminal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Failure {
+            source: error.into(),
+            terminal: true,
+        }
+    }
+
+    /// A failure with nothing but a message.
+    pub fn message(message: impl Into<String>) -> Self {
+        Failure {
+            source: message.into().into(),
+            terminal: false,
+        }
+    }
+
+    /// Whether it is not tried again.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// The error.
+    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.source
+    }
+}
+
+// Not an `Error` itself, so that every error can become one.
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure {
+            source: Box::new(error),
+            terminal: false,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error and everything behind it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.source)?;
+        let mut behind = self.source.source();
+        while let Some(error) = behind {
+            write!(f, ": {error}")?;
+            behind = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

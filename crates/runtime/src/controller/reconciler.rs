@@ -1,0 +1,127 @@
+//! What you write: a function from the name of an object to what happens next.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+
+use super::action::{Action, Failure};
+use crate::client::Client;
+use crate::events::EventRecorder;
+use crate::object::ObjectKey;
+
+/// The object to reconcile. It says who, never what happened: read the state and act on that.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Request {
+    key: ObjectKey,
+}
+
+impl Request {
+    /// A request for an object.
+    pub fn new(key: ObjectKey) -> Self {
+        Request { key }
+    }
+
+    /// Namespace and name.
+    pub fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+}
+
+impl From<ObjectKey> for Request {
+    fn from(key: ObjectKey) -> Self {
+        Request::new(key)
+    }
+}
+
+impl Deref for Request {
+    type Target = ObjectKey;
+
+    fn deref(&self) -> &ObjectKey {
+        &self.key
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.key.fmt(f)
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.key, f)
+    }
+}
+
+/// Brings the world into the shape an object asks for. Called again and again, for one object never twice at once.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::client::Client;
+/// use kubewright_runtime::controller::{Action, Failure, Reconciler, Request};
+///
+/// struct Settings {
+///     client: Client,
+/// }
+///
+/// impl Reconciler for Settings {
+///     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+///         let Some(settings) = self.client.get_opt::<ConfigMap>(&request).await? else {
+///             return Ok(Action::done()); // it is gone; what it owned goes with it
+///         };
+///         println!("{} has {:?}", request, settings.data);
+///         Ok(Action::done())
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a reconciler",
+    note = "implement `Reconciler`, or use a closure `|request: Request| async move {{ Ok(Action::done()) }}`"
+)]
+pub trait Reconciler: Send + Sync + 'static {
+    /// Reconciles one object.
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send;
+}
+
+impl<F, Fut> Reconciler for F
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Action, Failure>> + Send,
+{
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send {
+        self(request)
+    }
+}
+
+/// What a reconciler is made from.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(super) client: Client,
+    pub(super) events: EventRecorder,
+}
+
+impl Context {
+    /// The client of the operator; fields it writes belong to the controller by name.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Takes events for people, in the controller's name.
+    pub fn events(&self) -> EventRecorder {
+        self.events.clone()
+    }
+}
+
+type Reconciling<'a> = Pin<Box<dyn Future<Output = Result<Action, Failure>> + Send + 'a>>;
+
+/// A reconciler without its type.
+pub(super) trait AnyReconciler: Send + Sync {
+    fn reconcile_any(&self, request: Request) -> Reconciling<'_>;
+}
+
+impl<R: Reconciler> AnyReconciler for R {
+    fn reconcile_any(&self, request: Request) -> Reconciling<'_> {
+        Box::pin(self.reconcile(request))
+    }
+}

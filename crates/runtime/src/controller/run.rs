@@ -1,0 +1,346 @@
+//! A running controller: events into the queue, requests out of it, one span around each reconcile.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use super::action::{Action, Failure, Next};
+use super::builder::Controller;
+use super::handler::Mapping;
+use super::reconciler::{AnyReconciler, Context, Request};
+use super::stats::{ControllerStats, Outcome};
+use super::watch::{Trigger, Watch};
+use crate::cache::{Event, Registration};
+use crate::chance::Chance;
+use crate::client::Client;
+use crate::events::EventRecorder;
+use crate::metrics::QueueTimes;
+use crate::object::Kind;
+use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
+use crate::stop::Stop;
+
+/// What a controller runs in.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Reads and writes.
+    pub client: Client,
+    /// Where reconcile ids come from.
+    pub chance: Chance,
+    /// When to end.
+    pub stop: Stop,
+    /// Where it counts.
+    pub stats: ControllerStats,
+    /// Where its events go.
+    pub events: EventRecorder,
+    /// Where its queue's times are counted.
+    pub times: Option<QueueTimes>,
+}
+
+impl Controller {
+    /// Runs until it is asked to stop; then finishes the reconciles that are under way. Dropping it ends them at once.
+    ///
+    /// It begins to reconcile when the cache has seen everything the controller watches or reads. A kind that is not served yet
+    /// is waited for.
+    ///
+    /// ```no_run
+    /// # async fn example(kube: kube::Client) {
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::chance::Chance;
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::controller::{Action, Controller, Environment, Request};
+    /// use kubewright_runtime::events::EventRecorder;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::stop::Stopper;
+    ///
+    /// let controller = Controller::of::<ConfigMap>()
+    ///     .reconcile_with(|_| |request: Request| async move { println!("{request}"); Ok(Action::done()) });
+    /// let mut declarations = Declarations::default();
+    /// controller.declare(&mut declarations);
+    /// let cache = Cache::new(declarations).unwrap();
+    /// let chance = Chance::from_entropy();
+    /// let tasks = cache.start(&kube, &chance);
+    /// let (stopper, stop) = Stopper::new();
+    /// let client = Client::new(kube, cache);
+    /// let events = EventRecorder::discarding();
+    /// controller.run(Environment { client, chance, stop, stats: Default::default(), events, times: None }).await;
+    /// # drop((stopper, tasks));
+    /// # }
+    /// ```
+    pub async fn run(&self, environment: Environment) {
+        let queue = WorkQueue::new(self.queue);
+        self.run_with_queue(environment, queue).await;
+    }
+
+    /// The same with a queue that others can look at, or add to.
+    pub async fn run_with_queue(&self, environment: Environment, queue: WorkQueue<Request>) {
+        let Some(factory) = &self.factory else {
+            tracing::error!(
+                controller = self.name,
+                "the controller has no reconciler: use `reconcile_with`"
+            );
+            return;
+        };
+        let client = environment.client.field_owner(self.name.as_str());
+        let mut tasks = JoinSet::new();
+        let _registrations = self.register(&client, &queue, &mut tasks);
+        let ready = async {
+            for kind in self.needs() {
+                if let Some(informer) = client.cache().informer(kind) {
+                    informer.store().synced().await;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = environment.stop.stopped() => return,
+            () = ready => {}
+        }
+        for source in &self.sources {
+            let trigger = Trigger { queue: queue.clone() };
+            tasks.spawn(source.run(trigger, client.clone()));
+        }
+        let reconciler = factory(&Context {
+            client,
+            events: environment.events.named(&self.name),
+        });
+        let worker = Arc::new(Worker {
+            controller: self.name.clone(),
+            kind: self.kind.to_string(),
+            reconciler,
+            timeout: self.timeout,
+            chance: environment.chance.clone(),
+            stats: environment.stats.clone(),
+            times: environment.times.clone(),
+        });
+        tracing::info!(controller = self.name, workers = self.concurrency, "started");
+        let mut workers = JoinSet::new();
+        for _ in 0..self.concurrency.get() {
+            workers.spawn(Arc::clone(&worker).work(queue.clone(), environment.stop.clone()));
+        }
+        while workers.join_next().await.is_some() {}
+        tracing::info!(controller = self.name, "stopped");
+    }
+
+    /// Connects the stores to the queue.
+    fn register(&self, client: &Client, queue: &WorkQueue<Request>, tasks: &mut JoinSet<()>) -> Vec<Registration> {
+        let mut registrations = Vec::new();
+        for watch in &self.watches {
+            let Some(informer) = client.cache().informer(&watch.kind) else {
+                tracing::error!(controller = self.name, kind = %watch.kind, "watched, but not declared");
+                continue;
+            };
+            let feed = Feed {
+                watch: watch.clone(),
+                controller: self.clone(),
+                kind: self.kind.clone(),
+                queue: queue.clone(),
+            };
+            if matches!(watch.mapping, Mapping::Later(_)) {
+                let mut events = informer.store().subscribe();
+                let client = client.clone();
+                tasks.spawn(async move {
+                    while let Some(event) = events.next().await {
+                        feed.take_later(&client, &event).await;
+                    }
+                });
+            } else {
+                let handler = move |event: &Event| feed.take(event);
+                registrations.push(informer.store().add_handler(Arc::new(handler)));
+            }
+        }
+        registrations
+    }
+}
+
+/// From one store into the queue.
+struct Feed {
+    watch: Watch,
+    controller: Controller,
+    kind: Kind,
+    queue: WorkQueue<Request>,
+}
+
+impl Feed {
+    fn admits(&self, event: &Event) -> bool {
+        self.watch.admits(event)
+            && self
+                .controller
+                .predicate
+                .as_ref()
+                .is_none_or(|predicate| predicate.admits(event))
+    }
+
+    fn take(&self, event: &Event) {
+        if self.admits(event) {
+            self.add(
+                event,
+                self.watch.mapping.requests(&self.kind, event).unwrap_or_default(),
+            );
+        }
+    }
+
+    async fn take_later(&self, client: &Client, event: &Event) {
+        if self.admits(event) {
+            self.add(
+                event,
+                self.watch.mapping.requests_later(&self.kind, client, event).await,
+            );
+        }
+    }
+
+    fn add(&self, event: &Event, requests: Vec<Request>) {
+        let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
+        for request in requests {
+            self.queue.add_with(
+                request,
+                Add {
+                    priority,
+                    when: When::Now,
+                },
+            );
+        }
+    }
+}
+
+struct Worker {
+    controller: String,
+    kind: String,
+    reconciler: Arc<dyn AnyReconciler>,
+    timeout: Option<Duration>,
+    chance: Chance,
+    stats: ControllerStats,
+    times: Option<QueueTimes>,
+}
+
+impl Worker {
+    async fn work(self: Arc<Self>, queue: WorkQueue<Request>, stop: Stop) {
+        loop {
+            let job = tokio::select! {
+                biased;
+                () = stop.stopped() => return,
+                job = queue.get() => job,
+            };
+            let Some(job) = job else {
+                return;
+            };
+            let request = job.key();
+            let span = tracing::info_span!(
+                "reconcile",
+                controller = self.controller,
+                kind = self.kind,
+                namespace = request.namespace().unwrap_or_default(),
+                name = request.name(),
+                reconcile_id = self.chance.uuid(),
+            );
+            self.reconcile(&job).instrument(span).await;
+        }
+    }
+
+    async fn reconcile(&self, job: &Job<Request>) {
+        let began = Instant::now();
+        self.stats.began();
+        if let Some(times) = &self.times {
+            times.waited.observe_duration(job.waited());
+        }
+        let ended = Ended {
+            stats: &self.stats,
+            began,
+            outcome: Outcome::Error,
+        };
+        let result = self.attempt(job.key().clone()).await;
+        if let Some(times) = &self.times {
+            times.worked.observe_duration(began.elapsed());
+        }
+        let outcome = self.conclude(job, result);
+        ended.with(outcome);
+    }
+
+    /// One call of the reconciler. A panic and a timeout are failures like others.
+    async fn attempt(&self, request: Request) -> Result<Action, Failure> {
+        let reconcile = AssertUnwindSafe(async { self.reconciler.reconcile_any(request).await }).catch_unwind();
+        let result = match self.timeout {
+            None => Ok(reconcile.await),
+            Some(timeout) => tokio::time::timeout(timeout, reconcile).await.map_err(|_| timeout),
+        };
+        match result {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => {
+                self.stats.panicked();
+                Err(Failure::message(format!("panic: {} [recovered]", panic_text(&*panic))))
+            }
+            Err(timeout) => {
+                self.stats.timed_out();
+                Err(Failure::message(format!("the reconcile took longer than {timeout:?}")))
+            }
+        }
+    }
+
+    /// Decides what happens to the request.
+    fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
+        let (request, queue, priority) = (job.key(), job.queue(), job.priority());
+        let again = |when| queue.add_with(request.clone(), Add { priority, when });
+        match result {
+            Ok(Action(Next::Done)) => {
+                queue.forget(request);
+                tracing::debug!("reconciled");
+                Outcome::Success
+            }
+            Ok(Action(Next::After(delay))) => {
+                queue.forget(request);
+                again(When::After(delay));
+                tracing::debug!(?delay, "reconciled; again after a delay");
+                Outcome::RequeueAfter
+            }
+            Ok(Action(Next::RateLimited)) => {
+                again(When::RateLimited);
+                tracing::debug!("reconciled; again soon");
+                Outcome::Requeue
+            }
+            Err(failure) => {
+                self.stats.failed(format!("{request}: {failure}"));
+                if failure.is_terminal() {
+                    queue.forget(request);
+                    self.stats.failed_for_good();
+                    tracing::error!(error = %failure, "the reconcile failed and is not tried again");
+                } else {
+                    again(When::RateLimited);
+                    tracing::error!(error = %failure, failures = queue.num_requeues(request), "the reconcile failed");
+                }
+                Outcome::Error
+            }
+        }
+    }
+}
+
+/// Counts the end of a reconcile, also of one that is dropped.
+struct Ended<'a> {
+    stats: &'a ControllerStats,
+    began: Instant,
+    outcome: Outcome,
+}
+
+impl Ended<'_> {
+    fn with(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.stats.ended(self.outcome, self.began.elapsed());
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("of unknown kind")
+}

@@ -1,0 +1,57 @@
+//! What events are called.
+
+use jiff::Timestamp;
+
+use crate::chance::Chance;
+
+/// The object's name and the time, or a random id where that is not a name the server accepts.
+pub(super) fn event_name(object: &str, nanoseconds: i128, chance: &Chance) -> String {
+    let name = format!("{object}.{nanoseconds:x}");
+    if is_subdomain(&name) { name } else { chance.uuid() }
+}
+
+/// Nanoseconds since 1970, each only once: two events at the same moment must not have the same name.
+#[derive(Debug, Default)]
+pub(super) struct Ticks(i128);
+
+impl Ticks {
+    pub(super) fn next(&mut self, now: Timestamp) -> i128 {
+        self.0 = now.as_nanosecond().max(self.0 + 1);
+        self.0
+    }
+}
+
+/// RFC 1123: lower-case letters, digits, `-` and `.`; every label begins and ends with a letter or digit.
+fn is_subdomain(name: &str) -> bool {
+    let alphanumeric = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        alphanumeric(bytes.first())
+            && alphanumeric(bytes.last())
+            && bytes.iter().all(|byte| alphanumeric(Some(byte)) || *byte == b'-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_named_after_its_object_and_time() {
+        let chance = Chance::seeded(1);
+        assert_eq!(event_name("web-1", 0x17a0, &chance), "web-1.17a0");
+        assert_eq!(event_name("a.b", 0xff, &chance), "a.b.ff");
+        // Names of roles and the like may hold anything.
+        for odd in ["system:node", "", "UPPER", "a..b", "-a", &"a".repeat(250)] {
+            assert_eq!(event_name(odd, 0x17a0, &chance).len(), 36, "{odd}");
+        }
+    }
+
+    #[test]
+    fn two_events_at_the_same_moment_have_different_names() {
+        let mut ticks = Ticks::default();
+        let now = Timestamp::from_second(1).unwrap();
+        assert_eq!((ticks.next(now), ticks.next(now)), (1_000_000_000, 1_000_000_001));
+    }
+}

@@ -1,0 +1,16 @@
+//! The command line of an operator: kubebuilder's flags in one struct, and what follows from them.
+//! [`Flags`] are parsed or flattened into your own; [`Flags::connect`] finds the cluster; `init_logs` is there with the feature
+//! `log`.
+
+mod cluster;
+mod environment;
+#[cfg(feature = "log")]
+mod logs;
+mod parse;
+
+pub use cluster::{ConfigError, ConfigSource};
+pub use environment::Environment;
+#[cfg(feature = "log")]
+pub use logs::LogError;
+pub(crate) use parse::parse_words;
+pub use parse::{Flags, LogFormat};

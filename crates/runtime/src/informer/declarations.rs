@@ -1,0 +1,127 @@
+//! What is wanted of the cache, collected from everybody before anything is watched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::cache::{Index, Indexes};
+use crate::object::{Kind, Selector};
+use crate::reflector::Transform;
+
+/// How one kind is cached. The default: all namespaces, all objects, whole, told of again every ten hours.
+#[derive(Clone, Debug)]
+pub struct InformerOptions {
+    /// Only these namespaces. Default: `None`, all of them. Ignored for cluster-scoped kinds.
+    pub namespaces: Option<BTreeSet<String>>,
+    /// Only objects with these labels.
+    pub labels: Selector,
+    /// Only objects with these fields, as `status.phase=Running`.
+    pub fields: Option<String>,
+    /// Changes objects before they are kept.
+    pub transform: Option<Transform>,
+    /// How often handlers are told of every object again, without asking the server; up to a tenth longer by chance.
+    /// Default: ten hours. `None`: never.
+    pub resync: Option<Duration>,
+}
+
+impl Default for InformerOptions {
+    fn default() -> Self {
+        InformerOptions {
+            namespaces: None,
+            labels: Selector::everything(),
+            fields: None,
+            transform: None,
+            resync: Some(Duration::from_hours(10)),
+        }
+    }
+}
+
+/// Declarations that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeclarationError {
+    /// One kind was configured twice.
+    #[error("the cache of {0} is configured twice; one kind has one informer")]
+    ConfiguredTwice(String),
+    /// Options, or an index, for a kind that nobody reads.
+    #[error("the cache of {0} is configured, but nobody reads {0}; declare it with `of`, `owns`, `watches` or `reads`")]
+    Unused(String),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Declaration {
+    /// Whether somebody reads more than metadata.
+    pub(super) whole: bool,
+    /// Whether somebody reads it at all.
+    pub(super) wanted: bool,
+    pub(super) options: Option<InformerOptions>,
+    pub(super) indexes: Indexes,
+}
+
+/// Which kinds are cached, and how.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+/// use kubewright_runtime::informer::{Declarations, InformerOptions};
+/// use kubewright_runtime::object::Kind;
+///
+/// let mut declarations = Declarations::default();
+/// declarations.reads(Kind::of::<ConfigMap>());
+/// declarations.reads_metadata(Kind::of::<Pod>());
+/// declarations.configure(Kind::of::<Pod>(), InformerOptions {
+///     namespaces: Some(["shop".to_owned()].into()),
+///     ..InformerOptions::default()
+/// }).unwrap();
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Declarations {
+    pub(super) kinds: BTreeMap<Kind, Declaration>,
+    pub(super) namespaces: Option<BTreeSet<String>>,
+}
+
+impl Declarations {
+    /// Objects of a kind are read.
+    pub fn reads(&mut self, kind: Kind) {
+        let declaration = self.kinds.entry(kind).or_default();
+        declaration.wanted = true;
+        declaration.whole = true;
+    }
+
+    /// Only the metadata of a kind is read. Whoever reads the whole object decides for all: there is one watch.
+    pub fn reads_metadata(&mut self, kind: Kind) {
+        self.kinds.entry(kind).or_default().wanted = true;
+    }
+
+    /// How a kind is cached.
+    pub fn configure(&mut self, kind: Kind, options: InformerOptions) -> Result<(), DeclarationError> {
+        let name = kind.to_string();
+        let declaration = self.kinds.entry(kind).or_default();
+        if declaration.options.replace(options).is_some() {
+            return Err(DeclarationError::ConfiguredTwice(name));
+        }
+        Ok(())
+    }
+
+    /// Makes objects of a kind findable by values.
+    pub fn index(&mut self, kind: Kind, index: Index) {
+        self.kinds.entry(kind).or_default().indexes.add(index);
+    }
+
+    /// The namespaces of every kind that is not configured otherwise. Default: all.
+    pub fn namespaces(&mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) {
+        self.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
+    }
+
+    /// The kinds that are read.
+    pub fn kinds(&self) -> impl Iterator<Item = &Kind> {
+        self.kinds
+            .iter()
+            .filter(|(_, declaration)| declaration.wanted)
+            .map(|(kind, _)| kind)
+    }
+
+    pub(super) fn check(&self) -> Result<(), DeclarationError> {
+        match self.kinds.iter().find(|(_, declaration)| !declaration.wanted) {
+            Some((kind, _)) => Err(DeclarationError::Unused(kind.to_string())),
+            None => Ok(()),
+        }
+    }
+}

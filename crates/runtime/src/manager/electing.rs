@@ -1,0 +1,51 @@
+//! The election of a manager, in a task of its own.
+
+use tokio::task::JoinSet;
+
+use crate::lease::{Election, Leadership, Lost};
+use crate::stop::Stopper;
+
+pub(super) struct Electing {
+    task: JoinSet<Result<(), Lost>>,
+    leadership: Leadership,
+    stopper: Stopper,
+}
+
+impl Electing {
+    pub(super) fn start(election: Election) -> Self {
+        let leadership = election.leadership();
+        let (stopper, stop) = Stopper::new();
+        let mut task = JoinSet::new();
+        task.spawn(election.run(stop));
+        Electing {
+            task,
+            leadership,
+            stopper,
+        }
+    }
+
+    /// Gives the lease back, if it is ours.
+    pub(super) async fn finish(mut self) {
+        self.stopper.stop();
+        while self.task.join_next().await.is_some() {}
+    }
+}
+
+/// Waits until we lead; at once without election, and never if the election ends before.
+pub(super) async fn elected(electing: Option<&Electing>) {
+    if let Some(electing) = electing
+        && !electing.leadership.elected().await
+    {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits until the lease is lost; forever without election.
+pub(super) async fn lost(electing: Option<&mut Electing>) -> Lost {
+    if let Some(electing) = electing
+        && electing.task.join_next().await.is_some()
+    {
+        return Lost;
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,222 @@
+//! Running an operator: start and stop order, leader election, graceful shutdown.
+//! [`Manager`] runs what was added to it; [`Runnable`] is anything that can be added.
+
+mod debug;
+mod electing;
+mod error;
+mod group;
+mod run;
+mod runnable;
+mod serving;
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::controller::{Controller, ControllerStats};
+use crate::informer::Declarations;
+use crate::lease::ElectionOptions;
+use crate::metrics::Registry;
+use crate::serve::{BindAddress, Certificates, Checks};
+
+pub use error::ManagerError;
+pub use runnable::{RunContext, Runnable};
+
+use runnable::AnyRunnable;
+
+/// Runs controllers and other things together.
+///
+/// Start order: probes and metrics, cache, then what runs on every replica, then leader election, then what only the leader runs. The caches of a
+/// standby replica are warm. Stop order is the reverse: controllers finish what they are at, then the lease is released, then
+/// the watches end. The first failure stops all and is returned with its source.
+///
+/// ```no_run
+/// # async fn example(kube: kube::Client, stop: kubewright_runtime::stop::Stop) -> Result<(), kubewright_runtime::manager::ManagerError> {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::controller::{Action, Controller, Request};
+/// use kubewright_runtime::lease::ElectionOptions;
+/// use kubewright_runtime::manager::Manager;
+///
+/// Manager::new()
+///     .controller(Controller::of::<ConfigMap>().reconcile_with(|_| |request: Request| async move {
+///         println!("{request}");
+///         Ok(Action::done())
+///     }))
+///     .leader_election(ElectionOptions::new("shop", "shop-controller"))
+///     .run(kube, stop)
+///     .await
+/// # }
+/// ```
+pub struct Manager {
+    controllers: Vec<(Controller, ControllerStats)>,
+    runnables: Vec<AnyRunnable>,
+    declarations: Declarations,
+    election: Option<ElectionOptions>,
+    graceful_shutdown: Duration,
+    chance: Option<Chance>,
+    addresses: Addresses,
+    registry: Registry,
+    healthy: Checks,
+    ready: Checks,
+    identity: Option<String>,
+    api_server: String,
+}
+
+/// Where what is served.
+#[derive(Debug)]
+struct Addresses {
+    metrics: BindAddress,
+    /// The certificates of the metrics page, and whether HTTP/2 is spoken; plain HTTP without.
+    metrics_tls: Option<(Certificates, bool)>,
+    probes: BindAddress,
+    debug: BindAddress,
+}
+
+impl Default for Manager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Manager {
+    /// A manager of nothing.
+    pub fn new() -> Self {
+        Manager {
+            controllers: Vec::new(),
+            runnables: Vec::new(),
+            declarations: Declarations::default(),
+            election: None,
+            graceful_shutdown: Duration::from_secs(30),
+            chance: None,
+            addresses: Addresses {
+                metrics: BindAddress::Off,
+                metrics_tls: None,
+                probes: BindAddress::Off,
+                debug: BindAddress::Off,
+            },
+            registry: Registry::new(),
+            healthy: Checks::new(),
+            ready: Checks::new(),
+            identity: None,
+            api_server: String::new(),
+        }
+    }
+
+    /// Adds a controller. Two of one name are an error when the manager runs.
+    pub fn controller(mut self, controller: Controller) -> Self {
+        controller.declare(&mut self.declarations);
+        self.controllers.push((controller, ControllerStats::default()));
+        self
+    }
+
+    /// Adds something else that runs as long as the manager does, on the leader only.
+    pub fn runnable(mut self, name: impl Into<String>, runnable: impl Runnable) -> Self {
+        self.runnables.push(AnyRunnable::new(name.into(), true, runnable));
+        self
+    }
+
+    /// The same on every replica.
+    pub fn runnable_everywhere(mut self, name: impl Into<String>, runnable: impl Runnable) -> Self {
+        self.runnables.push(AnyRunnable::new(name.into(), false, runnable));
+        self
+    }
+
+    /// What is cached, beyond what the controllers say, and how.
+    pub fn declarations(&mut self) -> &mut Declarations {
+        &mut self.declarations
+    }
+
+    /// Only one replica runs controllers. Default: none, all do.
+    pub fn leader_election(mut self, election: ElectionOptions) -> Self {
+        self.election = Some(election);
+        self
+    }
+
+    /// How long stopping may take before what still runs is dropped. Default: 30 s.
+    pub fn graceful_shutdown(mut self, timeout: Duration) -> Self {
+        self.graceful_shutdown = timeout;
+        self
+    }
+
+    /// Where jitter and ids come from. Default: chance.
+    pub fn chance(mut self, chance: Chance) -> Self {
+        self.chance = Some(chance);
+        self
+    }
+
+    /// Serves `/metrics` here: in plain HTTP, unless [`Manager::secure_metrics`] is called. Default: nowhere.
+    pub fn metrics_address(mut self, address: BindAddress) -> Self {
+        self.addresses.metrics = address;
+        self
+    }
+
+    /// Serves `/metrics` with TLS, to those whom the cluster allows to `get` it
+    /// (see [`Authorizer`](crate::serve::Authorizer)).
+    pub fn secure_metrics(mut self, certificates: Certificates, http2: bool) -> Self {
+        self.addresses.metrics_tls = Some((certificates, http2));
+        self
+    }
+
+    /// Serves `/healthz` and `/readyz` here. A replica is ready when its caches are filled. Default: nowhere.
+    pub fn probe_address(mut self, address: BindAddress) -> Self {
+        self.addresses.probes = address;
+        self
+    }
+
+    /// Serves `/debug/kubewright` here: informers, queues, running reconciles, last errors, the lease. Must be loopback.
+    /// Default: nowhere.
+    pub fn debug_address(mut self, address: BindAddress) -> Self {
+        self.addresses.debug = address;
+        self
+    }
+
+    /// Where its metrics are; metrics of your own can be added.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The checks behind `/healthz`; checks of your own can be added.
+    pub fn healthy(&self) -> &Checks {
+        &self.healthy
+    }
+
+    /// The checks behind `/readyz`; checks of your own can be added.
+    pub fn ready(&self) -> &Checks {
+        &self.ready
+    }
+
+    /// Who this replica is, in events. Default: its identity in the election, or its host name.
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// Host and port of the API server, a label of `rest_client_requests_total`. A client does not know them. Default: empty.
+    pub fn api_server(mut self, host: impl Into<String>) -> Self {
+        self.api_server = host.into();
+        self
+    }
+
+    /// What each controller did so far, by name. The numbers go on counting while the manager runs.
+    pub fn stats(&self) -> Vec<(String, ControllerStats)> {
+        self.controllers
+            .iter()
+            .map(|(controller, stats)| (controller.name().to_owned(), stats.clone()))
+            .collect()
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self
+            .controllers
+            .iter()
+            .map(|(controller, _)| controller.name())
+            .collect();
+        f.debug_struct("Manager")
+            .field("controllers", &names)
+            .field("runnables", &self.runnables)
+            .field("election", &self.election)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! Probes, metrics and the debug page of a manager.
+
+use tokio::task::JoinSet;
+
+use super::debug::{self, ControllerView};
+use super::{Addresses, ManagerError};
+use crate::informer::Cache;
+use crate::lease::Leadership;
+use crate::metrics::{CertificateMetrics, Registry};
+use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
+use crate::stop::Stop;
+
+/// What the outside is told of.
+pub(super) struct Serving {
+    pub(super) addresses: Addresses,
+    pub(super) registry: Registry,
+    pub(super) healthy: Checks,
+    pub(super) ready: Checks,
+    pub(super) controllers: Vec<ControllerView>,
+    pub(super) cache: Cache,
+    pub(super) leadership: Option<Leadership>,
+    pub(super) kube: kube::Client,
+    pub(super) certificate_metrics: CertificateMetrics,
+}
+
+impl Serving {
+    /// Begins to listen.
+    pub(super) async fn start(self, stop: &Stop, tasks: &mut JoinSet<()>) -> Result<(), ManagerError> {
+        let Serving {
+            addresses,
+            registry,
+            healthy,
+            ready,
+            controllers,
+            cache,
+            leadership,
+            kube,
+            certificate_metrics,
+        } = self;
+        if !addresses.debug.is_loopback() {
+            return Err(ManagerError::DebugNotLocal(addresses.debug));
+        }
+        healthy.add("ping", || async { Ok(()) });
+        let filled = cache.clone();
+        ready.add("caches", move || std::future::ready(are_filled(&filled)));
+        let probes = Router::new()
+            .route("/healthz", healthy.handler("/healthz"))
+            .route("/healthz/", healthy.handler("/healthz"))
+            .route("/readyz", ready.handler("/readyz"))
+            .route("/readyz/", ready.handler("/readyz"));
+        let mut metrics = Router::new().route("/metrics", metrics_page(registry));
+        let tls = addresses.metrics_tls.map(|(certificates, http2)| {
+            metrics = Authorizer::new(kube).protect(std::mem::take(&mut metrics));
+            (certificates.with_metrics(certificate_metrics), http2)
+        });
+        let debugging = Router::new().route(
+            "/debug/kubewright",
+            debug_page(move || debug::page(&controllers, &cache, leadership.as_ref())),
+        );
+        for (address, router, tls) in [
+            (addresses.probes, probes, None),
+            (addresses.metrics, metrics, tls),
+            (addresses.debug, debugging, None),
+        ] {
+            serve(address, router, tls, stop, tasks).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn serve(
+    address: BindAddress,
+    router: Router,
+    tls: Option<(Certificates, bool)>,
+    stop: &Stop,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), ManagerError> {
+    let paths: Vec<_> = router.paths().map(str::to_owned).collect();
+    let mut server = match HttpServer::bind(&address, router).await {
+        Ok(Some(server)) => server,
+        Ok(None) => return Ok(()),
+        Err(source) => return Err(ManagerError::Listen { address, source }),
+    };
+    if let Some((certificates, http2)) = tls {
+        server = server.with_tls(certificates, http2)?;
+    }
+    tracing::info!(address = %server.address(), ?paths, "listening");
+    tasks.spawn(server.run(stop.clone()));
+    Ok(())
+}
+
+/// Filled are caches that have seen the state of their kind; a kind that is not served yet is not waited for.
+fn are_filled(cache: &Cache) -> Result<(), String> {
+    let late = cache
+        .informers()
+        .find(|informer| !informer.store().is_synced() && !informer.troubles().iter().any(|trouble| trouble.missing));
+    let Some(informer) = late else {
+        return Ok(());
+    };
+    let trouble = informer
+        .troubles()
+        .first()
+        .map_or_else(String::new, |trouble| format!(": {trouble}"));
+    Err(format!(
+        "the cache of {} is not filled yet{trouble}",
+        informer.store().kind()
+    ))
+}

@@ -1,0 +1,180 @@
+//! Decoded objects: made on demand, shared while somebody holds them, forgotten afterwards.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+
+use super::key::ObjectKey;
+use super::record::Record;
+
+/// An object of the cache does not fit the type it was read as.
+#[derive(Debug, thiserror::Error)]
+#[error("{key} does not decode as {kind}")]
+pub struct DecodeError {
+    /// The object.
+    pub key: ObjectKey,
+    /// The Rust type.
+    pub kind: &'static str,
+    /// What does not fit, and where.
+    #[source]
+    pub source: serde_json::Error,
+}
+
+/// An object of the cache, decoded. Dereferences to the object; cloning shares it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::object::{Kind, Record};
+/// use std::sync::Arc;
+///
+/// let bytes = br#"{"metadata":{"name":"settings","namespace":"shop"},"data":{"colour":"red"}}"#;
+/// let record = Arc::new(Record::parse(bytes, &Kind::of::<ConfigMap>()).unwrap());
+/// let view = record.view::<ConfigMap>().unwrap();
+/// assert_eq!(view.data.as_ref().unwrap()["colour"], "red");
+/// // While one reader holds it, others share it.
+/// assert!(std::ptr::eq(&*view, &*record.view::<ConfigMap>().unwrap()));
+/// let mut mine: ConfigMap = view.into_owned();
+/// mine.data = None;
+/// ```
+pub struct View<K> {
+    record: Arc<Record>,
+    object: Arc<Decoded<K>>,
+}
+
+/// An object in a box of its own. The memo's weak pointer keeps the `Arc`'s allocation alive; in there is only a pointer, so
+/// that a Pod nobody reads any more costs a few bytes and not its size.
+struct Decoded<K>(Box<K>);
+
+impl<K: DeserializeOwned + Send + Sync + 'static> View<K> {
+    pub(super) fn of(record: &Arc<Record>) -> Result<Self, DecodeError> {
+        let memo = record.memo();
+        let object = match memo.find::<K>() {
+            Some(object) => object,
+            // Decoded without the lock: two readers may both decode, and the second one's work is kept.
+            None => memo.keep(Arc::new(Decoded(Box::new(record.decode::<K>()?)))),
+        };
+        Ok(View {
+            record: Arc::clone(record),
+            object,
+        })
+    }
+}
+
+impl<K> View<K> {
+    /// The bytes it was decoded from, and what is known of them.
+    pub fn record(&self) -> &Arc<Record> {
+        &self.record
+    }
+
+    /// Namespace and name.
+    pub fn key(&self) -> &ObjectKey {
+        self.record.key()
+    }
+}
+
+impl<K: Clone> View<K> {
+    /// The object itself, to change it; cloned only if somebody else holds it.
+    pub fn into_owned(self) -> K {
+        match Arc::try_unwrap(self.object) {
+            Ok(object) => *object.0,
+            Err(shared) => K::clone(&shared.0),
+        }
+    }
+}
+
+impl<K> Clone for View<K> {
+    fn clone(&self) -> Self {
+        View {
+            record: Arc::clone(&self.record),
+            object: Arc::clone(&self.object),
+        }
+    }
+}
+
+impl<K> Deref for View<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.object.0
+    }
+}
+
+impl<K: fmt::Debug> fmt::Debug for View<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// The decoded forms of a record that somebody still holds, one per type.
+#[derive(Default)]
+pub(super) struct Memo(Mutex<Vec<Weak<dyn Any + Send + Sync>>>);
+
+impl Memo {
+    fn find<K: Send + Sync + 'static>(&self) -> Option<Arc<Decoded<K>>> {
+        let forms = self.0.lock();
+        forms
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find_map(|form| form.downcast::<Decoded<K>>().ok())
+    }
+
+    fn keep<K: Send + Sync + 'static>(&self, object: Arc<Decoded<K>>) -> Arc<Decoded<K>> {
+        let form: Arc<dyn Any + Send + Sync> = Arc::<Decoded<K>>::clone(&object);
+        let mut forms = self.0.lock();
+        forms.retain(|form| form.strong_count() > 0);
+        // Most records are read as one type; room for four would be three too many in every one of them.
+        forms.reserve_exact(1);
+        forms.push(Arc::downgrade(&form));
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::{DynamicObject, PartialObjectMeta};
+
+    use super::*;
+    use crate::object::Kind;
+
+    fn record() -> Arc<Record> {
+        let json = br#"{"metadata":{"name":"a","namespace":"n"},"data":{"k":"v"}}"#;
+        Arc::new(Record::parse(json, &Kind::of::<ConfigMap>()).unwrap())
+    }
+
+    #[test]
+    fn typed_dynamic_and_metadata_reads_are_views_of_the_same_bytes() {
+        let record = record();
+        let typed = record.view::<ConfigMap>().unwrap();
+        let dynamic = record.view::<DynamicObject>().unwrap();
+        let metadata = record.view::<PartialObjectMeta<ConfigMap>>().unwrap();
+        assert_eq!(typed.data.as_ref().unwrap()["k"], "v");
+        assert_eq!(dynamic.data["data"]["k"], "v");
+        assert_eq!(dynamic.types.as_ref().unwrap().kind, "ConfigMap");
+        assert_eq!(metadata.metadata.name.as_deref(), Some("a"));
+        assert!(Arc::ptr_eq(&typed.object, &record.view::<ConfigMap>().unwrap().object));
+    }
+
+    #[test]
+    fn a_decoded_object_lives_as_long_as_its_readers() {
+        let record = record();
+        let view = record.view::<ConfigMap>().unwrap();
+        let weak = Arc::downgrade(&view.object);
+        drop(view);
+        assert!(weak.upgrade().is_none());
+        assert!(record.memo().find::<ConfigMap>().is_none());
+    }
+
+    #[test]
+    fn an_object_that_does_not_fit_says_what_and_where() {
+        let json = br#"{"metadata":{"name":"a","namespace":"n"},"data":7}"#;
+        let record = Arc::new(Record::parse(json, &Kind::of::<ConfigMap>()).unwrap());
+        let error = record.view::<ConfigMap>().unwrap_err();
+        assert!(error.to_string().starts_with("n/a does not decode as"));
+        assert!(error.source.to_string().contains("invalid type"));
+    }
+}

@@ -1,0 +1,312 @@
+//! An operator as a program: flags, cluster, logs, signals, exit code.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::pin::pin;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use futures_util::{Stream, StreamExt as _, stream};
+
+use super::Operator;
+use crate::flags::{ConfigError, Environment, Flags, parse_words};
+use crate::manager::{Manager, ManagerError};
+use crate::serve::CertificateError;
+use crate::stop::{Stop, Stopper};
+
+/// Why an operator's program failed.
+#[derive(Debug, thiserror::Error)]
+pub enum MainError {
+    /// The log flags make no sense.
+    #[cfg(feature = "log")]
+    #[error(transparent)]
+    Logs(#[from] crate::flags::LogError),
+    /// There is no cluster.
+    #[error(transparent)]
+    Cluster(#[from] ConfigError),
+    /// The certificates of the metrics cannot be used.
+    #[error("the metrics have no certificate")]
+    Certificates(
+        #[source]
+        #[from]
+        CertificateError,
+    ),
+    /// What ran failed.
+    #[error(transparent)]
+    Manager(#[from] ManagerError),
+    /// The system has no threads or signals for us.
+    #[error("cannot run")]
+    System(
+        #[source]
+        #[from]
+        io::Error,
+    ),
+}
+
+/// The flags, and the word that tools say instead.
+#[derive(Debug, Parser)]
+#[command(disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
+struct CommandLine {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print what this operator is, as JSON, and exit.
+    #[command(hide = true)]
+    Describe,
+}
+
+impl Operator {
+    /// The whole program: parses [`Flags`], sets up logs, finds the cluster and runs until SIGINT or SIGTERM, then stops in good
+    /// order; a second signal exits at once. What fails is one line on standard error.
+    ///
+    /// ```no_run
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// fn main() -> std::process::ExitCode {
+    ///     Operator::new("shop").main()
+    /// }
+    /// ```
+    pub fn main(&self) -> ExitCode {
+        self.main_from(std::env::args_os())
+    }
+
+    /// The same with another command line; the first word is the program's name.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    /// use std::process::ExitCode;
+    ///
+    /// let operator = Operator::new("shop");
+    /// assert_eq!(operator.main_from(["shop", "describe"]), ExitCode::SUCCESS); // prints JSON
+    /// assert_eq!(operator.main_from(["shop", "--leader-elekt"]), ExitCode::from(2));
+    /// ```
+    pub fn main_from(&self, words: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
+        let line = match parse_words::<CommandLine>(words) {
+            Ok(line) => line,
+            Err(error) => {
+                // Help is no failure; nobody is left to be told if this cannot be written.
+                let _ = error.print();
+                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            }
+        };
+        let done = match line.command {
+            Some(Command::Describe) => self.print_description().map_err(MainError::from),
+            None => self.run_process(&line.flags),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: {}", one_line(&error));
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// Runs as the flags say until asked to stop: the cluster, leader election, addresses and `WATCH_NAMESPACE`.
+    ///
+    /// ```no_run
+    /// # async fn example(operator: kubewright_runtime::operator::Operator) -> Result<(), kubewright_runtime::operator::MainError> {
+    /// use kubewright_runtime::flags::{Environment, Flags};
+    ///
+    /// let (stopper, stop) = kubewright_runtime::stop::Stopper::new();
+    /// operator.run_with(&Flags::parse(), &Environment::system(), stop).await?;
+    /// # drop(stopper);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn run_with(&self, flags: &Flags, environment: &Environment, stop: Stop) -> Result<(), MainError> {
+        let manager = self.manager_with(flags, environment)?;
+        let config = flags.config(environment).await?;
+        let host = config.cluster_url.authority().map(ToString::to_string);
+        let kube = kube::Client::try_from(config).map_err(|error| ConfigError::Client(Box::new(error)))?;
+        let manager = manager.api_server(host.unwrap_or_default());
+        Ok(manager.run(kube, stop).await?)
+    }
+
+    /// A manager of all that, configured as the flags say.
+    pub fn manager_with(&self, flags: &Flags, environment: &Environment) -> Result<Manager, MainError> {
+        let mut manager = self
+            .manager()?
+            .metrics_address(flags.metrics_bind_address.clone())
+            .probe_address(flags.health_probe_bind_address.clone())
+            .debug_address(flags.debug_bind_address.clone());
+        // A certificate nobody sees is not made, nor missed.
+        if !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off)
+            && let Some(certificates) = flags.metrics_certificates()?
+        {
+            manager = manager.secure_metrics(certificates, flags.enable_http2);
+        }
+        if let Some(election) = flags.election(&self.name, environment) {
+            manager = manager.leader_election(election);
+        }
+        let namespaces = environment.watch_namespaces();
+        if !namespaces.is_empty() {
+            manager.declarations().namespaces(namespaces);
+        }
+        Ok(manager)
+    }
+
+    fn run_process(&self, flags: &Flags) -> Result<(), MainError> {
+        #[cfg(feature = "log")]
+        match flags.init_logs() {
+            // Who has set up logs before wants those.
+            Ok(()) | Err(crate::flags::LogError::Taken(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let done = runtime.block_on(async {
+            let (stopper, stop) = Stopper::new();
+            let signals = stream::unfold(Signals::new()?, async |mut signals| {
+                signals.next().await;
+                Some(((), signals))
+            });
+            let heeding = tokio::spawn(heed(signals, stopper, || std::process::exit(1)));
+            let done = self.run_with(flags, &Environment::system(), stop).await;
+            heeding.abort();
+            done
+        });
+        // What still blocks a thread has had its time.
+        runtime.shutdown_background();
+        done
+    }
+
+    fn print_description(&self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, &self.describe())?;
+        writeln!(out)?;
+        out.flush()
+    }
+}
+
+/// The first signal asks for the end, the second is the end.
+async fn heed(signals: impl Stream<Item = ()>, stopper: Stopper, at_once: impl FnOnce()) {
+    let mut signals = pin!(signals);
+    signals.next().await;
+    tracing::info!("stopping; a second signal exits at once");
+    stopper.stop();
+    signals.next().await;
+    at_once();
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// An error and its sources, in one line.
+fn one_line(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text.replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<CommandLine, clap::Error> {
+        parse_words(std::iter::once("shop").chain(words.iter().copied()))
+    }
+
+    #[test]
+    fn describe_is_a_word_that_help_does_not_tell_of() {
+        assert!(matches!(parse(&["describe"]).unwrap().command, Some(Command::Describe)));
+        let help = parse(&["--help"]).unwrap_err().to_string();
+        assert!(help.contains("--leader-elect") && !help.contains("describe"), "{help}");
+        assert!(!help.contains("COMMAND"), "{help}");
+    }
+
+    #[test]
+    fn flags_are_written_as_go_writes_them_here_too() {
+        let line = parse(&["-leader-elect", "--health-probe-bind-address=0"]).unwrap();
+        assert!(line.flags.leader_elect && line.command.is_none());
+        assert!(parse(&["prescribe"]).is_err());
+    }
+
+    #[test]
+    fn an_error_is_one_line_with_its_sources() {
+        let error = MainError::Manager(ManagerError::Runnable {
+            name: "ticker".to_owned(),
+            source: "no more\nticks".into(),
+        });
+        assert_eq!(one_line(&error), "ticker failed: no more ticks");
+    }
+
+    #[tokio::test]
+    async fn the_first_signal_stops_and_the_second_exits() {
+        let (stopper, stop) = Stopper::new();
+        let (send, mut receive) = tokio::sync::mpsc::unbounded_channel();
+        let mut exited = false;
+        {
+            let signals = stream::poll_fn(|context| receive.poll_recv(context));
+            let mut heeding = pin!(heed(signals, stopper, || exited = true));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let mut is_done = || heeding.as_mut().poll(&mut context).is_ready();
+            assert!(!is_done() && !stop.is_stopping());
+            send.send(()).unwrap();
+            assert!(!is_done() && stop.is_stopping());
+            send.send(()).unwrap();
+            assert!(is_done());
+        }
+        assert!(exited);
+    }
+
+    #[test]
+    fn a_namespace_to_watch_and_an_election_follow_from_environment_and_flags() {
+        let flags = parse(&["--leader-elect", "--leader-election-namespace=shop"])
+            .unwrap()
+            .flags;
+        let environment = Environment::of([("WATCH_NAMESPACE", "harbour")]);
+        let mut manager = Operator::new("boats").manager_with(&flags, &environment).unwrap();
+        let election = format!("{manager:?}");
+        assert!(election.contains("namespace: \"shop\", name: \"boats\""), "{election}");
+        let declarations = format!("{:?}", manager.declarations());
+        assert!(declarations.contains("harbour"), "{declarations}");
+    }
+}

@@ -1,0 +1,19 @@
+//! Work queues: who is reconciled next, and when.
+//! [`PriorityQueue`] decides and does no I/O; [`WorkQueue`] is its async shell; [`Queue`], [`DelayingQueue`] and
+//! [`RateLimitingQueue`] are the same shell under client-go's names.
+
+mod core;
+mod lanes;
+mod layers;
+mod limit;
+#[cfg(test)]
+mod model;
+mod shell;
+
+pub use self::core::{Add, Counts, Moment, Popped, PriorityQueue, When};
+pub use layers::{DelayingQueue, Queue, RateLimitingQueue};
+pub use limit::{Backoff, QueueOptions, TokenBucket};
+pub use shell::{Job, WorkQueue};
+
+/// The priority of objects found by an initial list and of resyncs that change nothing: below everything that happened.
+pub const LOW_PRIORITY: i32 = -100;

@@ -1,0 +1,151 @@
+//! Lists and watches through `kube`'s client, as bytes: nothing is decoded here.
+
+use std::pin::Pin;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _};
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use kube::core::params::{ListParams, WatchParams};
+use kube::core::{Status, request};
+
+use super::failure::Failure;
+use super::source::{Frames, ListRequest, Source, WatchRequest};
+use super::target::Target;
+
+/// No object is that large; a frame without end is not a frame.
+const LONGEST_FRAME: usize = 64 << 20;
+
+pub(super) struct KubeSource {
+    client: kube::Client,
+    target: Target,
+    request: request::Request,
+}
+
+impl KubeSource {
+    pub(super) fn new(client: kube::Client, target: Target) -> Self {
+        let request = request::Request::new(target.kind.path(target.namespace.as_deref()));
+        KubeSource {
+            client,
+            target,
+            request,
+        }
+    }
+
+    fn label_selector(&self) -> Option<String> {
+        let labels = &self.target.labels;
+        (!labels.is_everything()).then(|| labels.to_string())
+    }
+
+    async fn send(&self, request: Result<Request<Vec<u8>>, request::Error>) -> Result<Response<Body>, Failure> {
+        let request = request.map_err(Failure::transport)?;
+        let response = self
+            .client
+            .send(request.map(Body::from))
+            .await
+            .map_err(|error| match error {
+                kube::Error::Api(status) => Failure::Status(status),
+                other => Failure::transport(other),
+            })?;
+        let code = response.status();
+        if code.is_success() {
+            return Ok(response);
+        }
+        let body = text(response).await?;
+        // A path that does not exist is answered in plain text.
+        let status = serde_json::from_slice::<Status>(&body)
+            .unwrap_or_else(|_| Status::failure(String::from_utf8_lossy(&body).trim(), "").with_code(code.as_u16()));
+        let code = if status.code == 0 { code.as_u16() } else { status.code };
+        Err(Failure::Status(status.with_code(code).boxed()))
+    }
+}
+
+async fn text(response: Response<Body>) -> Result<Bytes, Failure> {
+    let body = response.into_body().collect().await.map_err(Failure::transport)?;
+    Ok(body.to_bytes())
+}
+
+impl Source for KubeSource {
+    type Frames = KubeFrames;
+
+    async fn list(&self, request: &ListRequest) -> Result<Bytes, Failure> {
+        let params = ListParams {
+            label_selector: self.label_selector(),
+            field_selector: self.target.fields.clone(),
+            limit: request.limit,
+            continue_token: Some(request.continue_token.clone()).filter(|token| !token.is_empty()),
+            ..ListParams::default()
+        };
+        let request = if self.target.metadata_only {
+            self.request.list_metadata(&params)
+        } else {
+            self.request.list(&params)
+        };
+        text(self.send(request).await?).await
+    }
+
+    async fn watch(&self, request: &WatchRequest) -> Result<KubeFrames, Failure> {
+        let (from, send_initial_events) = match request {
+            WatchRequest::State => ("", true),
+            WatchRequest::After(revision) => (revision.as_str(), false),
+        };
+        let params = WatchParams {
+            label_selector: self.label_selector(),
+            field_selector: self.target.fields.clone(),
+            send_initial_events,
+            ..WatchParams::default()
+        };
+        let request = if self.target.metadata_only {
+            self.request.watch_metadata(&params, from)
+        } else {
+            self.request.watch(&params, from)
+        };
+        let request = request.map(|mut request| {
+            // From 1.37 on servers compress each frame of a watch by itself, which decompressing clients do not expect.
+            let identity = HeaderValue::from_static("identity");
+            request.headers_mut().insert(header::ACCEPT_ENCODING, identity);
+            request
+        });
+        let body = self.send(request).await?.into_body().into_data_stream();
+        Ok(KubeFrames {
+            body: Box::pin(body.map(|chunk| chunk.map_err(Failure::transport))),
+            buffer: BytesMut::new(),
+            searched: 0,
+        })
+    }
+}
+
+/// The lines of a watch's body.
+pub(super) struct KubeFrames {
+    body: Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>,
+    buffer: BytesMut,
+    /// How much of the buffer is known to hold no line's end.
+    searched: usize,
+}
+
+impl Frames for KubeFrames {
+    async fn next(&mut self) -> Option<Result<Bytes, Failure>> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                let line = self.buffer.split_to(self.searched + end + 1).freeze();
+                self.searched = 0;
+                let line = line.slice(..line.len() - 1);
+                if !line.is_empty() {
+                    return Some(Ok(line));
+                }
+                continue;
+            }
+            self.searched = self.buffer.len();
+            if self.searched > LONGEST_FRAME {
+                return Some(Err(Failure::Transport("a watch frame is too long".to_owned())));
+            }
+            match self.body.next().await {
+                Some(Ok(chunk)) => self.buffer.extend_from_slice(&chunk),
+                Some(Err(failure)) => return Some(Err(failure)),
+                // Half a line at the end is a cut connection; what it said will be said again.
+                None => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Keeps a store equal to the server: one list/watch machine per kind and namespace, each with its own back-off.
+//! [`Reflector`] runs one; [`Health`] says how it fares; the machine itself knows no network.
+
+mod failure;
+mod health;
+mod kube_source;
+mod machine;
+mod source;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use tokio::sync::watch;
+
+use self::kube_source::KubeSource;
+use self::machine::Machine;
+use crate::cache::Writer;
+use crate::chance::Chance;
+
+pub use failure::Failure;
+pub use health::{Health, Trouble};
+pub use target::{Target, Transform};
+
+/// Lists and watches one target and feeds a store, forever.
+///
+/// ```no_run
+/// # async fn example(client: kube::Client) {
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::cache::{Indexes, Store};
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::object::Kind;
+/// use kubewright_runtime::reflector::{Reflector, Target};
+///
+/// let kind = Kind::of::<Pod>();
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let target = Target::new(kind).namespace("shop");
+/// let reflector = Reflector::new(client, target, store.writer(Some("shop")), Chance::from_entropy());
+/// tokio::spawn(reflector.run());
+/// store.synced().await;
+/// # }
+/// ```
+pub struct Reflector {
+    machine: Machine<KubeSource>,
+    health: watch::Receiver<Health>,
+}
+
+impl Reflector {
+    /// A reflector that has not begun.
+    pub fn new(client: kube::Client, target: Target, writer: Writer, chance: Chance) -> Self {
+        let (sender, health) = watch::channel(Health::Starting);
+        let source = KubeSource::new(client, target.clone());
+        Reflector {
+            machine: Machine::new(source, target, writer, chance, sender),
+            health,
+        }
+    }
+
+    /// How it fares, now and as it changes.
+    pub fn health(&self) -> watch::Receiver<Health> {
+        self.health.clone()
+    }
+
+    /// Lists and watches until dropped. Nothing that a server does ends it.
+    pub async fn run(mut self) {
+        self.machine.run().await;
+    }
+}
+
+impl fmt::Debug for Reflector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reflector").field(&*self.health.borrow()).finish()
+    }
+}

@@ -1,0 +1,37 @@
+//! Answers as Go's `net/http` writes them.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+
+/// An answer of an endpoint.
+pub type Answer = Response<Full<Bytes>>;
+
+/// A text under a content type.
+pub(super) fn page(code: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    *answer.status_mut() = code;
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}
+
+/// Plain text.
+pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
+    page(code, "text/plain; charset=utf-8", text)
+}
+
+/// Plain text that browsers must not take for anything else, ended by a line's end.
+pub(super) fn error(code: StatusCode, what: &str) -> Answer {
+    let mut answer = text(code, format!("{what}\n"));
+    answer
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
+}
+
+/// Nothing is here.
+pub(super) fn not_found() -> Answer {
+    error(StatusCode::NOT_FOUND, "404 page not found")
+}

@@ -1,0 +1,25 @@
+//! The HTTP endpoints of a manager: metrics, probes and the debug page, and the server they share.
+//! [`HttpServer`] answers, [`Router`] says what where; [`Checks`], [`metrics_page`] and [`debug_page`] make the answers;
+//! [`Authorizer`] and [`Certificates`] protect them.
+
+mod address;
+mod answer;
+mod authorize;
+mod cache;
+mod certificates;
+mod checks;
+mod pages;
+mod review;
+mod router;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use address::{AddressError, BindAddress};
+pub use answer::Answer;
+pub use authorize::Authorizer;
+pub use certificates::{CertificateError, Certificates};
+pub use checks::Checks;
+pub use pages::{debug_page, metrics_page};
+pub use router::{Handler, Router};
+pub use server::HttpServer;

@@ -1,0 +1,276 @@
+//! A whole operator on the embedded server: reconciles, events, probes, metrics and a clean end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::events::v1::Event;
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::client::Client;
+use kubewright_runtime::client::helpers::set_controller_reference;
+use kubewright_runtime::controller::{Action, Controller, Failure};
+use kubewright_runtime::events::EventNote;
+use kubewright_runtime::informer::{Cache, InformerOptions};
+use kubewright_runtime::lease::ElectionOptions;
+use kubewright_runtime::manager::RunContext;
+use kubewright_runtime::object::{ObjectKey, Selector};
+use kubewright_runtime::operator::Operator;
+use kubewright_runtime::serve::Certificates;
+use kubewright_runtime::stop::Stopper;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// Copies every labelled `ConfigMap` into a Secret of the same name, and says so.
+fn copier() -> Operator {
+    let controller = Controller::of::<ConfigMap>()
+        .named("copier")
+        .owns::<Secret>()
+        .max_concurrent_reconciles(2)
+        .reconcile_objects::<ConfigMap, _>(|context, source| async move {
+            let mut copy = Secret::default();
+            copy.metadata.name.clone_from(&source.metadata.name);
+            copy.metadata.namespace.clone_from(&source.metadata.namespace);
+            set_controller_reference(&*source, &mut copy).map_err(Failure::terminal)?;
+            copy.string_data.clone_from(&source.data);
+            let applied = context.client().apply(&copy).await?;
+            if applied.outcome != kubewright_runtime::client::Outcome::Unchanged {
+                context.events().record(
+                    &*source,
+                    EventNote::normal("Copied", "Copy", "the secret is up to date"),
+                );
+            }
+            Ok(Action::done())
+        });
+    Operator::new("copier")
+        .controller(controller)
+        .cached::<ConfigMap>(InformerOptions {
+            labels: Selector::everything().equals("copy", "yes"),
+            ..InformerOptions::default()
+        })
+}
+
+fn source(name: &str) -> ConfigMap {
+    serde_json::from_value(json!({
+        "metadata": { "name": name, "namespace": "default", "labels": { "copy": "yes" } }, "data": { "key": "value" },
+    }))
+    .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_does_its_work_and_tells_of_it() {
+    let server = ApiServer::new(Options::new());
+    let user = Client::new(server.client(), Cache::default()).live();
+    let (stopper, stop) = Stopper::new();
+    let operator = copier();
+    let election = ElectionOptions {
+        identity: Some("replica-1".to_owned()),
+        ..ElectionOptions::new("default", "copier")
+    };
+    let kube = server.client();
+    let running = tokio::spawn(async move { operator.run(kube, Some(election), stop).await });
+    for number in 0..10 {
+        user.create(&source(&format!("source-{number}"))).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let copies = user
+        .list::<Secret>(&Query::all().in_namespace("default"))
+        .await
+        .unwrap();
+    assert_eq!(
+        copies
+            .iter()
+            .filter(|copy| copy.key().name().starts_with("source-"))
+            .count(),
+        10
+    );
+    stopper.stop();
+    running.await.unwrap().unwrap();
+
+    let events = user.list::<Event>(&Query::all().in_namespace("default")).await.unwrap();
+    let told: Vec<_> = events
+        .iter()
+        .filter(|event| event.reason.as_deref() == Some("Copied"))
+        .collect();
+    assert_eq!(told.len(), 10);
+    assert_eq!(told[0].reporting_controller.as_deref(), Some("copier"));
+    assert_eq!(told[0].reporting_instance.as_deref(), Some("replica-1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_event_again_is_a_series_that_is_complete_at_the_end() {
+    let server = ApiServer::new(Options::new());
+    let user = Client::new(server.client(), Cache::default()).live();
+    user.create(&source("a")).await.unwrap();
+    let controller = Controller::of::<ConfigMap>().reconcile_objects::<ConfigMap, _>(|context, object| async move {
+        let note = EventNote::warning("Late", "Wait", format!("generation {:?}", object.metadata.generation));
+        context.events().record(&*object, note);
+        Ok(Action::requeue_after(Duration::from_millis(100)))
+    });
+    let (stopper, stop) = Stopper::new();
+    let (operator, kube) = (Operator::new("late").controller(controller), server.client());
+    let running = tokio::spawn(async move { operator.run(kube, None, stop).await });
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    stopper.stop();
+    running.await.unwrap().unwrap();
+    let events = user.list::<Event>(&Query::all().in_namespace("default")).await.unwrap();
+    let late: Vec<_> = events
+        .iter()
+        .filter(|event| event.reason.as_deref() == Some("Late"))
+        .collect();
+    assert_eq!(late.len(), 1);
+    let count = late[0].series.as_ref().unwrap().count;
+    assert!((850..=901).contains(&count), "{count}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_value_can_run_many_times() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let operator = Operator::new("counter").runnable("count", {
+        let runs = Arc::clone(&runs);
+        move |context: RunContext| {
+            let runs = Arc::clone(&runs);
+            async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                context.stop.stopped().await;
+                Ok(())
+            }
+        }
+    });
+    for _ in 0..3 {
+        let server = ApiServer::new(Options::new());
+        let (stopper, stop) = Stopper::new();
+        let (operator, kube) = (operator.clone(), server.client());
+        let running = tokio::spawn(async move { operator.run(kube, None, stop).await });
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        stopper.stop();
+        running.await.unwrap().unwrap();
+    }
+    assert_eq!(runs.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contradictions_are_found_before_anything_runs() {
+    let operator = copier().cached::<ConfigMap>(InformerOptions::default());
+    assert_eq!(
+        operator.manager().unwrap_err().to_string(),
+        "the cache of ConfigMap is configured twice; one kind has one informer"
+    );
+    let operator = Operator::new("idle").index::<Secret>("type", |secret| secret.type_.clone().into_iter().collect());
+    let server = ApiServer::new(Options::new());
+    let (_stopper, stop) = Stopper::new();
+    let error = operator.run(server.client(), None, stop).await.unwrap_err();
+    assert!(error.to_string().contains("nobody reads Secret"), "{error}");
+}
+
+async fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+fn free_address() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+#[tokio::test]
+async fn probes_and_metrics_tell_the_outside_how_it_goes() {
+    let server = ApiServer::new(Options::new());
+    let user = Client::new(server.client(), Cache::default()).live();
+    user.create(&source("a")).await.unwrap();
+    let (probes, measures, debug) = (free_address(), free_address(), free_address());
+    let manager = copier()
+        .manager()
+        .unwrap()
+        .probe_address(probes.to_string().parse().unwrap())
+        .metrics_address(measures.to_string().parse().unwrap())
+        .debug_address(debug.to_string().parse().unwrap())
+        .api_server("embedded:443");
+    let (stopper, stop) = Stopper::new();
+    let running = tokio::spawn(manager.run(server.client(), stop));
+    let key = ObjectKey::namespaced("default", "a");
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while user.get_opt::<Secret>(&key).await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .unwrap();
+    assert!(get(probes, "/healthz").await.starts_with("HTTP/1.1 200"));
+    assert!(get(probes, "/readyz?verbose").await.contains("[+]caches ok\n"));
+    let page = get(debug, "/debug/kubewright").await;
+    let page: serde_json::Value = serde_json::from_str(page.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!(page["informers"][0]["kind"], "ConfigMap");
+    assert_eq!(page["controllers"][0]["name"], "copier");
+    let metrics = get(measures, "/metrics").await;
+    assert!(
+        metrics.contains("controller_runtime_max_concurrent_reconciles{controller=\"copier\"} 2\n"),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("controller_runtime_reconcile_total{controller=\"copier\",result=\"success\"} 0\n"));
+    // One Secret was applied; the recorder's event may be on its way or not.
+    let patched = "rest_client_requests_total{code=\"201\",host=\"embedded:443\",method=\"PATCH\"} 1\n";
+    assert!(metrics.contains(patched), "{metrics}");
+    assert!(
+        metrics.contains("rest_client_requests_total{code=\"200\",host=\"embedded:443\",method=\"GET\"} "),
+        "{metrics}"
+    );
+    stopper.stop();
+    running.await.unwrap().unwrap();
+    assert!(tokio::net::TcpStream::connect(probes).await.is_err());
+}
+
+#[tokio::test]
+async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
+    let server = ApiServer::new(Options::new());
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
+    std::fs::write(folder.path().join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+    let certificates = Certificates::from_folder(folder.path(), "tls.crt", "tls.key").unwrap();
+    let address = free_address();
+    let manager = copier()
+        .manager()
+        .unwrap()
+        .metrics_address(address.to_string().parse().unwrap())
+        .secure_metrics(certificates, false);
+    let (stopper, stop) = Stopper::new();
+    let running = tokio::spawn(manager.run(server.client(), stop));
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = tokio::time::timeout(Duration::from_secs(20), async {
+        loop {
+            if let Ok(stream) = tokio::net::TcpStream::connect(address).await {
+                return stream;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .unwrap();
+    let name = "localhost".try_into().unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    let mut stream = connector.connect(name, stream).await.unwrap();
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // The server may close without a TLS farewell; what it said counts.
+    let _ = stream.read_to_end(&mut answer).await;
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
