@@ -1,9 +1,10 @@
 //! The embedded API server beside the real kube-apiserver and etcd: one client, one machine, one run, ratios.
 //!
 //! `cargo run --release -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a release
-//! build of `kubewright`; `--only ours` leaves the real pair out.
+//! build of `kubewright`; `--only-ours` leaves the real pair out.
 
 mod client;
+mod custom;
 mod door;
 mod peer;
 mod report;
@@ -19,7 +20,7 @@ use crate::report::Figures;
 /// Measures the embedded API server against the real one.
 #[derive(Parser)]
 struct Arguments {
-    /// How many `ConfigMaps` each step works on
+    /// How many objects each step works on
     #[arg(long, default_value_t = 2000)]
     objects: usize,
     /// How many clients work at once
@@ -28,6 +29,9 @@ struct Arguments {
     /// Leave the real server out
     #[arg(long)]
     only_ours: bool,
+    /// Custom resources alone, in this process: what to put under a profiler
+    #[arg(long)]
+    only_custom: bool,
     /// Also fill a server with 1 000, 10 000 and 100 000 `ConfigMaps`
     #[arg(long)]
     scale: bool,
@@ -55,6 +59,13 @@ fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    if arguments.only_custom {
+        println!(
+            "{}",
+            work::custom_in_process(arguments.objects, arguments.clients).await?
+        );
+        return Ok(());
+    }
     let mut figures: Vec<(&str, Figures)> = Vec::new();
     if !arguments.only_ours {
         eprintln!("bench: the real kube-apiserver and etcd …");

@@ -3,10 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::custom::CustomFigures;
+
 /// What one server did.
 pub(crate) struct Figures {
     pub(crate) start: Option<Duration>,
     pub(crate) fresh_memory: Option<u64>,
+    /// From asking for the first `OpenAPI` document to its last byte.
+    pub(crate) document: Duration,
     pub(crate) create: f64,
     pub(crate) get: f64,
     pub(crate) patch: f64,
@@ -15,6 +19,7 @@ pub(crate) struct Figures {
     pub(crate) delete: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    pub(crate) custom: CustomFigures,
 }
 
 /// A row: its name, how a figure reads, and whether more is better.
@@ -25,72 +30,62 @@ struct Row {
     more_is_better: bool,
 }
 
-const ROWS: [Row; 10] = [
-    Row {
-        name: "start to first answer",
-        value: |f| f.start.map(|d| d.as_secs_f64() * 1e3),
-        unit: "ms",
-        more_is_better: false,
-    },
+impl Row {
+    /// A rate: more is better.
+    const fn rate(name: &'static str, value: fn(&Figures) -> Option<f64>) -> Row {
+        Row {
+            name,
+            value,
+            unit: "/s",
+            more_is_better: true,
+        }
+    }
+
+    /// A duration: less is better.
+    const fn time(name: &'static str, value: fn(&Figures) -> Option<f64>) -> Row {
+        Row {
+            name,
+            value,
+            unit: "ms",
+            more_is_better: false,
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+const ROWS: [Row; 17] = [
+    Row::time("start to first answer", |f| f.start.map(milliseconds)),
     Row {
         name: "fresh resident memory",
-        value: |f| f.fresh_memory.map(|b| b as f64 / 1e6),
+        value: |f| f.fresh_memory.map(|bytes| bytes as f64 / 1e6),
         unit: "MB",
         more_is_better: false,
     },
-    Row {
-        name: "create",
-        value: |f| Some(f.create),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "get",
-        value: |f| Some(f.get),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "merge patch",
-        value: |f| Some(f.patch),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "apply",
-        value: |f| Some(f.apply),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "list (objects)",
-        value: |f| Some(f.list),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "deletecollection (objects)",
-        value: |f| Some(f.delete),
-        unit: "/s",
-        more_is_better: true,
-    },
-    Row {
-        name: "create to watch frame, p50",
-        value: |f| Some(f.p50.as_secs_f64() * 1e3),
-        unit: "ms",
-        more_is_better: false,
-    },
-    Row {
-        name: "create to watch frame, p99",
-        value: |f| Some(f.p99.as_secs_f64() * 1e3),
-        unit: "ms",
-        more_is_better: false,
-    },
+    Row::time("first OpenAPI document", |f| Some(milliseconds(f.document))),
+    Row::rate("create", |f| Some(f.create)),
+    Row::rate("get", |f| Some(f.get)),
+    Row::rate("merge patch", |f| Some(f.patch)),
+    Row::rate("apply", |f| Some(f.apply)),
+    Row::rate("list (objects)", |f| Some(f.list)),
+    Row::rate("deletecollection (objects)", |f| Some(f.delete)),
+    Row::time("create to watch frame, p50", |f| Some(milliseconds(f.p50))),
+    Row::time("create to watch frame, p99", |f| Some(milliseconds(f.p99))),
+    Row::time("CRD create to first custom resource", |f| {
+        Some(milliseconds(f.custom.served))
+    }),
+    Row::rate("custom resource: create", |f| Some(f.custom.create)),
+    Row::rate("custom resource: get", |f| Some(f.custom.get)),
+    Row::rate("custom resource: merge patch", |f| Some(f.custom.patch)),
+    Row::rate("custom resource: apply", |f| Some(f.custom.apply)),
+    Row::rate("custom resource: list (objects)", |f| Some(f.custom.list)),
 ];
 
 /// A Markdown table; ratios are against the first column.
 pub(crate) fn table(figures: &[(&str, Figures)], objects: usize, clients: usize) -> String {
-    let mut text = format!("{objects} ConfigMaps, {clients} clients\n\n| |");
+    let mut text = format!("{objects} objects of each kind, {clients} clients\n\n| |");
     for (name, _) in figures {
         let _ = write!(text, " {name} |");
     }

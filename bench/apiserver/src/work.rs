@@ -1,4 +1,4 @@
-//! The work: create, get, patch, apply, list, watch and delete `ConfigMaps`.
+//! The work: the first document, then create, get, patch, apply, list, watch and delete `ConfigMaps`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,12 @@ use http::{Method, Request};
 use kubewright_apiserver::{ApiServer, Options};
 
 use crate::client::Failure;
+use crate::custom;
 use crate::door::Doors;
 use crate::peer::Peer;
 use crate::report::Figures;
 
-const NAMESPACE: &str = "bench";
+pub(crate) const NAMESPACE: &str = "bench";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/bench/configmaps";
 /// How many creations the watch latency is taken from.
 const WATCHED: usize = 500;
@@ -37,14 +38,27 @@ pub(crate) async fn in_process(objects: usize, clients: usize) -> Result<Figures
     Ok(figures)
 }
 
+/// The rates of custom resources alone.
+pub(crate) async fn custom_in_process(objects: usize, clients: usize) -> Result<String, Failure> {
+    let doors = Doors::InProcess(ApiServer::new(Options::new()));
+    make_namespace(&doors).await?;
+    let figures = custom::all(&doors, objects, clients).await?;
+    Ok(format!(
+        "first {:?}, create {:.0}/s, get {:.0}/s, merge patch {:.0}/s, apply {:.0}/s, list {:.0}/s",
+        figures.served, figures.create, figures.get, figures.patch, figures.apply, figures.list
+    ))
+}
+
 pub(crate) async fn through_kube(objects: usize, clients: usize) -> Result<Figures, Failure> {
     let server = ApiServer::new(Options::new());
     all(&Doors::Kube(server.client()), objects, clients).await
 }
 
 async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, Failure> {
-    let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}"#);
-    one(doors, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
+    let began = Instant::now();
+    one(doors, Method::GET, "/openapi/v2", "", String::new()).await?;
+    let document = began.elapsed();
+    make_namespace(doors).await?;
     let create = rate(doors, objects, clients, |i| {
         (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(i))
     })
@@ -72,7 +86,7 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         )
     })
     .await?;
-    let list = list_rate(doors, objects).await?;
+    let list = list_rate(doors, CONFIG_MAPS, objects).await?;
     let (p50, p99) = watch_latency(doors).await?;
     let began = Instant::now();
     let deleted = objects + WATCHED;
@@ -81,6 +95,7 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
     Ok(Figures {
         start: None,
         fresh_memory: None,
+        document,
         create,
         get,
         patch,
@@ -89,7 +104,14 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         delete,
         p50,
         p99,
+        custom: custom::all(doors, objects, clients).await?,
     })
+}
+
+async fn make_namespace(doors: &Doors) -> Result<(), Failure> {
+    let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}"#);
+    one(doors, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
+    Ok(())
 }
 
 fn path(i: usize) -> String {
@@ -174,12 +196,11 @@ pub(crate) async fn rate(
 }
 
 /// Objects listed per second by one client that counts bytes and decodes nothing.
-pub(crate) async fn list_rate(doors: &Doors, objects: usize) -> Result<f64, Failure> {
+pub(crate) async fn list_rate(doors: &Doors, path: &str, objects: usize) -> Result<f64, Failure> {
     let mut door = doors.open().await?;
     let began = Instant::now();
     for _ in 0..LISTS {
-        door.send(request(doors, Method::GET, CONFIG_MAPS, "", String::new())?)
-            .await?;
+        door.send(request(doors, Method::GET, path, "", String::new())?).await?;
     }
     Ok((objects * LISTS) as f64 / began.elapsed().as_secs_f64())
 }
