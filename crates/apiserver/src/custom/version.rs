@@ -1,5 +1,6 @@
 //! A custom resource in one version: the answers that the table of facts and `kinds` give for a built-in.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
@@ -49,8 +50,8 @@ impl std::fmt::Debug for Lookup {
 }
 
 impl Lookup {
-    /// Whether the field's text in a record satisfies `test`.
-    pub(crate) fn test(&self, record: &Record, test: impl FnOnce(&str) -> bool) -> bool {
+    /// Whether the field's text in a record satisfies `test`. `read` is the record's object, for whoever needs it first.
+    pub(crate) fn test(&self, record: &Record, read: &OnceCell<Value>, test: impl FnOnce(&str) -> bool) -> bool {
         if record.fields.last() == Some(&self.mark)
             && let Some(value) = self.kept.and_then(|at| record.fields.get(at))
         {
@@ -58,9 +59,12 @@ impl Lookup {
         }
         // Stored before the definition made the field selectable, or selectable in another version only: what counts is
         // what a reader would see.
-        let mut object = object::parsed(&record.body);
-        self.version.serve(&mut object, record);
-        test(&select(&object, &self.path))
+        let object = read.get_or_init(|| {
+            let mut object = object::parsed(&record.body);
+            self.version.serve(&mut object, record);
+            object
+        });
+        test(&select(object, &self.path))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Field selectors: `metadata.name=a, status.phase!=Running`.
 
+use std::cell::OnceCell;
+
 use kubewright_store::Record;
 
 use crate::custom::Lookup;
@@ -41,12 +43,15 @@ impl Selector {
     }
 
     pub(crate) fn matches(&self, record: &Record) -> bool {
+        let read = OnceCell::new();
         self.0.iter().all(|term| {
             let value = match &term.field {
                 Field::Name => record.name(),
                 Field::Namespace => record.namespace().unwrap_or_default(),
                 Field::Selectable(at) => record.fields.get(*at).map_or("", |value| &**value),
-                Field::Custom(lookup) => return lookup.test(record, |value| (value == term.value) == term.equal),
+                Field::Custom(lookup) => {
+                    return lookup.test(record, &read, |value| (value == term.value) == term.equal);
+                }
             };
             (value == term.value) == term.equal
         })
