@@ -1,28 +1,15 @@
 //! `fieldPath`: a path of fields and map keys below a node.
 
+use std::vec::IntoIter;
+
 use serde_json::Value as Json;
 
 /// The path as errors show it, or why it is none.
 pub(super) fn normalize(path: &str, schema: &Json) -> Result<String, String> {
     let mut out = String::new();
     let mut schema = schema;
-    let mut tokens = tokens(path).into_iter();
-    while let Some(token) = tokens.next() {
-        let name = match token {
-            "." => tokens.next().ok_or("unexpected end of JSON path")?.to_owned(),
-            "[" => {
-                let quoted = tokens.next().ok_or("unexpected end of JSON path")?;
-                let inner = quoted.strip_prefix('\'').and_then(|quoted| quoted.strip_suffix('\''));
-                let inner = inner.filter(|_| quoted.len() >= 2);
-                let name = unescape(inner.ok_or_else(|| format!("expected single quoted string but got {quoted}"))?)?;
-                match tokens.next() {
-                    Some("]") => name,
-                    Some(other) => return Err(format!("expected ] but got {other}")),
-                    None => return Err("unexpected end of JSON path".to_owned()),
-                }
-            }
-            other => return Err(format!("expected [ or . but got: {other}")),
-        };
+    for name in FieldPath::new(path, true) {
+        let name = name?;
         if let Some(properties) = schema.get("properties") {
             schema = properties.get(&name).ok_or("does not refer to a valid field")?;
             if !out.is_empty() {
@@ -39,6 +26,71 @@ pub(super) fn normalize(path: &str, schema: &Json) -> Result<String, String> {
         }
     }
     Ok(out)
+}
+
+/// The names in a path such as `.spec['a.b'].c`, one after the other; an error is upstream's sentence and ends it.
+///
+/// ```
+/// use kubewright_cel::rules::FieldPath;
+///
+/// let names: Result<Vec<String>, String> = FieldPath::new(".spec['a.b'].c", true).collect();
+/// assert_eq!(names.unwrap(), ["spec", "a.b", "c"]);
+/// assert!(FieldPath::new(".spec['a']", false).any(|name| name.is_err()));
+/// ```
+#[derive(Debug)]
+pub struct FieldPath<'p> {
+    tokens: IntoIter<&'p str>,
+    allow_brackets: bool,
+    /// A name in brackets was given out, and its bracket is still to be closed.
+    open: bool,
+}
+
+impl<'p> FieldPath<'p> {
+    /// Reads a path; `allow_brackets` lets it name fields in quotes.
+    pub fn new(path: &'p str, allow_brackets: bool) -> Self {
+        FieldPath {
+            tokens: tokens(path).into_iter(),
+            allow_brackets,
+            open: false,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<String>, String> {
+        let end = || "unexpected end of JSON path".to_owned();
+        if std::mem::take(&mut self.open) {
+            match self.tokens.next() {
+                Some("]") => {}
+                Some(other) => return Err(format!("expected ] but got {other}")),
+                None => return Err(end()),
+            }
+        }
+        match self.tokens.next() {
+            None => Ok(None),
+            Some(".") => self.tokens.next().map(|name| Some(name.to_owned())).ok_or_else(end),
+            Some("[") if !self.allow_brackets => Err("array notation is not allowed".to_owned()),
+            Some("[") => {
+                let quoted = self.tokens.next().ok_or_else(end)?;
+                let inner = quoted.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\''));
+                let inner = inner.ok_or_else(|| format!("expected single quoted string but got {quoted}"))?;
+                self.open = true;
+                unescape(inner).map(Some)
+            }
+            Some(other) => Err(format!("expected [ or . but got: {other}")),
+        }
+    }
+}
+
+impl Iterator for FieldPath<'_> {
+    type Item = Result<String, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = self.read().transpose();
+        if matches!(read, Some(Err(_))) {
+            self.tokens = Vec::new().into_iter();
+            self.open = false;
+        }
+        read
+    }
 }
 
 /// Dots and brackets alone, quoted strings whole, everything between them together.

@@ -19,6 +19,7 @@ use crate::eval::Program;
 use crate::types::Type;
 
 pub use estimate::{RuleEstimate, SchemaEstimate};
+pub use field_path::FieldPath;
 pub use schema::{SchemaIssue, SchemaIssueKind, check_schema, estimate_schema};
 pub use validator::{BadValue, Reason, Validator, Verdict, Violation};
 
