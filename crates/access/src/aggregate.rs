@@ -1,0 +1,109 @@
+//! Cluster roles made of others: what `aggregationRule` gathers (Z4, Z5).
+
+use serde_json::{Map, Value};
+
+use crate::rule::Rule;
+
+/// The label selectors of a cluster role's `aggregationRule`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterRoleSelectors(Vec<Value>);
+
+impl ClusterRoleSelectors {
+    /// Those of a cluster role, if it has any.
+    pub fn of(role: &Value) -> Option<Self> {
+        let selectors = role.pointer("/aggregationRule/clusterRoleSelectors")?.as_array()?;
+        (!selectors.is_empty()).then(|| ClusterRoleSelectors(selectors.clone()))
+    }
+
+    /// Whether one of the selectors selects a role with these labels.
+    pub fn select(&self, labels: Option<&Map<String, Value>>) -> bool {
+        self.0.iter().any(|selector| matches(selector, labels))
+    }
+}
+
+/// The rules that the `aggregationRule` of `role` gathers from all cluster roles, given in the order of their names.
+/// As upstream's controller: selector by selector, every rule once, the role itself left out.
+pub fn aggregated<'r>(role: &Value, all: &(impl Iterator<Item = &'r Value> + Clone)) -> Option<Vec<Rule>> {
+    let selectors = ClusterRoleSelectors::of(role)?;
+    let name = |role: &Value| {
+        role.pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let own = name(role);
+    let mut rules: Vec<Rule> = Vec::new();
+    for selector in &selectors.0 {
+        for other in all.clone().filter(|other| name(other) != own) {
+            let labels = other.pointer("/metadata/labels").and_then(Value::as_object);
+            if !matches(selector, labels) {
+                continue;
+            }
+            for rule in Rule::all_of(other) {
+                if !rules.contains(&rule) {
+                    rules.push(rule);
+                }
+            }
+        }
+    }
+    Some(rules)
+}
+
+fn matches(selector: &Value, labels: Option<&Map<String, Value>>) -> bool {
+    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+    let wanted = selector.get("matchLabels").and_then(Value::as_object);
+    let equal = wanted
+        .into_iter()
+        .flatten()
+        .all(|(key, value)| label(key).is_some() && label(key) == value.as_str());
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    equal
+        && expressions.into_iter().flatten().all(|expression| {
+            let text = |key: &str| expression.get(key).and_then(Value::as_str).unwrap_or_default();
+            let value = label(text("key"));
+            let values = expression.get("values").and_then(Value::as_array);
+            let listed = || values.into_iter().flatten().any(|listed| listed.as_str() == value);
+            match text("operator") {
+                "In" => value.is_some() && listed(),
+                "NotIn" => value.is_none() || !listed(),
+                "Exists" => value.is_some(),
+                "DoesNotExist" => value.is_none(),
+                _ => false,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_role_gathers_the_rules_of_those_it_selects_each_once() {
+        let role = |name: &str, label: &str, verb: &str| {
+            json!({
+                "metadata": { "name": name, "labels": { "into": label } },
+                "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": [verb] }],
+            })
+        };
+        let whole = json!({
+            "metadata": { "name": "whole", "labels": { "into": "whole" } },
+            "aggregationRule": { "clusterRoleSelectors": [
+                { "matchLabels": { "into": "whole" } },
+                { "matchExpressions": [{ "key": "into", "operator": "In", "values": ["extra"] }] },
+            ] },
+            "rules": [{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }],
+        });
+        let all = [
+            role("a", "whole", "get"),
+            role("b", "other", "delete"),
+            role("c", "whole", "get"),
+            role("d", "extra", "list"),
+            whole.clone(),
+        ];
+        let rules = aggregated(&whole, &all.iter()).unwrap();
+        let verbs: Vec<&str> = rules.iter().map(|rule| rule.verbs[0].as_str()).collect();
+        assert_eq!(verbs, ["get", "list"]);
+        assert_eq!(aggregated(&all[0], &all.iter()), None);
+    }
+}

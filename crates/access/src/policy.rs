@@ -1,0 +1,308 @@
+//! Roles and bindings, and what they give a user: immutable, so that a fork of a cluster shares them.
+
+use std::sync::Arc;
+
+use kubewright_codec::quote;
+use rpds::RedBlackTreeMapSync;
+use serde_json::Value;
+
+use crate::rule::Rule;
+use crate::user::{User, is_account};
+
+/// The four tables of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Roles of a namespace.
+    Roles,
+    /// Roles of the cluster.
+    ClusterRoles,
+    /// Bindings in a namespace.
+    RoleBindings,
+    /// Bindings in the whole cluster.
+    ClusterRoleBindings,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 4] = [
+        Table::Roles,
+        Table::ClusterRoles,
+        Table::RoleBindings,
+        Table::ClusterRoleBindings,
+    ];
+
+    /// The resource of `rbac.authorization.k8s.io` whose objects the table holds.
+    pub fn resource(self) -> &'static str {
+        match self {
+            Table::Roles => "roles",
+            Table::ClusterRoles => "clusterroles",
+            Table::RoleBindings => "rolebindings",
+            Table::ClusterRoleBindings => "clusterrolebindings",
+        }
+    }
+
+    /// The table of a resource of `rbac.authorization.k8s.io`.
+    pub fn of_resource(resource: &str) -> Option<Table> {
+        Table::ALL.into_iter().find(|table| table.resource() == resource)
+    }
+}
+
+/// Roles and bindings. Clones share everything until one of them changes.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// By `namespace/name`, or by name.
+    roles: RedBlackTreeMapSync<Box<str>, Arc<[Rule]>>,
+    cluster_roles: RedBlackTreeMapSync<Box<str>, Arc<[Rule]>>,
+    bindings: RedBlackTreeMapSync<Box<str>, Arc<Binding>>,
+    cluster_bindings: RedBlackTreeMapSync<Box<str>, Arc<Binding>>,
+}
+
+/// A role binding or cluster role binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Its name.
+    pub name: String,
+    /// Its namespace; empty for a cluster role binding.
+    pub namespace: String,
+    /// Who is bound.
+    pub subjects: Vec<Subject>,
+    /// To what.
+    pub role: RoleRef,
+}
+
+/// The role that a binding names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleRef {
+    /// The API group of the role.
+    pub api_group: String,
+    /// `Role` or `ClusterRole`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Somebody a binding names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// `User`, `Group` or `ServiceAccount`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// The namespace of a service account.
+    pub namespace: String,
+}
+
+/// Where a right comes from: `ClusterRoleBinding "a" of ClusterRole "b" to Group "c"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The binding.
+    pub binding: Arc<Binding>,
+    /// The place of the subject in it that is the user.
+    pub subject: usize,
+}
+
+/// Rules from one binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The role's rules.
+    pub rules: Arc<[Rule]>,
+    /// The binding.
+    pub source: Arc<Source>,
+}
+
+/// Where a grant holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// In the whole cluster.
+    Cluster,
+    /// In one namespace.
+    Namespace(&'a str),
+}
+
+/// What the bindings of a scope give a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// The rules, by binding.
+    pub granted: Vec<Grant>,
+    /// Why some bindings give nothing.
+    pub errors: Vec<Arc<str>>,
+}
+
+impl Policy {
+    /// Takes over an object as it is now; `None` removes it. `key` is `namespace/name`, or the name.
+    pub fn set(&mut self, table: Table, key: &str, object: Option<&Value>) {
+        match table {
+            Table::Roles => put(&mut self.roles, key, object, |_, role| Rule::all_of(role).into()),
+            Table::ClusterRoles => put(&mut self.cluster_roles, key, object, |_, role| {
+                Rule::all_of(role).into()
+            }),
+            Table::RoleBindings => put(&mut self.bindings, key, object, Binding::read),
+            Table::ClusterRoleBindings => put(&mut self.cluster_bindings, key, object, Binding::read),
+        }
+    }
+
+    /// What the bindings of one scope give a user, in the order of their names.
+    pub fn grants(&self, user: &User, scope: Scope<'_>) -> Grants {
+        let mut grants = Grants::default();
+        match scope {
+            Scope::Cluster => {
+                for binding in self.cluster_bindings.values() {
+                    self.visit(user, binding, &mut grants);
+                }
+            }
+            Scope::Namespace(namespace) => {
+                let prefix = format!("{namespace}/");
+                let from: Box<str> = prefix.as_str().into();
+                let rest = self
+                    .bindings
+                    .range(from..)
+                    .take_while(|(key, _)| key.starts_with(&prefix));
+                for (_, binding) in rest {
+                    self.visit(user, binding, &mut grants);
+                }
+            }
+        }
+        grants
+    }
+
+    /// Every right of a user in a namespace (or, without one, in the cluster), and why some could not be found.
+    pub fn rules_for(&self, user: &User, namespace: &str) -> (Vec<Rule>, Vec<Arc<str>>) {
+        let mut grants = self.grants(user, Scope::Cluster);
+        if !namespace.is_empty() {
+            let more = self.grants(user, Scope::Namespace(namespace));
+            grants.granted.extend(more.granted);
+            grants.errors.extend(more.errors);
+        }
+        let rules = grants.granted.iter().flat_map(|grant| grant.rules.iter().cloned());
+        (rules.collect(), grants.errors)
+    }
+
+    fn visit(&self, user: &User, binding: &Arc<Binding>, grants: &mut Grants) {
+        let subjects = &binding.subjects;
+        let Some(subject) = subjects.iter().position(|subject| subject.is(user, &binding.namespace)) else {
+            return;
+        };
+        match self.role(&binding.role, &binding.namespace) {
+            Ok(rules) => grants.granted.push(Grant {
+                rules,
+                source: Arc::new(Source {
+                    binding: Arc::clone(binding),
+                    subject,
+                }),
+            }),
+            Err(error) => grants.errors.push(error.into()),
+        }
+    }
+
+    /// The rules of the role that a binding in `namespace` (empty: of the cluster) names; the error is upstream's
+    /// sentence.
+    pub fn role(&self, role: &RoleRef, namespace: &str) -> Result<Arc<[Rule]>, String> {
+        let (found, resource) = match role.kind.as_str() {
+            "Role" => (self.roles.get(format!("{namespace}/{}", role.name).as_str()), "role"),
+            "ClusterRole" => (self.cluster_roles.get(role.name.as_str()), "clusterrole"),
+            kind => return Err(format!("unsupported role reference kind: {}", quote(kind))),
+        };
+        let missing = || format!("{resource}.rbac.authorization.k8s.io {} not found", quote(&role.name));
+        found.cloned().ok_or_else(missing)
+    }
+}
+
+fn put<V>(
+    map: &mut RedBlackTreeMapSync<Box<str>, V>,
+    key: &str,
+    object: Option<&Value>,
+    read: impl Fn(&str, &Value) -> V,
+) {
+    match object {
+        Some(object) => map.insert_mut(key.into(), read(key, object)),
+        None => {
+            map.remove_mut(key);
+        }
+    }
+}
+
+fn text(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+impl Binding {
+    fn read(key: &str, object: &Value) -> Arc<Binding> {
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        let subjects = object.get("subjects").and_then(Value::as_array).into_iter().flatten();
+        Arc::new(Binding {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            subjects: subjects
+                .map(|subject| Subject {
+                    kind: text(subject, "kind"),
+                    name: text(subject, "name"),
+                    namespace: text(subject, "namespace"),
+                })
+                .collect(),
+            role: RoleRef::of(object),
+        })
+    }
+}
+
+impl RoleRef {
+    /// The role that a binding, as the API writes it, names.
+    pub fn of(binding: &Value) -> RoleRef {
+        let role = binding.get("roleRef").unwrap_or(&Value::Null);
+        RoleRef {
+            api_group: text(role, "apiGroup"),
+            kind: text(role, "kind"),
+            name: text(role, "name"),
+        }
+    }
+}
+
+impl Subject {
+    /// Whether a user is meant; a service account without a namespace is one of the binding's.
+    fn is(&self, user: &User, binding_namespace: &str) -> bool {
+        match self.kind.as_str() {
+            "User" => user.name == self.name,
+            "Group" => user.is_in(&self.name),
+            "ServiceAccount" => {
+                let namespace = self.namespace_or(binding_namespace);
+                !namespace.is_empty() && is_account(&user.name, namespace, &self.name)
+            }
+            _ => false,
+        }
+    }
+
+    fn namespace_or<'s>(&'s self, binding_namespace: &'s str) -> &'s str {
+        if self.namespace.is_empty() {
+            binding_namespace
+        } else {
+            &self.namespace
+        }
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let binding = &*self.binding;
+        let role = &binding.role;
+        // Upstream's order: the name, then the namespace.
+        let (kind, name) = if binding.namespace.is_empty() {
+            ("ClusterRoleBinding", quote(&binding.name))
+        } else {
+            ("RoleBinding", quote(&format!("{}/{}", binding.name, binding.namespace)))
+        };
+        write!(f, "{kind} {name} of {} {} to ", role.kind, quote(&role.name))?;
+        let Some(subject) = binding.subjects.get(self.subject) else {
+            return Ok(());
+        };
+        if subject.kind == "ServiceAccount" {
+            let namespace = subject.namespace_or(&binding.namespace);
+            write!(
+                f,
+                "{} {}",
+                subject.kind,
+                quote(&format!("{}/{namespace}", subject.name))
+            )
+        } else {
+            write!(f, "{} {}", subject.kind, quote(&subject.name))
+        }
+    }
+}
