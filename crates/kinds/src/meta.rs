@@ -63,6 +63,16 @@ pub fn validate_create(metadata: &Value, namespaced: bool, strategy: &Strategy, 
     }
 }
 
+/// Everything wrong with a map of labels.
+pub fn validate_labels(map: &Value, path: &Path<'_>, errors: &mut Errors) {
+    labels::validate_labels(Some(map), path, errors);
+}
+
+/// Everything wrong with a map of annotations.
+pub fn validate_annotations(map: &Value, path: &Path<'_>, errors: &mut Errors) {
+    annotations::validate(Some(map), path, errors);
+}
+
 /// What every new object's metadata must satisfy: after the kind's rules, and only if those found nothing.
 pub fn validate_create_generic(metadata: &Value, namespaced: bool, errors: &mut Errors) {
     check_object_meta(metadata, namespaced, NameRule::PathSegment, true, errors);

@@ -135,7 +135,8 @@ fn select_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {
         Value::Optional(None) => Ok(Value::Optional(None)),
         Value::Optional(Some(_)) => opt_select_field(operand, select),
         Value::Object(object) => object::select(object, select),
-        _ => Err(EvalError::no_such_overload()),
+        // What has no fields at all, null included, has not this one.
+        _ => Err(no_such_key(&select.field)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The kinds of `admissionregistration.k8s.io`: webhooks and policies that have a say in writes. Expressions are not
-//! compiled here; everything around them is checked.
+//! The kinds of `admissionregistration.k8s.io`: webhooks and policies that have a say in writes. Expressions of policies
+//! are not compiled here; everything around them is checked.
 
 mod policy;
 mod rule;

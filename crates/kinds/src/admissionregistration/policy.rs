@@ -126,7 +126,7 @@ fn validate_policy_conditions(object: &Value, old: Option<&Value>, errors: &mut 
             .all(|name| same(field(object, name), field(old, name)))
     });
     if !unchanged && let Some(spec) = at(object, &["spec"]) {
-        rule::validate_conditions(spec, &Path::root("spec"), errors);
+        rule::validate_conditions(spec, &Path::root("spec"), |_| Ok(()), errors);
     }
 }
 

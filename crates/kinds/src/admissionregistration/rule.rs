@@ -115,8 +115,14 @@ fn validate_resources(resources: &[&str], path: &Path<'_>, errors: &mut Errors) 
     }
 }
 
-/// The conditions under which a webhook or a policy looks at a request: named, few, not empty.
-pub(super) fn validate_conditions(owner: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// The conditions under which a webhook or a policy looks at a request: named, few, not empty, and expressions that
+/// `check` finds nothing wrong with.
+pub(super) fn validate_conditions(
+    owner: &Value,
+    path: &Path<'_>,
+    check: fn(&str) -> Result<(), String>,
+    errors: &mut Errors,
+) {
     let conditions = list_at(owner, &["matchConditions"]);
     let path = path.child("matchConditions");
     if conditions.len() > CONDITIONS_MAX {
@@ -125,8 +131,11 @@ pub(super) fn validate_conditions(owner: &Value, path: &Path<'_>, errors: &mut E
     let mut seen = HashSet::new();
     for (index, condition) in conditions.iter().enumerate() {
         let path = path.index(index);
-        if str_at(condition, &["expression"]).trim().is_empty() {
+        let expression = str_at(condition, &["expression"]);
+        if expression.trim().is_empty() {
             errors.push(Error::required(&path.child("expression"), ""));
+        } else if let Err(why) = check(expression) {
+            errors.push(Error::invalid(&path.child("expression"), expression, why));
         }
         let name = str_at(condition, &["name"]);
         if name.is_empty() {

@@ -165,7 +165,7 @@ fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>
         _ => errors.push(Error::required(&client, "exactly one of url or service is required")),
     }
     if demands.conditions {
-        rule::validate_conditions(hook, path, errors);
+        rule::validate_conditions(hook, path, kubewright_admission::check_expression, errors);
     }
 }
 

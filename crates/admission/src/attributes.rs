@@ -1,0 +1,183 @@
+//! What a request is about, as webhooks are told (A3).
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A new object.
+    Create,
+    /// A change of an object.
+    Update,
+    /// The end of an object.
+    Delete,
+    /// A connection to what an object stands for: `pods/exec` and the like (A15).
+    Connect,
+}
+
+impl Operation {
+    /// Its name in rules and reviews.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Create => "CREATE",
+            Operation::Update => "UPDATE",
+            Operation::Delete => "DELETE",
+            Operation::Connect => "CONNECT",
+        }
+    }
+}
+
+/// A group, a version and a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// The API group; empty for the core.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+/// A group, a version and the plural name of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The API group; empty for the core.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The plural name.
+    pub resource: String,
+}
+
+impl Kind {
+    /// A kind of a group in a version.
+    pub fn new(group: &str, version: &str, kind: &str) -> Self {
+        Kind {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        json!({"group": self.group, "version": self.version, "kind": self.kind})
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+}
+
+impl Place {
+    /// A resource of a group in a version.
+    pub fn new(group: &str, version: &str, resource: &str) -> Self {
+        Place {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.to_owned(),
+        }
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        json!({"group": self.group, "version": self.version, "resource": self.resource})
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserInfo {
+    /// The user's name.
+    pub username: String,
+    /// The user's uid.
+    pub uid: String,
+    /// The user's groups.
+    pub groups: Vec<String>,
+    /// What else the authenticator knows, in order of the keys.
+    pub extra: Vec<(String, Vec<String>)>,
+}
+
+impl UserInfo {
+    /// As it is written: what is empty is left out.
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        if !self.username.is_empty() {
+            map.insert("username".into(), self.username.as_str().into());
+        }
+        if !self.uid.is_empty() {
+            map.insert("uid".into(), self.uid.as_str().into());
+        }
+        if !self.groups.is_empty() {
+            map.insert("groups".into(), self.groups.clone().into());
+        }
+        if !self.extra.is_empty() {
+            let extra: Map<String, Value> = self
+                .extra
+                .iter()
+                .map(|(key, values)| (key.clone(), values.clone().into()))
+                .collect();
+            map.insert("extra".into(), Value::Object(extra));
+        }
+        Value::Object(map)
+    }
+}
+
+/// What webhooks may know about a request beside its objects.
+#[derive(Clone, Debug)]
+pub struct Attributes {
+    /// What is being done.
+    pub operation: Operation,
+    /// The kind of the object that was sent.
+    pub kind: Kind,
+    /// The resource that was addressed.
+    pub resource: Place,
+    /// The part of it that was addressed; empty for the object itself.
+    pub subresource: String,
+    /// The name of the object; empty while a name is still to be generated (M2).
+    pub name: String,
+    /// Its namespace; a Namespace's own name for itself.
+    pub namespace: String,
+    /// Who asks.
+    pub user: UserInfo,
+    /// Whether nothing is to be kept (A9).
+    pub dry_run: bool,
+    /// `CreateOptions`, `UpdateOptions` …; null when there are none.
+    pub options: Value,
+}
+
+impl Attributes {
+    /// The variable `request` of match conditions: the request of a review without uid and objects, for an object shown
+    /// as `kind`.
+    pub(crate) fn to_variable(&self, kind: &Kind) -> Value {
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| {
+            map.insert(key.into(), value);
+        };
+        // A field that is never set and has no omitempty.
+        put("uid", "".into());
+        put("kind", kind.to_value());
+        put("resource", self.resource.to_value());
+        put("requestKind", self.kind.to_value());
+        put("requestResource", self.resource.to_value());
+        for (key, text) in [
+            ("subResource", &self.subresource),
+            ("requestSubResource", &self.subresource),
+            ("name", &self.name),
+            ("namespace", &self.namespace),
+        ] {
+            if !text.is_empty() {
+                put(key, text.as_str().into());
+            }
+        }
+        put("operation", self.operation.name().into());
+        put("userInfo", self.user.to_value());
+        put("object", Value::Null);
+        put("oldObject", Value::Null);
+        put("dryRun", self.dry_run.into());
+        put("options", self.options.clone());
+        Value::Object(map)
+    }
+}
