@@ -30,19 +30,20 @@ fn is_services(resource: &Resource) -> bool {
 }
 
 impl Allocations {
-    /// What the Services of a store hold.
+    /// What the Services and the `IPAddresses` of a store hold.
     pub(crate) fn observing(store: &Store) -> Self {
         let mut allocator = Allocator::new(service_range(), PortRange::new(30000, 32767));
         let services = Registry::builtin().core("services");
         for record in store.snapshot(services.table).records(None, None) {
             allocator.observe(&object::to_value(services, record, record.revision));
         }
+        let addresses = Registry::builtin().known("networking.k8s.io", "ipaddresses");
+        for record in store.snapshot(addresses.table).records(None, None) {
+            if let Ok(address) = record.name().parse() {
+                allocator.reserve_address(address);
+            }
+        }
         Allocations(Mutex::new(allocator))
-    }
-
-    /// The same reservations, independent from now on.
-    pub(crate) fn fork(&self) -> Self {
-        Allocations(Mutex::new(self.0.lock().clone()))
     }
 
     pub(crate) fn for_create(

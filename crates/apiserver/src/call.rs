@@ -1,11 +1,16 @@
 //! A request on its way through the pipeline: what was asked, by whom, and what has been noticed so far.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use http::HeaderMap;
 use kubewright_store::{Record, Revision};
 use serde_json::Value;
 
 use crate::access::User;
+use crate::admit::Deadline;
+use crate::audit::Notes;
+use crate::custom::conversion;
 use crate::object;
 use crate::registry::Resource;
 use crate::route::Target;
@@ -19,13 +24,19 @@ use crate::wire::respond::{Reply, text_of};
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) user: &'a User,
+    /// What the audit trail shall know beside the request itself.
+    pub(crate) notes: &'a Notes,
     pub(crate) target: &'a Target,
     pub(crate) query: &'a Query,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) output: Output,
+    /// Until when the request must be done, once somebody is waited for.
+    pub(crate) deadline: &'a OnceLock<Deadline>,
     /// `Warning` headers of the response.
     pub(crate) warnings: Vec<String>,
+    /// The Scale that was sent and the one that is, for those who have a say in it.
+    pub(crate) scale: Option<(Value, Value)>,
 }
 
 impl<'a> Call<'a> {
@@ -56,8 +67,13 @@ impl<'a> Call<'a> {
     }
 
     /// Answers with an object at rest.
-    pub(crate) fn reply_record(&self, code: http::StatusCode, record: &Record) -> Reply {
-        Reply::new(code, record_text(self.resource(), record, record.revision))
+    pub(crate) async fn reply_record(&self, code: http::StatusCode, record: &Record) -> Result<Reply> {
+        let resource = self.resource();
+        let text = || record_text(resource, record, record.revision);
+        Ok(Reply::new(
+            code,
+            conversion::settled(self.server, resource, text).await?,
+        ))
     }
 }
 

@@ -20,8 +20,11 @@ impl Server {
         }
     }
 
-    /// What follows from a change, outside of the object itself: what a definition says is served.
+    /// What follows from a change, outside of the object itself: what a definition says is served, and what a role or a
+    /// binding gives is given.
     pub(crate) fn after_update(&self, resource: &Resource, object: &Value) {
+        self.after_access(resource, object);
+        self.webhooks.after_write(resource, &self.store);
         if is_definition(resource) {
             self.after_definition(meta_text(object, "name"));
         }
@@ -30,6 +33,8 @@ impl Server {
     /// What follows from a deletion, outside of the object itself: addresses are free again, and the Endpoints of a
     /// Service go with it.
     pub(crate) fn after_delete(&self, resource: &Resource, object: &Value) {
+        self.after_access(resource, object);
+        self.webhooks.after_write(resource, &self.store);
         if let Some(version) = resource.custom() {
             self.after_instance(&version.kind);
         }

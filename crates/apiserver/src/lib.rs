@@ -30,6 +30,7 @@
 mod access;
 mod admit;
 mod allocate;
+mod audit;
 mod bookmark;
 mod bootstrap;
 mod call;
@@ -65,13 +66,15 @@ mod timeout;
 mod tokens;
 mod verbs;
 mod version;
+mod webhook;
 mod wire;
 mod write;
 mod write_options;
 
-pub use access::User;
+pub use access::{Attributes, User};
+pub use audit::{AuditEvent, AuditQuery, AuditVerdict};
 pub use clock::Clock;
 pub use door::{InProcess, ListenError, ListenOptions, Listener};
-pub use options::Options;
+pub use options::{AuthorizationMode, Options};
 pub use server::ApiServer;
 pub use wire::body::Body;

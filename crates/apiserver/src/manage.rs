@@ -53,9 +53,7 @@ impl<'r> Versions<'r> for Kind<'r> {
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
         let mut converted = object.clone();
         if let Some(version) = self.resource.custom() {
-            version
-                .convert(&mut converted, api_version)
-                .ok_or(ConversionError::MissingVersion)?;
+            version.convert(&mut converted, api_version)?;
         } else {
             let to = self.at(api_version).ok_or(ConversionError::MissingVersion)?;
             convert::between(&mut converted, to);

@@ -65,10 +65,18 @@ pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
     self::draft(resource, &as_stored(resource, object.clone()))
 }
 
+/// What the store keeps of an object whose metadata alone has changed: it stays in the version it was stored in.
+pub(crate) fn redraft(resource: &Resource, record: &Record, object: &Value) -> Draft {
+    Draft {
+        fields: record.fields.clone(),
+        ..draft(resource, object)
+    }
+}
+
 /// The object as storage would give it back.
 pub(crate) fn as_stored(resource: &Resource, object: Value) -> Value {
     if let Some(version) = resource.custom() {
-        return version.for_storage(&object).unwrap_or(object);
+        return version.stored_and_back(object);
     }
     match resource.decode(object.clone(), None) {
         Ok(decoded) => decoded.value,
@@ -160,6 +168,29 @@ pub(crate) fn remove_meta(object: &mut Value, key: &str) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove(key);
     }
+}
+
+/// Whether two objects are the same but for who owns their fields.
+pub(crate) fn differ_by_owners_only(one: &Value, other: &Value) -> bool {
+    let owners = (metadata(one), metadata(other));
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
+        return false;
+    };
+    let without = |fields: &Map<String, Value>, left_out: &str| -> usize {
+        fields.len() - usize::from(fields.contains_key(left_out))
+    };
+    let same = |one: &Map<String, Value>, other: &Map<String, Value>, left_out: &str| {
+        without(one, left_out) == without(other, left_out)
+            && one
+                .iter()
+                .filter(|(key, _)| *key != left_out)
+                .all(|(key, value)| other.get(key) == Some(value))
+    };
+    same(one, other, "metadata")
+        && match owners {
+            (Some(one), Some(other)) => same(one, other, "managedFields"),
+            (one, other) => one == other,
+        }
 }
 
 /// The finalizers of an object.

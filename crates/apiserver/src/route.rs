@@ -30,6 +30,8 @@ pub(crate) struct Target {
     pub(crate) name: String,
     /// Empty for the object itself.
     pub(crate) subresource: String,
+    /// What follows a `proxy` in the path, with its slash.
+    pub(crate) rest: String,
     /// The deprecated `/watch/` prefix.
     pub(crate) watch_prefix: bool,
     /// The path leaves the namespace of a namespaced resource open.
@@ -131,6 +133,7 @@ fn target(find: impl Fn(&str) -> Option<Arc<Resource>>, group: &str, parts: &[&s
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         subresource: subresource.to_owned(),
+        rest: parts.iter().skip(3).flat_map(|part| ["/", *part]).collect(),
         watch_prefix,
     })
 }
@@ -140,6 +143,7 @@ pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> Option<Ve
     let one = !target.name.is_empty();
     let verb = match (method.as_str(), one) {
         ("GET", _) if target.watch_prefix => Verb::Watch,
+        _ if target.watch_prefix => return None,
         ("GET", true) => Verb::Get,
         ("GET", false) if query.flag("watch") == Some(true) => Verb::Watch,
         ("GET", false) => Verb::List,

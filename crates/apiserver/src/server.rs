@@ -1,17 +1,19 @@
 //! The server behind every door: its state, and the way of a request through the pipeline.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use kubewright_kinds::rules::names;
 use kubewright_store::{Limits, Revision, Store};
 
-use crate::access::{self, User};
+use crate::access::{Access, Admitted, Identity, User};
+use crate::admit::{Deadline, Settings};
 use crate::allocate::Allocations;
+use crate::audit::{Notes, Trail, Working};
 use crate::bootstrap;
 use crate::call::Call;
 use crate::clock::{Chance, Clock};
@@ -28,6 +30,7 @@ use crate::table;
 use crate::timeout;
 use crate::tokens::Signer;
 use crate::verbs;
+use crate::webhook::{self, Webhooks};
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Offer, Output};
 use crate::wire::query::Query;
@@ -46,6 +49,8 @@ pub struct ApiServer {
 
 /// The state of a server.
 pub(crate) struct Server {
+    /// This server, for what outlives a request.
+    pub(crate) me: Weak<Server>,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) chance: Chance,
@@ -53,7 +58,11 @@ pub(crate) struct Server {
     pub(crate) allocate: Allocations,
     pub(crate) logs: Logs,
     pub(crate) signer: Signer,
+    pub(crate) access: Access,
+    pub(crate) audit: Trail,
     pub(crate) definitions: Definitions,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) admission: Settings,
     pub(crate) documents: Documents,
     /// Where the first listener listens, which discovery tells.
     pub(crate) advertised: OnceLock<String>,
@@ -73,7 +82,8 @@ impl ApiServer {
             Some(epoch) => Clock::starting_at(epoch),
             None => Clock::system(),
         };
-        let server = Server {
+        let server = Arc::new_cyclic(|me| Server {
+            me: me.clone(),
             allocate: Allocations::observing(&store),
             store,
             clock,
@@ -81,33 +91,44 @@ impl ApiServer {
             metrics: Metrics::default(),
             logs: Logs::default(),
             signer: Signer::default(),
+            access: Access::new(options),
+            audit: Trail::new(options.audit_events),
             definitions: Definitions::default(),
+            webhooks: Webhooks::default(),
+            admission: options.admission,
             documents: Documents::default(),
             advertised: OnceLock::new(),
-        };
-        ApiServer {
-            server: Arc::new(server),
-        }
+        });
+        server.aggregate_roles();
+        ApiServer { server }
     }
 
     /// An independent server with a copy of this one's state, at once whatever its size. It goes on with the same clock;
     /// its uids and names are other ones, and repeat themselves if this server's do.
     pub fn fork(&self) -> ApiServer {
         let server = &self.server;
-        let fork = Server {
-            store: server.store.fork(),
+        let store = server.store.fork();
+        let fork = Arc::new_cyclic(|me| Server {
+            me: me.clone(),
+            // What a write that is still under way has reserved is not the fork's.
+            allocate: Allocations::observing(&store),
+            store,
             clock: server.clock,
             chance: server.chance.fork(),
             metrics: Metrics::default(),
-            allocate: server.allocate.fork(),
             logs: server.logs.fork(),
-            signer: Signer::default(),
+            signer: server.signer.clone(),
+            access: server.access.fork(),
+            audit: server.audit.fork(),
             definitions: server.definitions.fork(),
+            webhooks: server.webhooks.fork(),
+            admission: server.admission,
             documents: Documents::default(),
             advertised: OnceLock::new(),
-        };
+        });
         fork.settle_all();
-        ApiServer { server: Arc::new(fork) }
+        fork.webhooks.renew(&fork.store);
+        ApiServer { server: fork }
     }
 
     /// Forgets the history before now: watches and lists at older revisions answer 410 (R5, R6, V3).
@@ -127,25 +148,63 @@ impl ApiServer {
 
     /// Answers a request of the administrator, as the in-process door does.
     pub async fn handle(&self, request: Request<Bytes>) -> Response<Body> {
-        self.handle_as(Some(&User::admin()), request).await
+        self.answer(&Identity::admin(), request).await
     }
 
-    /// Answers a request of `user`; `None` is a client that did not say who it is.
+    /// Answers a request of `user`; of `None`, the headers may say who it is: a bearer token, or nothing, which makes it
+    /// an anonymous one.
     pub async fn handle_as(&self, user: Option<&User>, request: Request<Bytes>) -> Response<Body> {
+        let identity = user.map_or(Identity::Unknown, |user| Identity::Proven(Arc::new(user.clone())));
+        self.answer(&identity, request).await
+    }
+
+    /// Answers a request of somebody a door knows.
+    pub(crate) async fn answer(&self, identity: &Identity, request: Request<Bytes>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        match self.admit(identity, &parts) {
+            Ok(admitted) => self.carry_out(admitted, Request::from_parts(parts, body)).await,
+            Err(response) => *response,
+        }
+    }
+
+    /// Refuses a request that was let in but cannot be read.
+    pub(crate) fn turn_away(&self, mut admitted: Admitted, mut response: Response<Body>) -> Response<Body> {
+        if let Some(draft) = admitted.draft.take() {
+            draft.finish(&self.server.audit, &mut response);
+        }
+        response
+    }
+
+    /// Answers a request that was let in.
+    pub(crate) async fn carry_out(&self, mut admitted: Admitted, request: Request<Bytes>) -> Response<Body> {
         let server = &*self.server;
         let mut observation = server.metrics.observe();
-        let answer = AssertUnwindSafe(server.answer(user, request, &mut observation))
+        let notes = Notes::default();
+        let working = admitted.draft.take().map(|mut draft| {
+            draft.dry_run = request.method() == http::Method::DELETE && is_dry(request.body());
+            Working::new(&server.audit, &notes, draft)
+        });
+        let answer = AssertUnwindSafe(server.answer(&admitted, request, &mut observation, &notes))
             .catch_unwind()
             .await;
         let mut response = answer.unwrap_or_else(|_| {
             let why = "This request caused apiserver to panic. Look in the logs for details.";
             respond::text(StatusCode::INTERNAL_SERVER_ERROR, why)
         });
-        let audit = HeaderValue::from_str(&server.chance.uid()).unwrap_or(HeaderValue::from_static(""));
-        response.headers_mut().insert("audit-id", audit);
+        respond::warn(response.headers_mut(), &admitted.warnings);
+        if let Some(working) = working {
+            working.finish(&mut response);
+        }
         server.metrics.finish(&observation, response.status());
         response
     }
+}
+
+/// Whether the options in a deletion's body ask for a dry run.
+fn is_dry(options: &[u8]) -> bool {
+    memchr::memmem::find(options, b"dryRun").is_some()
+        && serde_json::from_slice::<serde_json::Value>(options)
+            .is_ok_and(|options| options.pointer("/dryRun/0").is_some_and(|value| value == "All"))
 }
 
 impl std::fmt::Debug for ApiServer {
@@ -159,9 +218,10 @@ impl std::fmt::Debug for ApiServer {
 impl Server {
     async fn answer(
         &self,
-        user: Option<&User>,
+        admitted: &Admitted,
         request: Request<Bytes>,
         observation: &mut Observation<'_>,
+        notes: &Notes,
     ) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if parts.method == http::Method::HEAD {
@@ -170,7 +230,7 @@ impl Server {
                 // Upstream's handler of custom resources goes by the verb, which is that of a GET.
                 Route::Resource(target) if target.resource.custom().is_some() => {
                     parts.method = http::Method::GET;
-                    Box::pin(self.answer(user, Request::from_parts(parts, body), observation)).await
+                    Box::pin(self.answer(admitted, Request::from_parts(parts, body), observation, notes)).await
                 }
                 _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
             };
@@ -179,10 +239,6 @@ impl Server {
         }
         let query = Query::parse(parts.uri.query());
         let path = parts.uri.path();
-        let user = match access::authorize(user, path) {
-            Ok(user) => user,
-            Err(status) => return respond::refuse(&status, fallback(&parts.headers, &query), &[]),
-        };
         let target = match route::route(&self.definitions.served(), path) {
             Route::Plain(path) => {
                 observation.plain(&parts.method, &path);
@@ -191,7 +247,9 @@ impl Server {
             Route::UnknownResource => {
                 return respond::refuse(&Status::no_such_path(), fallback(&parts.headers, &query), &[]);
             }
-            Route::Resource(target) => target,
+            Route::Resource(target) if admitted.may_mean(&target) => target,
+            // What was allowed is not what the path turns out to mean.
+            Route::Resource(_) => return respond::text(StatusCode::NOT_FOUND, "404 page not found\n"),
         };
         let fallback = fallback(&parts.headers, &query);
         let is_custom = target.resource.custom().is_some();
@@ -209,6 +267,9 @@ impl Server {
             let warnings: &[String] = if is_custom { &warnings } else { &[] };
             return respond::refuse(&route::not_allowed(&parts.method, &target), fallback, warnings);
         };
+        if !admitted.may_do(verb) {
+            return respond::text(StatusCode::NOT_FOUND, "404 page not found\n");
+        }
         observation.route(verb, &target);
         observation.refine(&parts.headers, &query);
         let listing = target.name.is_empty() && parts.method == http::Method::GET;
@@ -229,18 +290,22 @@ impl Server {
             let message = format!("invalid timeout specified in the request URL - {why}");
             return respond::refuse(&Status::bad_request(message), fallback, &warnings);
         }
+        let deadline = OnceLock::new();
         let mut call = Call {
             server: self,
-            user,
+            user: &admitted.user,
+            notes,
+            deadline: &deadline,
             target: &target,
             query: &query,
             headers: &parts.headers,
             body,
             output,
             warnings,
+            scale: None,
         };
         // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
-        let answer = dispatch(&mut call, verb).await.and_then(|answer| match answer {
+        let answer = in_time(&mut call, verb).await.and_then(|answer| match answer {
             Answer::Reply(reply) => table::print(&target, output, &query, reply, self.clock.now()).map(Answer::Reply),
             ready @ Answer::Response(_) => Ok(ready),
         });
@@ -301,25 +366,36 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     )))
 }
 
+/// Answers a request, within its time where that depends on a webhook that converts. Those that admit mind it themselves.
+async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
+    let converts = call
+        .resource()
+        .custom()
+        .is_some_and(|version| version.kind.webhook().is_some());
+    if !converts || verb == Verb::Watch {
+        return dispatch(call, verb).await;
+    }
+    let deadline = *call.deadline.get_or_init(|| Deadline::of(call.query));
+    let answer = tokio::time::timeout_at(deadline.at, dispatch(call, verb)).await;
+    answer.unwrap_or_else(|_| Err(webhook::too_late(deadline)))
+}
+
 async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
     // An update compares the name with that in its body first.
     if verb != Verb::Update {
         check_name(&call.target.name)?;
     }
-    if let Some(version) = call.resource().custom() {
-        version.check_conversion()?;
-    }
-    if let Some(answer) = subresource::answer(call, verb)? {
+    if let Some(answer) = subresource::answer(call, verb).await? {
         return Ok(answer);
     }
     Ok(match verb {
         Verb::Get => verbs::get::get(call).await?.into(),
         Verb::List => verbs::list::list(call).await?.into(),
         Verb::Watch => Answer::Response(verbs::watch::watch(call).await?),
-        Verb::Create => verbs::create::create(call)?.into(),
-        Verb::Update => verbs::update::update(call)?.into(),
-        Verb::Patch => verbs::patch::patch(call)?.into(),
-        Verb::Delete => verbs::delete::delete(call)?.into(),
+        Verb::Create => verbs::create::create(call).await?.into(),
+        Verb::Update => verbs::update::update(call).await?.into(),
+        Verb::Patch => verbs::patch::patch(call).await?.into(),
+        Verb::Delete => verbs::delete::delete(call).await?.into(),
         Verb::DeleteCollection => verbs::collection::delete(call).await?.into(),
     })
 }

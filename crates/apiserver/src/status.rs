@@ -26,6 +26,17 @@ pub(crate) struct Status {
     pub(crate) details: Option<Details>,
     /// A token with which an expired list may go on (R5).
     pub(crate) continue_token: Option<String>,
+    /// The whole status as somebody else worded it.
+    pub(crate) verbatim: Option<Verbatim>,
+}
+
+/// A status in other words than the server's own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Verbatim {
+    /// Of a webhook that denies a request.
+    Denial(Value),
+    /// Of a filter that knows no formats.
+    Text(String),
 }
 
 /// What a refusal is about.
@@ -91,6 +102,7 @@ impl Status {
             message: message.into(),
             details: None,
             continue_token: None,
+            verbatim: None,
         })
     }
 
@@ -281,6 +293,9 @@ impl Status {
 
     /// The JSON form.
     pub(crate) fn to_value(&self) -> Value {
+        if let Some(Verbatim::Denial(status)) = &self.verbatim {
+            return status.clone();
+        }
         let mut metadata = Map::new();
         if let Some(token) = &self.continue_token {
             metadata.insert("continue".into(), token.as_str().into());

@@ -1,4 +1,7 @@
-//! The `timeout` parameter of requests: a Go duration (H11). Answers come at once here, so it is only checked.
+//! The `timeout` parameter of requests: a Go duration (H11). Answers come at once here unless webhooks are
+//! waited for.
+
+use std::time::Duration;
 
 use kubewright_codec::quote;
 
@@ -10,6 +13,32 @@ pub(crate) fn check(timeout: Option<&str>, verb: Verb) -> Result<(), String> {
         Some(text) if verb != Verb::Watch && !text.is_empty() => parse(text),
         _ => Ok(()),
     }
+}
+
+/// How long a timeout is, if it is a duration and not a negative one.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    parse(text).ok()?;
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    let mut seconds = 0.0;
+    while !rest.is_empty() && rest != "0" {
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (digits, after) = rest.split_at(number);
+        let end = after
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(after.len());
+        let (unit, next) = after.split_at(end);
+        let scale = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "ns" => 1e-9,
+            _ => 1e-6,
+        };
+        seconds += digits.parse::<f64>().ok()? * scale;
+        rest = next;
+    }
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn parse(whole: &str) -> Result<(), String> {
@@ -52,6 +81,15 @@ fn parse(whole: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_as_long_as_they_say() {
+        assert_eq!(duration("1h2m3.5s"), Some(Duration::from_millis(3_723_500)));
+        assert_eq!(duration("250ms"), Some(Duration::from_millis(250)));
+        assert_eq!(duration("0"), Some(Duration::ZERO));
+        assert_eq!(duration("-5s"), None);
+        assert_eq!(duration("5"), None);
+    }
 
     #[test]
     fn durations_are_read_as_go_reads_them() {

@@ -10,12 +10,16 @@ use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_store::{CommitError, Draft, Record, Revision};
 use serde_json::Value;
 
+use crate::access;
 use crate::admit::{self, Attributes, Operation};
 use crate::allocate::Allocation;
 use crate::call::{Call, record_value};
+use crate::custom::conversion;
 use crate::object::{self, meta_number, meta_text, remove_meta, set_meta};
 use crate::registry::Resource;
 use crate::status::{MODIFIED, Result, Status};
+use crate::subresource::scale;
+use crate::verbs::addressed::place_in_namespace;
 
 /// How often a generated name is tried (M2).
 const NAME_ATTEMPTS: usize = 8;
@@ -51,7 +55,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
 }
 
 /// Stores a new object (after decoding, defaulting and managedFields).
-pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> Result<Written> {
+pub(crate) async fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> Result<Written> {
     let resource = call.resource().stored();
     let name = meta_text(&object, "name").to_owned();
     if resource
@@ -61,10 +65,12 @@ pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> R
         let why = "create not allowed while custom resource definition is terminating";
         return Err(Status::forbidden(resource.about(), &name, why));
     }
-    let attributes = Attributes::new(call, Operation::Create, &name, dry_run);
-    admit::mutate(&attributes, &mut object, None)?;
+    let mut attributes = Attributes::new(call, Operation::Create, &name, dry_run);
+    admit::mutate(&attributes, &mut object, None, &mut call.warnings).await?;
+    access::check_escalation(call, resource, &object, None)?;
     dedup_owners(&mut object, &mut call.warnings);
-    let generated = name.is_empty() && !meta_text(&object, "generateName").is_empty();
+    place_in_namespace(call, &mut object)?;
+    let generated = meta_text(&object, "name").is_empty() && !meta_text(&object, "generateName").is_empty();
     let attempts = if generated { NAME_ATTEMPTS } else { 1 };
     let namespace = meta_text(&object, "namespace").to_owned();
     let prefix = meta_text(&object, "generateName").to_owned();
@@ -89,8 +95,14 @@ pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> R
             .allocate
             .for_create(resource, &mut object, dry_run, &server.chance)?;
         prepare_new(call, resource, &mut object)?;
-        admit::validate(&attributes, &object, None)?;
-        if let Some(written) = commit_new(call, resource, object, allocation, dry_run)? {
+        access::check_create_by_update(call)?;
+        access::check_signer(call, resource, &object, None)?;
+        if name.is_empty() {
+            last.clone_into(&mut attributes.name);
+        }
+        admit::validate(&attributes, &object, None, &mut call.warnings).await?;
+        prune_admitted(call, resource, &mut object);
+        if let Some(written) = commit_new(call, resource, object, allocation, dry_run).await? {
             return Ok(written);
         }
     }
@@ -113,6 +125,15 @@ pub(crate) fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool) -> R
     Err(status)
 }
 
+/// What webhooks add to a custom resource beyond its schema is seen by all who look at it, and not stored.
+fn prune_admitted(call: &Call<'_>, resource: &Resource, object: &mut Value) {
+    if let Some(version) = resource.custom()
+        && call.server.webhooks.any()
+    {
+        version.schema().convert(object);
+    }
+}
+
 /// Fills in what the server owns and checks everything (`BeforeCreate`).
 fn prepare_new(call: &mut Call<'_>, resource: &Resource, object: &mut Value) -> Result<()> {
     let now = call.server.clock.stamp();
@@ -123,7 +144,9 @@ fn prepare_new(call: &mut Call<'_>, resource: &Resource, object: &mut Value) -> 
     }
     resource.behaviour().prepare_create(Create { object });
     if resource.is("certificates.k8s.io", "certificatesigningrequests") {
-        certificates::set_requestor(object, &call.user.name, "", &call.user.groups, &[]);
+        let user = call.user;
+        let extra: Vec<_> = user.extra.clone().into_iter().collect();
+        certificates::set_requestor(object, &user.name, &user.uid, &user.groups, &extra);
     }
     stamps::stamp(&resource.group, &resource.plural, None, object, None, &now);
     resource.fill_zero(object);
@@ -164,7 +187,7 @@ fn rules<'a>(call: &Call<'a>, object: &Value) -> (&'a dyn Behaviour, Option<Valu
 }
 
 /// `None` when the name is taken.
-fn commit_new(
+async fn commit_new(
     call: &Call<'_>,
     resource: &Resource,
     mut object: Value,
@@ -178,7 +201,7 @@ fn commit_new(
         if store.get(resource.table, &key).is_some() {
             return Ok(None);
         }
-        let object = object::as_stored(resource, object);
+        let object = conversion::settled(call.server, resource, || object::as_stored(resource, object.clone())).await?;
         return Ok(Some(Written::Dry { object, created: true }));
     }
     if meta_text(&object, "resourceVersion")
@@ -189,7 +212,7 @@ fn commit_new(
         return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
     remove_meta(&mut object, "resourceVersion");
-    let draft = draft(call, resource, &mut object)?;
+    let draft = draft(call, resource, &mut object).await?;
     match store.create(resource.table, &key, draft) {
         Ok(record) => {
             allocation.keep(store, &object, &call.server.clock, &call.server.chance);
@@ -203,11 +226,11 @@ fn commit_new(
 /// Replaces the object in the path with what `make` makes of it, as often as it takes.
 ///
 /// `make` gets the live object (in the stored version) or, when a missing object may be created, nothing.
-pub(crate) fn update(
+pub(crate) async fn update(
     call: &mut Call<'_>,
     dry_run: bool,
     create_missing: bool,
-    mut make: impl FnMut(&mut Call<'_>, Option<&Value>) -> Result<Value>,
+    mut make: impl FnMut(&mut Call<'_>, Option<&Value>) -> Result<Value> + Send,
 ) -> Result<Written> {
     let resource = call.resource().stored();
     let key = call.key();
@@ -216,19 +239,20 @@ pub(crate) fn update(
             if !create_missing {
                 return Err(Status::not_found(call.resource().about(), &call.target.name));
             }
-            let mut object = make(call, None)?;
+            let mut object = conversion::settled(call.server, resource, || make(call, None)).await??;
             if let Some(metadata) = object::metadata_mut(&mut object) {
                 meta::wipe_system_fields(metadata);
                 if !dry_run {
                     metadata.remove("resourceVersion");
                 }
             }
-            return create(call, object, dry_run);
+            return create(call, object, dry_run).await;
         };
-        let old = record_value(resource, &record, record.revision);
-        let new = make(call, Some(&old))?;
+        let server = call.server;
+        let old = conversion::settled(server, resource, || record_value(resource, &record, record.revision)).await?;
+        let new = conversion::settled(server, resource, || make(call, Some(&old))).await??;
         let noticed = call.warnings.len();
-        match replace(call, resource, &key, &record, &old, new, dry_run)? {
+        match replace(call, resource, &key, &record, &old, new, dry_run).await? {
             Some(written) => return Ok(written),
             // Somebody else wrote meanwhile: once more on what is there now, without repeating warnings.
             None => call.warnings.truncate(noticed),
@@ -237,7 +261,7 @@ pub(crate) fn update(
 }
 
 /// One attempt to replace `old` by `new`; `None` when the stored object has changed meanwhile.
-fn replace(
+async fn replace(
     call: &mut Call<'_>,
     resource: &Resource,
     key: &str,
@@ -249,7 +273,17 @@ fn replace(
     let name = call.target.name.clone();
     let subresource = Some(call.target.subresource.clone()).filter(|name| !name.is_empty());
     let attributes = Attributes::new(call, Operation::Update, &name, dry_run);
-    admit::mutate(&attributes, &mut new, Some(old))?;
+    // Only webhooks look at a Scale.
+    let scaled = call.scale.take();
+    if let Some((wanted, live)) = &scaled {
+        let mut wanted = wanted.clone();
+        admit::mutate(&attributes, &mut wanted, Some(live), &mut call.warnings).await?;
+        scale::check(resource, &wanted)?;
+        scale::write_into(resource, &wanted, &mut new)?;
+    } else {
+        admit::mutate(&attributes, &mut new, Some(old), &mut call.warnings).await?;
+    }
+    access::check_escalation(call, resource, &new, Some(old))?;
     dedup_owners(&mut new, &mut call.warnings);
     check_version(call, resource, record.revision, &mut new)?;
     let server = call.server;
@@ -291,12 +325,17 @@ fn replace(
     );
     resource.fill_zero(&mut new);
     validate_update(call, resource, &new, old, subresource.as_deref())?;
-    admit::validate(&attributes, &new, Some(old))?;
+    access::check_signer(call, resource, &new, Some(old))?;
+    if scaled.is_some() {
+        let (shown, shown_old) = (scale::of(resource, &new)?, scale::of(resource, old)?);
+        admit::validate(&attributes, &shown, Some(&shown_old), &mut call.warnings).await?;
+    } else {
+        admit::validate(&attributes, &new, Some(old), &mut call.warnings).await?;
+    }
+    prune_admitted(call, resource, &mut new);
     if dry_run {
-        return Ok(Some(Written::Dry {
-            object: object::as_stored(resource, new),
-            created: false,
-        }));
+        let object = conversion::settled(server, resource, || object::as_stored(resource, new.clone())).await?;
+        return Ok(Some(Written::Dry { object, created: false }));
     }
     let ends =
         !meta_text(old, "deletionTimestamp").is_empty() && crate::verbs::delete::is_finished(resource, &new, old);
@@ -314,7 +353,7 @@ fn replace(
     if new == *old {
         return Ok(Some(Written::Updated(Arc::clone(record))));
     }
-    let draft = draft(call, resource, &mut new)?;
+    let draft = draft(call, resource, &mut new).await?;
     // What storage does not tell apart is no change either.
     if draft.body == record.body {
         return Ok(Some(Written::Updated(Arc::clone(record))));
@@ -434,8 +473,8 @@ fn refuse_errors(resource: &Resource, object: &Value, errors: &Errors) -> Result
 
 /// What storage gets. An object that only its owners' records make too large loses those (M13); an applied one, whose
 /// meaning they are, is refused.
-fn draft(call: &Call<'_>, resource: &Resource, object: &mut Value) -> Result<Draft> {
-    let draft = object::to_draft(resource, object);
+async fn draft(call: &Call<'_>, resource: &Resource, object: &mut Value) -> Result<Draft> {
+    let draft = conversion::settled(call.server, resource, || object::to_draft(resource, object)).await?;
     if draft.body.len() <= MAX_OBJECT_BYTES {
         return Ok(draft);
     }
@@ -444,7 +483,7 @@ fn draft(call: &Call<'_>, resource: &Resource, object: &mut Value) -> Result<Dra
         .starts_with("application/apply-patch")
     {
         remove_meta(object, "managedFields");
-        let draft = object::to_draft(resource, object);
+        let draft = conversion::settled(call.server, resource, || object::to_draft(resource, object)).await?;
         if draft.body.len() <= MAX_OBJECT_BYTES {
             return Ok(draft);
         }

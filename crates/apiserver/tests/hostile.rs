@@ -142,3 +142,40 @@ async fn thousands_of_warnings_are_told_in_a_few_headers() {
     // As the real server does.
     assert_eq!(told, 30);
 }
+
+#[tokio::test]
+async fn what_a_stranger_sends_is_not_kept_whole() {
+    let server = ApiServer::new(Options::new());
+    let id = "x".repeat(1 << 20);
+    let request = Request::get("/api/v1/secrets").header("audit-id", id);
+    let response = server.handle_as(None, request.body(Bytes::new()).unwrap()).await;
+    assert_eq!(response.status().as_u16(), 403);
+    let kept: usize = server.audit().events().iter().map(|event| event.id.len()).sum();
+    assert!(kept <= 64, "{kept} bytes");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_a_wrong_token() {
+    let server = ApiServer::new(Options::new());
+    let token = http::HeaderValue::from_bytes(b"Bearer \xff\xfe").unwrap();
+    let request = Request::get("/version").header("authorization", token);
+    let response = server.handle_as(None, request.body(Bytes::new()).unwrap()).await;
+    assert_eq!(response.status().as_u16(), 401);
+}
+
+#[tokio::test]
+async fn nothing_is_written_through_a_path_of_watches() {
+    let server = ApiServer::new(Options::new());
+    let object = json!({ "metadata": { "name": "a" } }).to_string();
+    assert_eq!(ask(&server, "POST", CONFIG_MAPS, object.clone()).await.0, 201);
+    for method in ["DELETE", "PUT", "PATCH", "POST"] {
+        let path = "/api/v1/watch/namespaces/default/configmaps/a";
+        assert_eq!(ask(&server, method, path, object.clone()).await.0, 405, "{method}");
+    }
+}
+
+#[test]
+fn options_do_not_show_their_tokens() {
+    let options = Options::new().token("s3cret", kubewright_apiserver::User::admin());
+    assert!(!format!("{options:?}").contains("s3cret"));
+}

@@ -5,10 +5,11 @@ use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use kubewright_apiserver::{ApiServer, ListenError, Options};
+use clap::builder::PossibleValue;
+use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, Options};
 use tempfile::TempDir;
 
-use crate::kubeconfig;
+use crate::{kubeconfig, token_file};
 
 /// More threads than this answer no faster: the store takes one write at a time.
 const MAX_THREADS: usize = 8;
@@ -32,6 +33,53 @@ pub(crate) struct Arguments {
     /// Without it, the kubeconfig is in a temporary folder that is removed when the server stops.
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
+
+    /// Who decides what a user may do: roles and bindings, or nobody.
+    ///
+    /// The administrator of the kubeconfig may do everything.
+    #[arg(long, value_name = "MODE", default_value = "RBAC")]
+    authorization_mode: Mode,
+
+    /// Whether clients that do not say who they are are let in, as system:anonymous. What they may do is for
+    /// authorization to decide.
+    #[arg(long, value_name = "BOOLEAN", default_value_t = true, action = clap::ArgAction::Set)]
+    anonymous_auth: bool,
+
+    /// File of bearer tokens, one a line: token,user,uid,"group1,group2".
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+}
+
+/// The values of `--authorization-mode`, under kube-apiserver's names.
+#[derive(Clone, Copy)]
+struct Mode(AuthorizationMode);
+
+impl clap::ValueEnum for Mode {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Mode(AuthorizationMode::Rbac), Mode(AuthorizationMode::AlwaysAllow)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self.0 {
+            AuthorizationMode::Rbac => "RBAC",
+            AuthorizationMode::AlwaysAllow => "AlwaysAllow",
+        }))
+    }
+}
+
+impl Arguments {
+    fn options(&self) -> Result<Options, token_file::Error> {
+        let mut options = Options::new()
+            .authorization(self.authorization_mode.0)
+            .anonymous(self.anonymous_auth)
+            .aggregated_roles(true);
+        if let Some(path) = &self.token_auth_file {
+            for (token, user) in token_file::read(path)? {
+                options = options.token(token, user);
+            }
+        }
+        Ok(options)
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,8 +105,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // From here on a signal stops the server in order.
     let mut signals = Signals::new()?;
+    let options = arguments.options()?;
     let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
-    let listener = ApiServer::new(Options::new()).listen(address).await.map_err(explain)?;
+    let listener = ApiServer::new(options).listen(address).await.map_err(explain)?;
 
     let place = Place::of(arguments.kubeconfig_out)?;
     kubeconfig::write(&place.path, &listener.kubeconfig()).map_err(|source| Failure::Kubeconfig {

@@ -3,6 +3,7 @@
 mod apiserver;
 mod cel;
 mod kubeconfig;
+mod token_file;
 
 use std::error::Error;
 use std::process::ExitCode;

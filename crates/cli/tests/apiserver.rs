@@ -104,6 +104,34 @@ fn a_file_that_cannot_be_written_is_one_sentence() {
 }
 
 #[test]
+fn a_token_file_that_cannot_be_used_is_one_sentence() {
+    let (code, text) = refusal(&["apiserver", "--secure-port=0", "--token-auth-file=/nowhere/tokens"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.starts_with("error: cannot read the token file /nowhere/tokens"),
+        "{text}"
+    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "token,jane,1\ntoken,joe\n").unwrap();
+    let path = file.path().display().to_string();
+    let (code, text) = refusal(&["apiserver", "--secure-port=0", "--token-auth-file", &path]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        text,
+        format!(
+            "error: the token file {path}, line 2: at least token, user name and uid must be there, parted by commas"
+        )
+    );
+}
+
+#[test]
+fn an_unknown_authorization_mode_is_refused_with_the_known_ones() {
+    let (code, text) = refusal(&["apiserver", "--authorization-mode=Perhaps"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("'Perhaps' for '--authorization-mode <MODE>'"), "{text}");
+}
+
+#[test]
 fn a_misspelt_word_is_guessed() {
     let (code, text) = refusal(&["apisrver"]);
     assert_eq!(code, Some(2));

@@ -230,3 +230,35 @@ fn kubectl_waits_for_what_it_watches() {
         assert_eq!(waiting.join().unwrap(), "configmap/settings condition met\n");
     });
 }
+
+#[test]
+fn kubectl_tells_who_one_is_and_what_one_may_do() {
+    let Some(kubectl) = Kubectl::start() else { return };
+    let whoami = kubectl.does(&["auth", "whoami"], "");
+    assert!(whoami.contains("[system:masters system:authenticated]"), "{whoami}");
+    assert_eq!(kubectl.does(&["auth", "can-i", "delete", "pods"], ""), "yes\n");
+    assert_eq!(
+        kubectl.fails(&["auth", "can-i", "list", "pods", "--as", "jane"], ""),
+        "no\n"
+    );
+    kubectl.does(&["create", "serviceaccount", "robot"], "");
+    kubectl.does(&["create", "role", "reader", "--verb=get,list", "--resource=pods"], "");
+    let subject = "--serviceaccount=default:robot";
+    kubectl.does(&["create", "rolebinding", "robot", "--role=reader", subject], "");
+    let account = "--as=system:serviceaccount:default:robot";
+    assert_eq!(kubectl.does(&["auth", "can-i", "list", "pods", account], ""), "yes\n");
+    let list = kubectl.does(&["auth", "can-i", "--list", account], "");
+    assert!(
+        list.lines()
+            .any(|line| line.starts_with("pods ") && line.ends_with("[get list]")),
+        "{list}"
+    );
+    let refusal = kubectl.fails(&["get", "secrets", account], "");
+    assert_eq!(
+        refusal,
+        "Error from server (Forbidden): secrets is forbidden: User \"system:serviceaccount:default:robot\" cannot list \
+         resource \"secrets\" in API group \"\" in the namespace \"default\"\n"
+    );
+    let token = kubectl.does(&["create", "token", "robot", "--duration=10m"], "");
+    assert_eq!(token.trim().split('.').count(), 3);
+}

@@ -1,61 +1,27 @@
 //! The admit step: built-in plugins that shape or refuse writes, each one small file behind one trait (A2).
-//! Webhooks and policies will join here.
+//! Webhooks come after them; policies will join here.
 
+mod attributes;
 mod default_tolerations;
 mod namespace_lifecycle;
 mod node_taint;
 mod priority;
 mod remote_api_service;
+mod service_account;
 mod storage_protection;
 
+use kubewright_admission::Phase;
 use serde_json::Value;
 
-use crate::access::User;
-use crate::call::Call;
-use crate::registry::Resource;
-use crate::server::Server;
+pub(crate) use attributes::{Attributes, Deadline, Operation, Part, kind_of};
+
 use crate::status::Result;
+use crate::webhook::dispatch::{self, Reinvocation};
 
-/// What is being done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Create,
-    Update,
-    Delete,
-}
-
-/// What plugins may know about a write.
-pub(crate) struct Attributes<'a> {
-    pub(crate) server: &'a Server,
-    #[expect(dead_code, reason = "webhooks and policies send it on")]
-    pub(crate) user: &'a User,
-    pub(crate) resource: &'a Resource,
-    pub(crate) operation: Operation,
-    pub(crate) namespace: &'a str,
-    pub(crate) name: String,
-    pub(crate) subresource: &'a str,
-    #[expect(dead_code, reason = "webhooks with side effects need it")]
-    pub(crate) dry_run: bool,
-}
-
-impl<'a> Attributes<'a> {
-    pub(crate) fn new(call: &Call<'a>, operation: Operation, name: &str, dry_run: bool) -> Self {
-        Attributes {
-            server: call.server,
-            user: call.user,
-            resource: &call.target.resource,
-            operation,
-            namespace: &call.target.namespace,
-            name: name.to_owned(),
-            subresource: &call.target.subresource,
-            dry_run,
-        }
-    }
-
-    /// Whether the write is of this core resource itself, not of a part of it.
-    fn is(&self, plural: &str) -> bool {
-        self.resource.group.is_empty() && self.resource.plural == plural && self.subresource.is_empty()
-    }
+/// Which plugins that can be switched are on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) service_accounts: bool,
 }
 
 /// A plugin. `object` is null for a deletion, `old` is there for updates and deletions.
@@ -72,8 +38,9 @@ trait Plugin: Sync {
 }
 
 /// In upstream's order (A1).
-const PLUGINS: [&dyn Plugin; 6] = [
+const PLUGINS: [&dyn Plugin; 7] = [
     &namespace_lifecycle::NamespaceLifecycle,
+    &service_account::ServiceAccount,
     &node_taint::TaintNodesByCondition,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
@@ -81,14 +48,47 @@ const PLUGINS: [&dyn Plugin; 6] = [
     &remote_api_service::NoAggregation,
 ];
 
-pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {
+/// Lets plugins and webhooks change what is to be written; what they warn of joins `warnings`.
+pub(crate) async fn mutate(
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    mutate_by_plugins(attributes, object, old)?;
+    let Some(webhooks) = attributes.server.webhooks.of(Phase::Mutating) else {
+        return Ok(());
+    };
+    let owners = dispatch::owners(object);
+    let mut round = Reinvocation::default();
+    dispatch::mutate(attributes, &webhooks, object, old, warnings, &mut round).await?;
+    // What a webhook changed is seen by the plugins again, and by the webhooks that ask for it (A8).
+    if round.again() {
+        mutate_by_plugins(attributes, object, old)?;
+        dispatch::mutate(attributes, &webhooks, object, old, warnings, &mut round).await?;
+    }
+    dispatch::restore_owners(object, owners, warnings);
+    Ok(())
+}
+
+fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {
     PLUGINS
         .iter()
         .try_for_each(|plugin| plugin.mutate(attributes, object, old))
 }
 
-pub(crate) fn validate(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
+/// Lets plugins and webhooks refuse what is about to be stored; what they warn of joins `warnings`.
+pub(crate) async fn validate(
+    attributes: &Attributes<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
     PLUGINS
         .iter()
-        .try_for_each(|plugin| plugin.validate(attributes, object, old))
+        .try_for_each(|plugin| plugin.validate(attributes, object, old))?;
+    let Some(webhooks) = attributes.server.webhooks.of(Phase::Validating) else {
+        return Ok(());
+    };
+    dispatch::validate(attributes, &webhooks, object, old, warnings).await
 }

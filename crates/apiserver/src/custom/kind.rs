@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_store::{ResourceId, Revision};
-use kubewright_structural::crd::{Definition, Version};
+use kubewright_structural::crd::{Conversion, Definition, Version};
 use kubewright_structural::schema::{Scale, Schema};
 use kubewright_tables::custom::Columns;
 use serde_json::{Value, json};
@@ -86,6 +86,19 @@ impl Kind {
     /// The version objects are stored in.
     pub(crate) fn storage(&self) -> Option<usize> {
         self.definition.versions.iter().position(|version| version.storage)
+    }
+
+    /// What the definition says of the webhook that converts its objects, if one does (C12).
+    pub(crate) fn webhook(&self) -> Option<&Value> {
+        match &self.definition.conversion {
+            Conversion::Webhook(stanza) => Some(stanza),
+            Conversion::None => None,
+        }
+    }
+
+    /// Group and version of the version at a place of the definition.
+    pub(crate) fn api_version(&self, at: usize) -> String {
+        format!("{}/{}", self.definition.group, self.definition.versions[at].name)
     }
 
     /// Whether clients that watch would see other objects than `before` gave them.

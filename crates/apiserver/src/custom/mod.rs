@@ -2,6 +2,7 @@
 //! `lifecycle` what follows from a write of one, `kind` and `version` what it makes of the objects it defines.
 
 mod api_services;
+pub(crate) mod conversion;
 mod definitions;
 pub(crate) mod empties;
 mod kind;

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use http::StatusCode;
 use kubewright_kinds::strategy::{Strategy, custom_strategy};
 use kubewright_kinds::{Behaviour, Create, Update, rules::names};
+use kubewright_merge::ConversionError;
 use kubewright_schema::Decoded;
 use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_store::Record;
@@ -16,9 +16,9 @@ use kubewright_tables::Printer;
 use kubewright_tables::custom::Columns;
 use serde_json::Value;
 
+use super::conversion::{self, Converted};
 use super::kind::{Kind, Shape};
-use crate::object;
-use crate::status::Status;
+use crate::object::{self, meta_text, remove_meta, set_meta};
 
 static SCALE_COLUMNS: LazyLock<Arc<Columns>> = LazyLock::new(|| Arc::new(Columns::of_scale()));
 
@@ -160,7 +160,7 @@ impl Version {
         let paths = self.kind.definition.versions[at].selectable_fields.iter();
         let shape = self.kind.shape(at);
         // Written through a version with another schema, the text has not seen the defaults of the one it is stored in.
-        let mark = if Arc::ptr_eq(&shape.schema, &self.shape().schema) {
+        let mark = if self.is_alike(at) {
             shape.mark.clone()
         } else {
             self.kind.definition.versions[at].name.as_str().into()
@@ -185,18 +185,24 @@ impl Version {
 
     /// Whether a record's text is what this version serves, but for its type.
     pub(crate) fn serves_as_stored(&self, record: &Record) -> bool {
-        let (stored, as_it_is) = self.stored_shape(record);
-        as_it_is && Arc::ptr_eq(&stored.schema, &self.shape().schema)
+        let (at, as_it_is) = self.stored_at(record);
+        as_it_is && self.is_alike(at)
     }
 
-    /// The shape of the version that a record was stored in, and whether that has not changed since. The mark that tells
+    /// Whether objects of the version at a place of the definition are what this version's are, but for their type.
+    fn is_alike(&self, at: usize) -> bool {
+        let same_schema = || Arc::ptr_eq(&self.kind.shape(at).schema, &self.shape().schema);
+        at == self.at || (self.kind.webhook().is_none() && same_schema())
+    }
+
+    /// The place of the version that a record was stored in, and whether that has not changed since. The mark that tells
     /// is kept behind the selectable fields.
-    fn stored_shape(&self, record: &Record) -> (&Shape, bool) {
+    fn stored_at(&self, record: &Record) -> (usize, bool) {
         let mark = record.fields.last().map_or("", |mark| &**mark);
         let version = mark.split_once(' ').map_or(mark, |(version, _)| version);
         let at = self.kind.position(version).or_else(|| self.kind.storage());
-        let shape = self.kind.shape(at.unwrap_or(self.at));
-        (shape, *shape.mark == *mark)
+        let at = at.unwrap_or(self.at);
+        (at, *self.kind.shape(at).mark == *mark)
     }
 
     /// A document as this version keeps it: metadata as it must be, unknown fields gone and named (C6, W2).
@@ -243,57 +249,101 @@ impl Version {
         Some(&self.kind.shape(at).schema)
     }
 
-    /// Brings an object to another version of the kind: the type changes, the schema prunes (C11).
-    pub(crate) fn convert(&self, object: &mut Value, api_version: &str) -> Option<()> {
-        let schema = self.schema_at(api_version)?;
-        let fields = object.as_object_mut()?;
-        let from = fields.insert("apiVersion".into(), api_version.into());
-        if from.as_ref().and_then(Value::as_str) != Some(api_version) {
+    /// Brings an object to another version of the kind: the type changes, or the webhook changes all it likes (C11, C12).
+    /// Fields that the other version does not know stay, as they do where upstream compares what managers own.
+    pub(crate) fn convert(&self, object: &mut Value, api_version: &str) -> Result<(), ConversionError> {
+        self.schema_at(api_version).ok_or(ConversionError::MissingVersion)?;
+        if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+            return Ok(());
+        }
+        if self.kind.webhook().is_some() {
+            match conversion::converted(object, api_version) {
+                Converted::Done(converted) => *object = converted,
+                Converted::Failed(why) => return Err(ConversionError::Failed(why)),
+                Converted::Unknown => {}
+            }
+        }
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("apiVersion".into(), api_version.into());
+        }
+        Ok(())
+    }
+
+    /// The same where nothing goes on without it.
+    pub(crate) fn convert_surely(&self, object: &mut Value, api_version: &str) {
+        if let Err(error) = self.convert(object, api_version) {
+            conversion::fail(error.to_string());
+        }
+    }
+
+    /// The same on the way to or from storage, where the schema prunes.
+    fn convert_pruned(&self, object: &mut Value, api_version: &str) {
+        if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+            return;
+        }
+        self.convert_surely(object, api_version);
+        if let Some(schema) = self.schema_at(api_version) {
             schema.convert(object);
         }
-        Some(())
     }
 
     /// A stored object as this version shows it: pruned and defaulted by the schema it was stored with as that is now,
     /// then pruned by this version's (C7, C11).
     pub(crate) fn serve(&self, object: &mut Value, record: &Record) {
-        let (stored, as_it_is) = self.stored_shape(record);
+        let (at, as_it_is) = self.stored_at(record);
         if !as_it_is {
-            stored.schema.read(object);
+            self.kind.shape(at).schema.read(object);
         }
-        if !Arc::ptr_eq(&stored.schema, &self.shape().schema) {
+        if self.is_alike(at) {
+            return;
+        }
+        if self.kind.webhook().is_none() {
             self.schema().convert(object);
+            return;
         }
-    }
-
-    /// Objects that a webhook would have to convert are refused, not served as what they are not (C12).
-    pub(crate) fn check_conversion(&self) -> Result<(), Box<Status>> {
-        let definition = &self.kind.definition;
-        if matches!(definition.conversion, crd::Conversion::None) || self.definition().storage {
-            return Ok(());
+        // Storage knows no resourceVersion, and the webhook gets what storage knows.
+        let revision = meta_text(object, "resourceVersion").to_owned();
+        remove_meta(object, "resourceVersion");
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("apiVersion".into(), self.kind.api_version(at).into());
+            fields.insert("kind".into(), self.kind.definition.names.kind.as_str().into());
         }
-        let storage = definition.storage_version().map_or("", |version| &version.name);
-        let (name, version) = (&definition.name, &self.definition().name);
-        Err(Status::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "NotImplemented",
-            format!(
-                "{name} is converted by a webhook, which the embedded API server does not call yet: use its storage \
-                 version {storage} instead of {version}, or the conversion strategy None"
-            ),
-        ))
+        self.convert_pruned(object, &self.written_as);
+        if !revision.is_empty() {
+            set_meta(object, "resourceVersion", revision);
+        }
     }
 
     /// An object as the storage version keeps it; `None` where that is as it is.
     pub(crate) fn for_storage(&self, object: &Value) -> Option<Value> {
-        let storage = &self.kind.shape(self.kind.storage()?).schema;
+        let at = self.kind.storage()?;
+        let storage = &self.kind.shape(at).schema;
+        let alike = self.is_alike(at);
         // Nulls without meaning leave on the way to storage; only apply brings any this far.
-        if Arc::ptr_eq(storage, &self.shape().schema) && !has_null(object) {
+        if alike && !has_null(object) {
             return None;
         }
         let mut stored = object.clone();
-        storage.convert(&mut stored);
+        if alike || self.kind.webhook().is_none() {
+            storage.convert(&mut stored);
+        } else {
+            remove_meta(&mut stored, "resourceVersion");
+            self.convert_pruned(&mut stored, &self.kind.api_version(at));
+        }
         Some(stored)
+    }
+
+    /// An object as it would come back from storage in this version.
+    pub(crate) fn stored_and_back(&self, object: Value) -> Value {
+        let revision = meta_text(&object, "resourceVersion").to_owned();
+        let Some(mut stored) = self.for_storage(&object) else {
+            return object;
+        };
+        self.convert_pruned(&mut stored, &self.written_as);
+        if !revision.is_empty() {
+            set_meta(&mut stored, "resourceVersion", revision);
+        }
+        stored
     }
 
     /// Everything wrong with a change; returns warnings of rules that an unchanged part does not meet (C18).

@@ -79,7 +79,7 @@ impl Certificates {
         let serving = Certified::sign(parameters, ExtendedKeyUsagePurpose::ServerAuth, &authority)?;
 
         let mut parameters = CertificateParams::default();
-        let User { name, groups } = User::admin();
+        let User { name, groups, .. } = User::admin();
         // Being authenticated is a group that the server adds.
         let groups: Vec<String> = groups
             .into_iter()

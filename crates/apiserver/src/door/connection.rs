@@ -24,7 +24,7 @@ use super::identity;
 use super::read;
 use super::stall::Impatient;
 use super::stop::{Stop, Stoppable};
-use crate::access::User;
+use crate::access::Identity;
 use crate::server::ApiServer;
 
 /// How long a client may take for the handshake.
@@ -97,8 +97,8 @@ impl Door {
             },
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let user = identity::user(&*self.verifier, chain).map(Arc::new);
-        let service = service_fn(|request| answer(self.server.clone(), user.clone(), request, stop.clone()));
+        let client = identity::of(&*self.verifier, chain);
+        let service = service_fn(|request| answer(self.server.clone(), client.clone(), request, stop.clone()));
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             biased;
@@ -131,22 +131,27 @@ impl Door {
 
 async fn answer(
     server: ApiServer,
-    user: Option<Arc<User>>,
+    client: Identity,
     request: Request<Incoming>,
     stop: Stop,
 ) -> io::Result<Response<Stoppable>> {
     let (parts, body) = request.into_parts();
-    // What a stranger sends is not even read: nothing that needs a body is for strangers.
-    let body = if user.is_none() || body.is_end_stream() {
+    // What somebody sends who may not is not even read.
+    let admitted = match server.admit(&client, &parts) {
+        Ok(admitted) => admitted,
+        Err(response) => return Ok((*response).map(|body| Stoppable::new(body, stop))),
+    };
+    let body = if body.is_end_stream() {
         Bytes::new()
     } else {
         match timeout(BODY, read::whole(body)).await? {
             Ok(body) => body,
-            Err(response) => return Ok((*response).map(|body| Stoppable::new(body, stop))),
+            Err(response) => {
+                let response = server.turn_away(admitted, *response);
+                return Ok(response.map(|body| Stoppable::new(body, stop)));
+            }
         }
     };
-    let response = server
-        .handle_as(user.as_deref(), Request::from_parts(parts, body))
-        .await;
+    let response = server.carry_out(admitted, Request::from_parts(parts, body)).await;
     Ok(response.map(|body| Stoppable::new(body, stop)))
 }

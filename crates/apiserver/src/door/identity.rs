@@ -1,16 +1,18 @@
 //! Who a client certificate says its bearer is: the common name is the user, organizations are groups (Z1).
 //!
 //! As upstream, the handshake asks for a certificate and accepts any, or none; whether it is a valid one decides
-//! between an identity and 401.
+//! between an identity and 401. No certificate at all leaves it to the request's headers.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use ring::digest::{SHA256, digest};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use crate::access::User;
+use crate::access::{Identity, User};
 
 /// The verifier of a handshake: proof of possession is demanded, trust is not.
 #[derive(Debug)]
@@ -57,27 +59,46 @@ impl ClientCertVerifier for AskForCertificate {
     }
 }
 
-/// The identity that a chain of certificates proves, if it does.
-pub(super) fn user(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]) -> Option<User> {
-    let (certificate, intermediates) = chain.split_first()?;
-    verifier
-        .verify_client_cert(certificate, intermediates, UnixTime::now())
-        .ok()?;
-    let mut name = None;
-    let mut groups = Vec::new();
-    for (kind, text) in subject(certificate)? {
+/// Who a chain of certificates says its bearer is.
+pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]) -> Identity {
+    let Some((certificate, intermediates)) = chain.split_first() else {
+        return Identity::Unknown;
+    };
+    let trust = verifier.verify_client_cert(certificate, intermediates, UnixTime::now());
+    let Some(subject) = trust.ok().and_then(|_| subject(certificate)) else {
+        return Identity::Refused;
+    };
+    let (mut name, mut groups, mut uids) = (String::new(), Vec::new(), Vec::new());
+    for (kind, text) in subject {
         match kind {
-            COMMON_NAME => name = Some(text),
+            COMMON_NAME => name = text,
             ORGANIZATION => groups.push(text),
+            UID => uids.push(text),
             _ => {}
         }
     }
-    name.filter(|name| !name.is_empty()).map(|name| User::new(name, groups))
+    let uid = match uids.as_slice() {
+        [] => "",
+        [uid] if !uid.is_empty() => uid,
+        _ => return Identity::Refused,
+    };
+    if name.is_empty() {
+        return Identity::Unknown;
+    }
+    let mut fingerprint = String::from("X509SHA256=");
+    for byte in digest(&SHA256, certificate).as_ref() {
+        let _ = write!(fingerprint, "{byte:02x}");
+    }
+    let user = User::new(name, groups)
+        .with_uid(uid)
+        .with_extra("authentication.kubernetes.io/credential-id", [fingerprint]);
+    Identity::Proven(Arc::new(user))
 }
 
-/// 2.5.4.3 and 2.5.4.10.
+/// 2.5.4.3, 2.5.4.10 and Kubernetes' own 1.3.6.1.4.1.57683.2.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
+const UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
@@ -95,7 +116,23 @@ fn subject<'c>(certificate: &'c CertificateDer<'_>) -> Option<Vec<(&'c [u8], Str
     for _ in 0..4 {
         body.next()?;
     }
-    let mut names = Der(body.expect(SEQUENCE)?);
+    names(body.expect(SEQUENCE)?)
+}
+
+/// The organizations that a request for a certificate asks for: the groups its bearer would be in.
+pub(crate) fn requested_groups(request: &[u8]) -> Option<Vec<String>> {
+    let mut request = Der(Der(request).expect(SEQUENCE)?);
+    let mut body = Der(request.expect(SEQUENCE)?);
+    // The version comes first.
+    body.next()?;
+    let subject = names(body.expect(SEQUENCE)?)?;
+    let groups = subject.into_iter().filter(|(kind, _)| *kind == ORGANIZATION);
+    Some(groups.map(|(_, text)| text).collect())
+}
+
+/// The attributes of a distinguished name.
+fn names(text: &[u8]) -> Option<Vec<(&[u8], String)>> {
+    let mut names = Der(text);
     let mut attributes = Vec::new();
     while !names.0.is_empty() {
         let mut set = Der(names.expect(SET)?);
@@ -149,7 +186,12 @@ mod tests {
     fn common_name_and_organization_make_the_user() {
         let certificates = Certificates::generate(&[]).unwrap();
         let chain = [certificates.admin.certificate.der().clone()];
-        assert_eq!(user(&*certificates.verifier().unwrap(), &chain), Some(User::admin()));
+        let Identity::Proven(user) = of(&*certificates.verifier().unwrap(), &chain) else {
+            panic!("no identity");
+        };
+        assert_eq!((&user.name, &user.groups), (&User::admin().name, &User::admin().groups));
+        let id = &user.extra["authentication.kubernetes.io/credential-id"][0];
+        assert!(id.starts_with("X509SHA256=") && id.len() == 11 + 64, "{id}");
     }
 
     #[test]
@@ -157,14 +199,18 @@ mod tests {
         let ours = Certificates::generate(&[]).unwrap();
         let theirs = Certificates::generate(&[]).unwrap();
         let chain = [theirs.admin.certificate.der().clone()];
-        assert_eq!(user(&*ours.verifier().unwrap(), &chain), None);
+        assert!(matches!(of(&*ours.verifier().unwrap(), &chain), Identity::Refused));
+        assert!(matches!(of(&*ours.verifier().unwrap(), &[]), Identity::Unknown));
     }
 
     #[test]
     fn a_serving_certificate_is_no_identity() {
         let certificates = Certificates::generate(&[]).unwrap();
         let chain = [certificates.serving.certificate.der().clone()];
-        assert_eq!(user(&*certificates.verifier().unwrap(), &chain), None);
+        assert!(matches!(
+            of(&*certificates.verifier().unwrap(), &chain),
+            Identity::Refused
+        ));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tower::util::MapErrLayer;
 use tower::{BoxError, Service};
 
 use super::read;
-use crate::access::User;
+use crate::access::{Identity, User};
 use crate::server::ApiServer;
 use crate::wire::body::Body;
 
@@ -28,7 +28,7 @@ impl ApiServer {
         self.client_as(User::admin())
     }
 
-    /// A client of somebody else.
+    /// A client of somebody else, who may do what roles and bindings say: `client_as(User::service_account("ns", "name"))`.
     pub fn client_as(&self, user: User) -> kube::Client {
         ClientBuilder::new(self.service_as(user), "default")
             .with_layer(&MapErrLayer::new(|never: Infallible| -> BoxError { match never {} }))
@@ -45,7 +45,7 @@ impl ApiServer {
     pub fn service_as(&self, user: User) -> InProcess {
         InProcess {
             server: self.clone(),
-            user: Arc::new(user),
+            identity: Identity::Proven(Arc::new(user)),
         }
     }
 }
@@ -54,7 +54,7 @@ impl ApiServer {
 #[derive(Clone, Debug)]
 pub struct InProcess {
     server: ApiServer,
-    user: Arc<User>,
+    identity: Identity,
 }
 
 impl<B> Service<Request<B>> for InProcess
@@ -71,12 +71,16 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let InProcess { server, user } = self.clone();
+        let InProcess { server, identity } = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
+            let admitted = match server.admit(&identity, &parts) {
+                Ok(admitted) => admitted,
+                Err(response) => return Ok(*response),
+            };
             Ok(match read::whole(body).await {
-                Ok(body) => server.handle_as(Some(&user), Request::from_parts(parts, body)).await,
-                Err(response) => *response,
+                Ok(body) => server.carry_out(admitted, Request::from_parts(parts, body)).await,
+                Err(response) => server.turn_away(admitted, *response),
             })
         })
     }

@@ -79,7 +79,6 @@ pub enum ListenError {
 }
 
 /// A port that a server answers on. Dropping it stops listening, as [`Listener::shutdown`] does without waiting.
-#[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
     authority: String,
@@ -89,11 +88,20 @@ pub struct Listener {
     accepting: JoinHandle<()>,
 }
 
+/// The administrator's key is a secret and not shown.
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ApiServer {
     /// Answers TLS clients, HTTP/1.1 and HTTP/2, from when this returns.
     ///
-    /// The certificate authority is the listener's own. Who has no certificate of it gets 401, health and version
-    /// aside; [`Listener::kubeconfig`] holds the administrator's. Clients outside this process live in real time: do not
+    /// The certificate authority is the listener's own, and [`Listener::kubeconfig`] holds the administrator's
+    /// certificate. Others show a bearer token, or are anonymous and learn little more than health and version. Clients outside this process live in real time: do not
     /// listen on a runtime whose clock is paused.
     pub async fn listen(&self, options: impl Into<ListenOptions>) -> Result<Listener, ListenError> {
         let ListenOptions {

@@ -91,6 +91,19 @@ impl Selector {
     }
 }
 
+/// The terms of a selector of any resource: field, whether it must be equal, and value. The error is upstream's
+/// sentence.
+pub(crate) fn requirements(text: &str) -> Result<Vec<(&str, bool, String)>, String> {
+    let parts = split(text).into_iter().filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let (field, equal, value) =
+                term(part).ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
+            Ok((field, equal, unescape(value)?))
+        })
+        .collect()
+}
+
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut escaped) = (0, false);

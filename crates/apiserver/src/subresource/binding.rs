@@ -4,6 +4,8 @@ use http::StatusCode;
 use kubewright_kinds::pod::binding;
 use serde_json::json;
 
+use super::part;
+use crate::admit::Part;
 use crate::call::Call;
 use crate::decode;
 use crate::object::{self, meta_text};
@@ -14,7 +16,7 @@ use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
 use crate::write_options::OptionsKind;
 
-pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let expected = decode::expected("", "v1", "Binding")?;
     let (options, mut wanted) = decode::received(call, OptionsKind::Create, expected)?;
     place_in_namespace(call, &mut wanted)?;
@@ -27,6 +29,11 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
     if !given.is_empty() && given != name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
+    if call.server.webhooks.any() {
+        wanted = part::owned(call, Part::BINDING, &options.manager, wanted);
+    }
+    part::mutate(call, Part::BINDING, &name, &mut wanted, options.dry_run).await?;
+    part::validate(call, Part::BINDING, &name, &wanted, options.dry_run).await?;
     let errors = binding::validate(&wanted);
     if !errors.is_empty() {
         let words: Vec<String> = errors.iter().map(ToString::to_string).collect();

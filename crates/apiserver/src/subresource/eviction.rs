@@ -4,6 +4,8 @@ use http::StatusCode;
 use kubewright_kinds::pod::eviction::{self, Verdict};
 use serde_json::{Value, json};
 
+use super::part;
+use crate::admit::Part;
 use crate::call::Call;
 use crate::decode;
 use crate::delete_options::{self, DeleteOptions};
@@ -11,29 +13,37 @@ use crate::object::{self, meta_text};
 use crate::registry::{Registry, Resource};
 use crate::server::Answer;
 use crate::status::{About, Cause, Details, Result, Status};
+use crate::verbs::addressed::place_in_namespace;
 use crate::verbs::delete::{check_preconditions, delete_one};
 use crate::wire::respond::Reply;
 use crate::write_options::OptionsKind;
 
-pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let expected = decode::expected("policy", "v1", "Eviction")?;
-    let (options, wanted) = decode::received(call, OptionsKind::Create, expected)?;
+    let (options, mut wanted) = decode::received(call, OptionsKind::Create, expected)?;
     if meta_text(&wanted, "name") != call.target.name {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",
         ));
     }
+    place_in_namespace(call, &mut wanted)?;
+    let name = call.target.name.clone();
+    if call.server.webhooks.any() {
+        wanted = part::owned(call, Part::EVICTION, &options.manager, wanted);
+    }
+    part::mutate(call, Part::EVICTION, &name, &mut wanted, options.dry_run).await?;
+    part::validate(call, Part::EVICTION, &name, &wanted, options.dry_run).await?;
     let mut delete = match wanted.get("deleteOptions") {
         Some(given) => delete_options::of_value(given)?,
         None => DeleteOptions::default(),
     };
     delete.dry_run |= options.dry_run;
-    evict(call, &delete)?;
+    evict(call, &delete).await?;
     let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     Ok(Reply::value(StatusCode::CREATED, &status).into())
 }
 
-fn evict(call: &Call<'_>, options: &DeleteOptions) -> Result<()> {
+async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
     let pods = Registry::builtin().core("pods");
     let Some(budgets) = Registry::builtin().find("policy", "v1", "poddisruptionbudgets") else {
         return Ok(());
@@ -67,8 +77,10 @@ fn evict(call: &Call<'_>, options: &DeleteOptions) -> Result<()> {
                 if pinned && options.resource_version.is_none() {
                     options.resource_version = Some(record.revision.to_string());
                 }
-                let outcome = mark(call, pods, &mut options, &now)
-                    .and_then(|()| delete_one(call, &call.target.namespace, name, &options));
+                let outcome = match mark(call, pods, &mut options, &now) {
+                    Ok(()) => delete_one(call, &call.target.namespace, name, &options).await,
+                    Err(status) => Err(status),
+                };
                 return match outcome {
                     // Only another writer of the pod is worth another try; a precondition of the request fails again.
                     Err(status)

@@ -1,5 +1,7 @@
 //! `scale`: the replicas of a workload as an `autoscaling/v1` Scale.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use kubewright_codec::{json, yaml};
 use kubewright_kinds::meta;
@@ -9,12 +11,14 @@ use kubewright_merge::{
 };
 use kubewright_schema::field::Errors;
 use kubewright_schema::{self as schema, TypeRef};
+use kubewright_store::Record;
 use serde_json::Value;
 
 use crate::call::{Call, record_value};
+use crate::custom::conversion;
 use crate::decode::{self, Expected};
 use crate::manage;
-use crate::object::{meta_text, remove_meta, set_meta};
+use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
 use crate::registry::Resource;
 use crate::server::Answer;
 use crate::status::{Result, Status};
@@ -28,10 +32,14 @@ use crate::write_options::{OptionsKind, WriteOptions};
 /// The version a Scale is served at.
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
+pub(super) async fn get(call: &Call<'_>) -> Result<Answer> {
     let record = call.existing()?;
-    let object = record_value(call.resource(), &record, record.revision);
-    let scale = scale_of(call.resource(), &object)?;
+    let resource = call.resource();
+    let object = conversion::settled(call.server, resource, || {
+        record_value(resource, &record, record.revision)
+    })
+    .await?;
+    let scale = of(call.resource(), &object)?;
     if let (Some(paths), None) = (call.resource().scale_paths(), scale.pointer("/spec/replicas"))
         && paths.read(&object).is_ok_and(|scaled| scaled.wanted.is_none())
     {
@@ -43,7 +51,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     Ok(Reply::value(StatusCode::OK, &scale).into())
 }
 
-pub(super) fn update(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn update(call: &mut Call<'_>) -> Result<Answer> {
     let is_custom = call.resource().custom().is_some();
     let received = decode::received(call, OptionsKind::Update, expected()?);
     let (options, mut wanted) = received.map_err(|mut status| {
@@ -65,9 +73,10 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer> {
             wanted.clone(),
         ))
     })
+    .await
 }
 
-pub(super) fn patch(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn patch(call: &mut Call<'_>) -> Result<Answer> {
     let language = Language::of(call)?;
     let kind = if language == Language::Apply {
         OptionsKind::Apply
@@ -107,15 +116,7 @@ pub(super) fn patch(call: &mut Call<'_>) -> Result<Answer> {
         let patched = typed(ty, patched.map_err(|error| refusal(&error))?)?;
         Ok(merge::update(&ScaleKind(ty), &manager(&options), Some(live), patched))
     })
-}
-
-fn differ_by_owners_only(one: &Value, other: &Value) -> bool {
-    let without_owners = |object: &Value| {
-        let mut object = object.clone();
-        remove_meta(&mut object, "managedFields");
-        object
-    };
-    without_owners(one) == without_owners(other)
+    .await
 }
 
 fn typed(ty: TypeRef<'static>, value: Value) -> Result<Value> {
@@ -148,19 +149,19 @@ fn manager(options: &WriteOptions) -> FieldManager<'_> {
 }
 
 /// Writes what `make` makes of the live Scale into the workload, owners included.
-fn replace(
+async fn replace(
     call: &mut Call<'_>,
     options: &WriteOptions,
-    mut make: impl FnMut(&Value) -> Result<Value>,
+    mut make: impl FnMut(&Value) -> Result<Value> + Send,
 ) -> Result<Answer> {
-    let resource = call.resource();
+    let (server, resource) = (call.server, call.resource());
     let paths = resource.replicas_paths();
     let paths: Vec<(&str, Option<&str>)> = paths.iter().map(|(at, path)| (at.as_str(), path.as_deref())).collect();
     let written = write::update(call, options.dry_run, false, |call, live| {
         let live = live.ok_or_else(|| Status::not_found(resource.about(), &call.target.name))?;
         let owners = live.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let undecodable = |error: managed::DecodeError| Status::internal(&error.to_string());
-        let mut shown = scale_of(resource, live)?;
+        let mut shown = of(resource, live)?;
         if let Some(paths) = resource.scale_paths()
             && paths.read(live).is_ok_and(|scaled| scaled.wanted.is_none())
         {
@@ -170,19 +171,14 @@ fn replace(
             set_meta(&mut shown, "managedFields", owners);
         }
         let wanted = make(&shown)?;
-        let mut errors = Errors::new();
-        // The rules of a custom resource find what is wrong with its replicas.
-        if resource.custom().is_none() {
-            meta::validate_create_generic(&wanted["metadata"], true, &mut errors);
-            scale::validate(&wanted, &mut errors);
+        if call.server.webhooks.any() {
+            let mut sent = wanted.clone();
+            stamp_owners(&mut sent, &call.server.clock.stamp());
+            call.scale = Some((sent, shown));
         }
-        if !errors.is_empty() {
-            return Err(Status::invalid(
-                "autoscaling",
-                "Scale",
-                meta_text(&wanted, "name"),
-                &errors,
-            ));
+        // Who may change it is asked first.
+        if !call.server.webhooks.any() {
+            check(resource, &wanted)?;
         }
         let mut new = live.clone();
         write_into(resource, &wanted, &mut new)?;
@@ -193,20 +189,50 @@ fn replace(
             None => remove_meta(&mut new, "managedFields"),
         }
         Ok(new)
-    })?;
+    })
+    .await?;
+    let shown = |record: Arc<Record>| {
+        conversion::settled(server, resource, move || {
+            record_value(resource, &record, record.revision)
+        })
+    };
     let (code, object) = match written {
-        Written::Created(record) => (StatusCode::CREATED, record_value(resource, &record, record.revision)),
-        Written::Updated(record) => (StatusCode::OK, record_value(resource, &record, record.revision)),
+        Written::Created(record) => (StatusCode::CREATED, shown(record).await?),
+        Written::Updated(record) => (StatusCode::OK, shown(record).await?),
         Written::Deleted(object) | Written::Dry { object, .. } => (StatusCode::OK, object),
     };
-    Ok(Reply::value(code, &scale_of(resource, &object)?).into())
+    Ok(Reply::value(code, &of(resource, &object)?).into())
+}
+
+/// Refuses a Scale that cannot be. The rules of a custom resource find what is wrong with its replicas.
+pub(crate) fn check(resource: &Resource, wanted: &Value) -> Result<()> {
+    let mut errors = Errors::new();
+    if resource.custom().is_none() {
+        meta::validate_create_generic(&wanted["metadata"], true, &mut errors);
+        scale::validate(wanted, &mut errors);
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = meta_text(wanted, "name");
+    Err(Status::invalid("autoscaling", "Scale", name, &errors))
+}
+
+/// Gives new owners the time, which only those who are shown the Scale see.
+fn stamp_owners(scale: &mut Value, time: &str) {
+    let Some(Value::Array(owners)) = scale.pointer_mut("/metadata/managedFields") else {
+        return;
+    };
+    for owner in owners.iter_mut().filter_map(Value::as_object_mut) {
+        owner.entry("time").or_insert_with(|| time.into());
+    }
 }
 
 /// Stands for replicas that were never set, so that a patch which does not set them is found out.
 const UNSET: i32 = i32::MIN;
 
 /// The Scale of an object: of a workload, or of a custom resource whose definition says where its parts are (C10).
-fn scale_of(resource: &Resource, object: &Value) -> Result<Value> {
+pub(crate) fn of(resource: &Resource, object: &Value) -> Result<Value> {
     let Some(paths) = resource.scale_paths() else {
         return Ok(scale::of(object));
     };
@@ -222,7 +248,7 @@ fn scale_of(resource: &Resource, object: &Value) -> Result<Value> {
 }
 
 /// Writes a Scale's replicas and resourceVersion into the object it is of.
-fn write_into(resource: &Resource, wanted: &Value, object: &mut Value) -> Result<()> {
+pub(crate) fn write_into(resource: &Resource, wanted: &Value, object: &mut Value) -> Result<()> {
     let Some(paths) = resource.scale_paths() else {
         scale::apply(wanted, object);
         return Ok(());

@@ -3,9 +3,13 @@
 use http::StatusCode;
 use jiff::SignedDuration;
 use kubewright_kinds::meta;
+use kubewright_merge::{ConversionError, FieldManager, Versions};
 use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_schema::{self as schema, TypeRef};
 use serde_json::{Value, json};
 
+use super::part;
+use crate::admit::Part;
 use crate::call::Call;
 use crate::clock;
 use crate::decode;
@@ -19,13 +23,18 @@ use crate::wire::respond::Reply;
 use crate::write_options::OptionsKind;
 
 const GROUP: &str = "authentication.k8s.io";
+const API_VERSION: &str = "authentication.k8s.io/v1";
 const DEFAULT_SECONDS: i64 = 3600;
 const LEAST_SECONDS: i64 = 600;
 const MOST_SECONDS: i64 = 1 << 32;
+/// What kubelets ask for pods that do not know that tokens expire; they get a year, and a warning in the trail.
+const WARN_ONLY_SECONDS: i64 = 3607;
+const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
 
-pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let expected = decode::expected(GROUP, "v1", "TokenRequest")?;
-    let (_, mut request) = decode::received(call, OptionsKind::Create, expected)?;
+    let (options, mut request) = decode::received(call, OptionsKind::Create, expected)?;
+    let wanted_uid = meta_text(&request, "uid").to_owned();
     if let Some(metadata) = object::metadata_mut(&mut request) {
         meta::wipe_system_fields(metadata);
     }
@@ -33,9 +42,10 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
     if request.pointer("/spec/expirationSeconds").is_none_or(Value::is_null) {
         request["spec"]["expirationSeconds"] = DEFAULT_SECONDS.into();
     }
-    let account = call.existing()?;
-    check_seconds(&request)?;
+    request = owned(call, &options.manager, request)?;
     let name = call.target.name.clone();
+    request = part::owned(call, Part::TOKEN_REQUEST, &options.manager, request);
+    part::mutate(call, Part::TOKEN_REQUEST, &name, &mut request, options.dry_run).await?;
     let given = meta_text(&request, "name");
     if !given.is_empty() && given != name {
         let path = Path::root("metadata");
@@ -43,12 +53,9 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
         let error = Error::invalid(&path.child("name"), given, detail);
         return Err(Status::invalid(GROUP, "TokenRequest", &name, &vec![error]));
     }
-    let now = call.server.clock.now();
-    let seconds = request
-        .pointer("/spec/expirationSeconds")
-        .and_then(Value::as_i64)
-        .unwrap_or(DEFAULT_SECONDS);
-    let until = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
+    let account = call.existing()?;
+    check_uid(&name, &wanted_uid, &account.uid)?;
+    check_seconds(&request)?;
     if request
         .pointer("/spec/audiences")
         .and_then(Value::as_array)
@@ -56,19 +63,33 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
     {
         request["spec"]["audiences"] = json!([ISSUER]);
     }
+    let now = call.server.clock.now();
+    set_meta(&mut request, "name", name.as_str());
+    set_meta(&mut request, "uid", &*account.uid);
+    set_meta(&mut request, "creationTimestamp", clock::stamp(now));
+    part::validate(call, Part::TOKEN_REQUEST, &name, &request, options.dry_run).await?;
     let mut private = json!({
         "namespace": call.target.namespace,
         "serviceaccount": { "name": name, "uid": &*account.uid },
     });
-    if let Some((kind, reference)) = bound(call, &request)? {
+    for (kind, reference) in bound(call, &request)? {
         private[kind] = reference;
     }
+    let now = call.server.clock.now();
+    let seconds = seconds_of(&request);
+    let after = |seconds: i64| now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
+    let mut lasts = seconds;
+    if seconds == WARN_ONLY_SECONDS && private.get("pod").is_some() && is_for_this_server(&request) {
+        lasts = EXTENDED_SECONDS;
+        private["warnafter"] = after(seconds).as_second().into();
+    }
+    let id = call.server.chance.uid();
     let claims = json!({
         "aud": request["spec"]["audiences"],
-        "exp": until.as_second(),
+        "exp": after(lasts).as_second(),
         "iat": now.as_second(),
         "iss": ISSUER,
-        "jti": call.server.chance.uid(),
+        "jti": id,
         "kubernetes.io": private,
         "nbf": now.as_second(),
         "sub": format!("system:serviceaccount:{}:{name}", call.target.namespace),
@@ -78,18 +99,81 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer> {
         .signer
         .sign(&claims)
         .ok_or_else(|| Status::internal("failed to generate token: no signing key"))?;
+    call.notes
+        .add("authentication.kubernetes.io/issued-credential-id", format!("JTI={id}"));
     set_meta(&mut request, "name", name);
     set_meta(&mut request, "uid", &*account.uid);
     set_meta(&mut request, "creationTimestamp", clock::stamp(now));
-    request["status"] = json!({ "token": token, "expirationTimestamp": clock::stamp(until) });
+    request["status"] = json!({ "token": token, "expirationTimestamp": clock::stamp(after(seconds)) });
     Ok(Reply::value(StatusCode::CREATED, &request).into())
 }
 
-fn check_seconds(request: &Value) -> Result<()> {
-    let seconds = request
+/// The request with the record of who wrote it, which upstream keeps even for what is not stored.
+fn owned(call: &Call<'_>, manager: &str, request: Value) -> Result<Value> {
+    let ty = schema::Types::builtin().kind(GROUP, "v1", "TokenRequest");
+    let ty = ty.ok_or_else(|| Status::internal("the table of facts has no TokenRequest"))?;
+    let time = call.server.clock.stamp();
+    let manager = FieldManager {
+        name: manager,
+        api_version: API_VERSION,
+        kind: "TokenRequest",
+        subresource: "token",
+        time: &time,
+    };
+    Ok(kubewright_merge::update(&TokenRequestKind(ty), &manager, None, request))
+}
+
+/// The kind as field management knows it: one version.
+struct TokenRequestKind(TypeRef<'static>);
+
+impl Versions<'static> for TokenRequestKind {
+    type Topology = TypeRef<'static>;
+
+    fn topology(&self, api_version: &str) -> Option<TypeRef<'static>> {
+        (api_version == API_VERSION).then_some(self.0)
+    }
+
+    fn convert(&self, _object: &Value, _api_version: &str) -> std::result::Result<Value, ConversionError> {
+        Err(ConversionError::MissingVersion)
+    }
+
+    fn zero(&self, _api_version: &str) -> Value {
+        let empty = Value::Object(serde_json::Map::new());
+        schema::decode(self.0, empty, None)
+            .map(|decoded| decoded.value)
+            .unwrap_or_default()
+    }
+}
+
+fn seconds_of(request: &Value) -> i64 {
+    request
         .pointer("/spec/expirationSeconds")
         .and_then(Value::as_i64)
-        .unwrap_or(DEFAULT_SECONDS);
+        .unwrap_or(DEFAULT_SECONDS)
+}
+
+/// Whether a token is for this server alone.
+fn is_for_this_server(request: &Value) -> bool {
+    let audiences = request.pointer("/spec/audiences").and_then(Value::as_array);
+    audiences.is_some_and(|audiences| audiences.iter().all(|audience| audience == ISSUER))
+}
+
+/// Who asks for a token of a certain account does not want one of its successor.
+fn check_uid(name: &str, wanted: &str, found: &str) -> Result<()> {
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let why =
+        format!("the UID in the token request ({wanted}) does not match the UID of the service account ({found})");
+    let about = About {
+        group: GROUP,
+        resource: "TokenRequest",
+    };
+    Err(Status::conflict(about, name, &why))
+}
+
+fn check_seconds(request: &Value) -> Result<()> {
+    let seconds = seconds_of(request);
     let path = Path::root("spec");
     let mut errors = Errors::new();
     if seconds < LEAST_SECONDS {
@@ -107,21 +191,22 @@ fn check_seconds(request: &Value) -> Result<()> {
     }
 }
 
-/// The object that a token shall not outlive, as the claims name it.
-fn bound(call: &Call<'_>, request: &Value) -> Result<Option<(&'static str, Value)>> {
+/// The object that a token shall not outlive, as the claims name it, and the node of a pod.
+fn bound(call: &Call<'_>, request: &Value) -> Result<Vec<(&'static str, Value)>> {
     let Some(reference) = request
         .pointer("/spec/boundObjectRef")
         .filter(|reference| reference.is_object())
     else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (plural, claim) = match (text("apiVersion"), text("kind")) {
-        ("v1", "Pod") => ("pods", "pod"),
-        ("v1", "Secret") => ("secrets", "secret"),
-        ("v1", "Node") => ("nodes", "node"),
-        (version, kind) => {
-            let (group, version) = version.split_once('/').unwrap_or(("", version));
+    // The version does not matter, as long as the group is the core.
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let (plural, claim) = match (group, text("kind")) {
+        ("", "Pod") => ("pods", "pod"),
+        ("", "Secret") => ("secrets", "secret"),
+        ("", "Node") => ("nodes", "node"),
+        (group, kind) => {
             let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
             return Err(Status::bad_request(message));
         }
@@ -138,6 +223,7 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Option<(&'static str, Value
         .get(resource.table, &object::key(namespace, text("name")))
         .ok_or_else(|| Status::not_found(resource.about(), text("name")))?;
     let account = call.target.name.as_str();
+    let mut node = None;
     if plural == "pods" {
         let pod = object::to_value(resource, &record, record.revision);
         if pod
@@ -150,6 +236,7 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Option<(&'static str, Value
                 "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
             )));
         }
+        node = pod.pointer("/spec/nodeName").and_then(Value::as_str).map(str::to_owned);
     }
     let uid = text("uid");
     if !uid.is_empty() && uid != &*record.uid {
@@ -163,5 +250,14 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Option<(&'static str, Value
         };
         return Err(Status::conflict(about, text("name"), &why));
     }
-    Ok(Some((claim, json!({ "name": text("name"), "uid": &*record.uid }))))
+    let mut claims = vec![(claim, json!({ "name": text("name"), "uid": &*record.uid }))];
+    if let Some(node) = node.filter(|node| !node.is_empty()) {
+        let nodes = Registry::builtin().core("nodes");
+        claims.push(match call.server.store.get(nodes.table, &node) {
+            Some(record) => ("node", json!({ "name": node, "uid": &*record.uid })),
+            // Where the pod is meant to run is worth knowing even if the node is not there.
+            None => ("node", json!({ "name": node })),
+        });
+    }
+    Ok(claims)
 }

@@ -5,20 +5,21 @@ use std::borrow::Cow;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::call::{Call, record_text};
+use crate::call::Call;
 use crate::registry::Resource;
+use crate::status::Result;
 use crate::wire::respond::{Reply, text_of};
 use crate::write::Written;
 
 /// The answer to a write.
-pub(crate) fn reply(call: &Call<'_>, written: Written) -> Reply {
-    let resource = call.resource();
+pub(crate) async fn reply(call: &Call<'_>, written: Written) -> Result<Reply> {
     match written {
-        Written::Created(record) => Reply::new(StatusCode::CREATED, record_text(resource, &record, record.revision)),
-        Written::Updated(record) => Reply::new(StatusCode::OK, record_text(resource, &record, record.revision)),
-        Written::Deleted(object) => value_reply(call, StatusCode::OK, object),
+        Written::Created(record) => call.reply_record(StatusCode::CREATED, &record).await,
+        Written::Updated(record) => call.reply_record(StatusCode::OK, &record).await,
+        Written::Deleted(object) => Ok(value_reply(call, StatusCode::OK, object)),
         Written::Dry { object, created } => {
-            value_reply(call, if created { StatusCode::CREATED } else { StatusCode::OK }, object)
+            let code = if created { StatusCode::CREATED } else { StatusCode::OK };
+            Ok(value_reply(call, code, object))
         }
     }
 }

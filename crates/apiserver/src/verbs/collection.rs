@@ -3,7 +3,7 @@
 use http::StatusCode;
 
 use super::delete::{delete_one, warn_of_orphans};
-use super::list::{self, Page};
+use super::list;
 use crate::call::Call;
 use crate::delete_options::DeleteOptions;
 use crate::list_options::ListOptions;
@@ -14,15 +14,15 @@ pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     let list_options = ListOptions::parse(call.query, call.target, false)?;
     let options = DeleteOptions::parse(call)?;
     warn_of_orphans(call, &options);
-    let page: Page = list::page(call, &list_options).await?;
-    for record in &page.records {
+    let (records, reply) = list::page(call, &list_options).await?;
+    for record in &records {
         let namespace = record.namespace().unwrap_or_default();
-        match delete_one(call, namespace, record.name(), &options) {
+        match delete_one(call, namespace, record.name(), &options).await {
             Ok(_) => {}
             // Somebody else was faster.
             Err(status) if status.code == StatusCode::NOT_FOUND => {}
             Err(status) => return Err(status),
         }
     }
-    Ok(Reply::new(StatusCode::OK, page.text(call.resource())))
+    Ok(reply)
 }

@@ -13,7 +13,7 @@ use crate::wire::respond::Reply;
 use crate::write::{self};
 use crate::write_options::OptionsKind;
 
-pub(crate) fn create(call: &mut Call<'_>) -> Result<Reply> {
+pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let (options, mut object) = decode::received(call, OptionsKind::Create, Expected::of(resource))?;
     write::default(resource, &mut object);
@@ -25,6 +25,6 @@ pub(crate) fn create(call: &mut Call<'_>) -> Result<Reply> {
     let time = call.server.clock.stamp();
     let mut object = manage::update(resource, "", &options.manager, &time, None, object);
     resource.to_stored(&mut object);
-    let written = write::create(call, object, options.dry_run)?;
-    Ok(reply(call, written))
+    let written = write::create(call, object, options.dry_run).await?;
+    reply(call, written).await
 }

@@ -1,18 +1,17 @@
 //! `delete`: at once, gracefully, or when the finalizers are gone (D1–D5).
 
-use std::sync::Arc;
-
 use http::StatusCode;
 use jiff::Timestamp;
 use kubewright_kinds::pod::deletion;
 use kubewright_kinds::strategy::Propagation as DefaultPropagation;
-use kubewright_store::{CommitError, Record};
+use kubewright_store::{CommitError, Draft, Record};
 use kubewright_structural::crd;
 use serde_json::{Value, json};
 
 use crate::admit::{self, Attributes, Operation};
 use crate::call::{Call, record_value};
 use crate::clock;
+use crate::custom::conversion;
 use crate::delete_options::{DeleteOptions, Propagation};
 use crate::effects::is_definition;
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
@@ -22,11 +21,11 @@ use crate::status::{About, Result, Status};
 use crate::wire::respond::{Reply, text_of};
 use crate::write::bump_generation;
 
-pub(crate) fn delete(call: &mut Call<'_>) -> Result<Reply> {
+pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     let options = DeleteOptions::parse(call)?;
     warn_of_orphans(call, &options);
     let name = call.target.name.clone();
-    let outcome = delete_one(call, &call.target.namespace.clone(), &name, &options)?;
+    let outcome = delete_one(call, &call.target.namespace.clone(), &name, &options).await?;
     let code = if !outcome.gone && options.orphan_dependents == Some(false) {
         StatusCode::ACCEPTED
     } else {
@@ -76,33 +75,116 @@ impl Outcome {
 }
 
 /// Deletes one object of the path's resource, as often as it takes to win against other writers.
-pub(crate) fn delete_one(call: &Call<'_>, namespace: &str, name: &str, options: &DeleteOptions) -> Result<Outcome> {
+pub(crate) async fn delete_one(
+    call: &mut Call<'_>,
+    namespace: &str,
+    name: &str,
+    options: &DeleteOptions,
+) -> Result<Outcome> {
     let resource = call.resource().stored();
     let key = object::key(namespace, name);
-    let attributes = Attributes::new(call, Operation::Delete, name, options.dry_run);
+    // An eviction is admitted as what it is, and the objects of a collection without their names.
+    let is_eviction = call.target.subresource == "eviction";
+    let attributes = Attributes::new(call, Operation::Delete, &call.target.name, options.dry_run);
+    let attributes = attributes.with_deletion(options);
     loop {
         let record = call
             .server
             .store
             .get(resource.table, &key)
             .ok_or_else(|| Status::not_found(call.resource().about(), name))?;
-        let live = record_value(resource, &record, record.revision);
+        let server = call.server;
+        let live = conversion::settled(server, resource, || record_value(resource, &record, record.revision)).await?;
         check_preconditions(resource, &live, options)?;
-        admit::mutate(&attributes, &mut Value::Null, Some(&live))?;
-        admit::validate(&attributes, &Value::Null, Some(&live))?;
-        let plan = plan(call.server, resource, &live, options);
-        if let Some(outcome) = carry_out(call.server, resource, &key, &record, live, plan, options.dry_run) {
+        let plan = plan(server, resource, &live, options);
+        let asks = !is_eviction && !matches!(plan, Plan::Pending);
+        if asks {
+            admit(call, &attributes, &live, options, &plan).await?;
+        }
+        let (marked, remove) = match plan {
+            Plan::Pending => {
+                return Ok(Outcome {
+                    object: live,
+                    gone: false,
+                });
+            }
+            Plan::Remove => (None, true),
+            Plan::Mark(marked) => (Some(marked), false),
+            Plan::MarkAndRemove(marked) => (Some(marked), true),
+        };
+        if options.dry_run {
+            return Ok(Outcome {
+                object: marked.unwrap_or(live),
+                gone: remove,
+            });
+        }
+        let marked = match marked.filter(|marked| *marked != live) {
+            Some(marked) => {
+                let draft = conversion::settled(server, resource, || object::to_draft(resource, &marked)).await?;
+                Some((marked, draft))
+            }
+            None => None,
+        };
+        // Who has a say in deletions is asked again about what is marked and then removed.
+        let in_steps = asks && remove && marked.is_some() && server.webhooks.any();
+        let Some(outcome) = carry_out(server, resource, &record, live, marked, remove && !in_steps) else {
+            continue;
+        };
+        if !in_steps {
+            return Ok(outcome);
+        }
+        admit(call, &attributes, &outcome.object, options, &Plan::Remove).await?;
+        let marked = server.store.get(resource.table, &key);
+        let Some(marked) = marked.filter(|marked| meta_text(&outcome.object, "uid") == &*marked.uid) else {
+            return Ok(Outcome { gone: true, ..outcome });
+        };
+        if let Some(outcome) = carry_out(server, resource, &marked, outcome.object, None, true) {
             return Ok(outcome);
         }
     }
 }
 
+/// Asks all who have a say in the deletion of an object.
+async fn admit(
+    call: &mut Call<'_>,
+    attributes: &Attributes<'_>,
+    live: &Value,
+    options: &DeleteOptions,
+    plan: &Plan,
+) -> Result<()> {
+    let mut options = options.clone();
+    if call.resource().is("", "namespaces") && options.uid.is_none() {
+        options.uid = Some(meta_text(live, "uid").to_owned());
+    }
+    if call.resource().strategy().graceful_deletion {
+        let state = match plan {
+            Plan::Mark(marked) | Plan::MarkAndRemove(marked) => marked,
+            Plan::Pending | Plan::Remove => live,
+        };
+        let period = meta_number(state, "deletionGracePeriodSeconds");
+        options.grace_period_seconds = period.or(options.grace_period_seconds);
+    }
+    let attributes = attributes.with_deletion(&options);
+    admit::mutate(&attributes, &mut Value::Null, Some(live), &mut call.warnings).await?;
+    admit::validate(&attributes, &Value::Null, Some(live), &mut call.warnings).await
+}
+
 /// Deletes an object for the server's own reasons, as often as it takes.
 pub(crate) fn delete_unasked(server: &Server, resource: &Resource, key: &str, options: &DeleteOptions) {
     while let Some(record) = server.store.get(resource.table, key) {
-        let live = record_value(resource, &record, record.revision);
-        let plan = plan(server, resource, &live, options);
-        if carry_out(server, resource, key, &record, live, plan, false).is_some() {
+        // Only metadata is looked at and changed: the object stays in the version it was stored in.
+        let live = object::to_value(resource, &record, record.revision);
+        let (marked, remove) = match plan(server, resource, &live, options) {
+            Plan::Pending => break,
+            Plan::Remove => (None, true),
+            Plan::Mark(marked) => (Some(marked), false),
+            Plan::MarkAndRemove(marked) => (Some(marked), true),
+        };
+        let marked = marked.filter(|marked| *marked != live).map(|marked| {
+            let draft = object::redraft(resource, &record, &marked);
+            (marked, draft)
+        });
+        if carry_out(server, resource, &record, live, marked, remove).is_some() {
             break;
         }
     }
@@ -287,46 +369,24 @@ fn mark(object: &mut Value, now: Timestamp) {
     set_meta(object, "deletionGracePeriodSeconds", 0);
 }
 
-/// `None` when somebody else wrote meanwhile.
+/// Writes the marked object, if there is one, and removes it, if that is the plan. `None` when somebody else wrote meanwhile.
 fn carry_out(
     server: &Server,
     resource: &Resource,
-    key: &str,
-    record: &Arc<Record>,
+    record: &Record,
     live: Value,
-    plan: Plan,
-    dry_run: bool,
+    marked: Option<(Value, Draft)>,
+    remove: bool,
 ) -> Option<Outcome> {
-    let (marked, remove) = match plan {
-        Plan::Pending => {
-            return Some(Outcome {
-                object: live,
-                gone: false,
-            });
-        }
-        Plan::Remove => (None, true),
-        Plan::Mark(marked) => (Some(marked), false),
-        Plan::MarkAndRemove(marked) => (Some(marked), true),
-    };
-    if dry_run {
-        return Some(Outcome {
-            object: marked.unwrap_or(live),
-            gone: remove,
-        });
-    }
-    let store = &server.store;
+    let (store, key) = (&server.store, &record.key);
     let mut revision = record.revision;
     let mut object = live;
-    if let Some(marked) = marked.filter(|marked| *marked != object) {
-        match store.update(resource.table, key, revision, object::to_draft(resource, &marked)) {
-            Ok(written) => {
-                revision = written.revision;
-                object = record_value(resource, &written, revision);
-                if !remove {
-                    server.after_update(resource, &object);
-                }
-            }
-            Err(_) => return None,
+    if let Some((marked, draft)) = marked {
+        revision = store.update(resource.table, key, revision, draft).ok()?.revision;
+        object = marked;
+        set_meta(&mut object, "resourceVersion", revision.to_string());
+        if !remove {
+            server.after_update(resource, &object);
         }
     }
     if !remove {

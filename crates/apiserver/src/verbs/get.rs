@@ -12,5 +12,5 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply> {
         call.server.reach(revision).await?;
     }
     let record = call.existing()?;
-    Ok(call.reply_record(StatusCode::OK, &record))
+    call.reply_record(StatusCode::OK, &record).await
 }

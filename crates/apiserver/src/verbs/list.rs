@@ -8,6 +8,7 @@ use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
 
 use crate::call::{Call, record_text};
 use crate::continue_token::Continue;
+use crate::custom::conversion;
 use crate::list_options::{ListOptions, VersionMatch};
 use crate::object;
 use crate::registry::Resource;
@@ -16,65 +17,28 @@ use crate::wire::respond::Reply;
 
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply> {
     let options = ListOptions::parse(call.query, call.target, false)?;
-    let page = page(call, &options).await?;
-    Ok(Reply::new(StatusCode::OK, page.text(call.resource())))
+    let (_, reply) = page(call, &options).await?;
+    Ok(reply)
 }
 
 /// A page of a list.
-pub(crate) struct Page {
-    pub(crate) records: Vec<Arc<Record>>,
+struct Page {
+    records: Vec<Arc<Record>>,
     revision: Revision,
     next: Option<Continue>,
     remaining: Option<usize>,
 }
 
-/// Reads the page that the options ask for.
-pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> Result<Page> {
+/// Reads the page that the options ask for: its objects, and the answer that shows them.
+pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> Result<(Vec<Arc<Record>>, Reply)> {
     let (snapshot, after, first) = snapshot(call, options).await?;
-    let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-    // Upstream answers "any version" from its cache, which knows no pages.
-    let limit = if options.limit > 0 && options.resource_version != "0" {
-        options.limit
-    } else {
-        usize::MAX
+    let resource = call.resource();
+    let read = || {
+        let page = Page::read(call, options, &snapshot, after.as_deref(), first.as_deref());
+        let text = page.text(resource);
+        (page.records, Reply::new(StatusCode::OK, text))
     };
-    let selection = &options.selection;
-    let by_key = selection.fields.exact_name().is_some() && (namespace.is_some() || !call.resource().namespaced);
-    let mut records = Vec::new();
-    let mut more = false;
-    let first = first.as_deref().and_then(|key| snapshot.get(key));
-    for record in first.into_iter().chain(snapshot.records(namespace, after.as_deref())) {
-        // Whether what follows is selected is not looked at: the next page may be empty. An object that is asked for by
-        // its name is read by its key.
-        if records.len() == limit {
-            more = !by_key;
-            break;
-        }
-        if !selection.matches(record) {
-            continue;
-        }
-        records.push(Arc::clone(record));
-    }
-    let last = records.last().map(|record| record.key.to_string()).filter(|_| more);
-    let revision = snapshot.revision();
-    let remaining = last
-        .as_deref()
-        .filter(|_| selection.is_everything())
-        .map(|last| snapshot.count(namespace, Some(last)));
-    // The token names the place below the collection that was asked for.
-    let next = last.map(|last| Continue {
-        revision: Some(revision),
-        inclusive: false,
-        after: namespace
-            .and_then(|ns| last.strip_prefix(ns)?.strip_prefix('/').map(str::to_owned))
-            .unwrap_or(last),
-    });
-    Ok(Page {
-        records,
-        revision,
-        next,
-        remaining,
-    })
+    conversion::settled(call.server, resource, read).await
 }
 
 /// The state to read, the key behind which to begin, and the key at which to begin if that itself is meant.
@@ -138,8 +102,68 @@ fn expired(call: &Call<'_>, error: SnapshotError, token: Option<&Continue>) -> B
 }
 
 impl Page {
+    fn read(
+        call: &Call<'_>,
+        options: &ListOptions,
+        snapshot: &Snapshot,
+        after: Option<&str>,
+        first: Option<&str>,
+    ) -> Page {
+        let resource = call.resource();
+        let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        // Upstream answers "any version" from its cache, which knows no pages.
+        let limit = if options.limit > 0 && options.resource_version != "0" {
+            options.limit
+        } else {
+            usize::MAX
+        };
+        let selection = &options.selection;
+        let by_key = selection.fields.exact_name().is_some() && (namespace.is_some() || !resource.namespaced);
+        let converts = resource
+            .custom()
+            .is_some_and(|version| version.kind.webhook().is_some());
+        let mut records = Vec::new();
+        let mut more = false;
+        let first = first.and_then(|key| snapshot.get(key));
+        for record in first.into_iter().chain(snapshot.records(namespace, after)) {
+            // Whether what follows is selected is not looked at: the next page may be empty. An object that is asked for
+            // by its name is read by its key.
+            if records.len() == limit {
+                more = !by_key;
+                break;
+            }
+            // What cannot be converted cannot be read, also to find that it is not selected.
+            if converts {
+                record_text(resource, record, record.revision);
+            }
+            if selection.matches(record) {
+                records.push(Arc::clone(record));
+            }
+        }
+        let last = records.last().map(|record| record.key.to_string()).filter(|_| more);
+        let revision = snapshot.revision();
+        let remaining = last
+            .as_deref()
+            .filter(|_| selection.is_everything())
+            .map(|last| snapshot.count(namespace, Some(last)));
+        // The token names the place below the collection that was asked for.
+        let next = last.map(|last| Continue {
+            revision: Some(revision),
+            inclusive: false,
+            after: namespace
+                .and_then(|ns| last.strip_prefix(ns)?.strip_prefix('/').map(str::to_owned))
+                .unwrap_or(last),
+        });
+        Page {
+            records,
+            revision,
+            next,
+            remaining,
+        }
+    }
+
     /// The list's text: stored bytes behind a head, copied once.
-    pub(crate) fn text(&self, resource: &Resource) -> Vec<u8> {
+    fn text(&self, resource: &Resource) -> Vec<u8> {
         let bytes: usize = self.records.iter().map(|record| record.body.len() + 48).sum();
         let mut text = Vec::with_capacity(bytes + 256);
         text.extend_from_slice(br#"{"kind":""#);

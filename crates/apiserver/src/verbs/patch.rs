@@ -14,7 +14,7 @@ use crate::decode::{self, Expected, TypeDefect, go_kind};
 use crate::effects::is_definition;
 use crate::go_text;
 use crate::manage;
-use crate::object::{meta_text, set_meta};
+use crate::object::{differ_by_owners_only, meta_text, set_meta};
 use crate::registry::Resource;
 use crate::status::{Details, Result, Status};
 use crate::wire::negotiate::{joined, media_type};
@@ -51,7 +51,7 @@ impl Language {
     }
 }
 
-pub(crate) fn patch(call: &mut Call<'_>) -> Result<Reply> {
+pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let language = Language::of(call)?;
     let kind = if language == Language::Apply {
         OptionsKind::Apply
@@ -91,8 +91,9 @@ pub(crate) fn patch(call: &mut Call<'_>) -> Result<Reply> {
             noticed = true;
         }
         checked(call, live, new)
-    })?;
-    Ok(reply(call, written))
+    })
+    .await?;
+    reply(call, written).await
 }
 
 /// The patched object must still be the one in the path (H4, S14).
@@ -269,6 +270,10 @@ fn apply(
             return Err(Status::bad_request(message));
         }
         warnings.extend(strict::warnings(vec![complaint]));
+    }
+    // An apply that changes nothing leaves the object as it was read, also where that lacks a default of this version.
+    if resource.custom().is_some() && live.is_some_and(|live| differ_by_owners_only(live, &new)) {
+        return Ok(new);
     }
     // Merging knows the schema; the typed form also canonicalises and drops what is empty.
     let typed = match resource.custom() {

@@ -11,7 +11,7 @@ use crate::wire::respond::Reply;
 use crate::write;
 use crate::write_options::OptionsKind;
 
-pub(crate) fn update(call: &mut Call<'_>) -> Result<Reply> {
+pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let (options, mut object) = decode::received(call, OptionsKind::Update, Expected::of(resource))?;
     write::default(resource, &mut object);
@@ -35,6 +35,7 @@ pub(crate) fn update(call: &mut Call<'_>) -> Result<Reply> {
         );
         resource.to_stored(&mut new);
         Ok(new)
-    })?;
-    Ok(reply(call, written))
+    })
+    .await?;
+    reply(call, written).await
 }

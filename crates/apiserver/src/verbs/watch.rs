@@ -1,7 +1,7 @@
 //! `watch`: a cursor into the log, written as frames (V1–V9).
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,12 +15,14 @@ use tokio::time::Instant;
 
 use crate::call::{Call, record_text};
 use crate::clock::Clock;
+use crate::custom::conversion;
 use crate::list_options::ListOptions;
 use crate::metrics::LongRunning;
 use crate::object;
 use crate::registry::Resource;
 use crate::route::Verb;
 use crate::select::Selection;
+use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::table;
 use crate::wire::body::Body;
@@ -57,6 +59,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     };
     let now = Instant::now();
     let mut frames = Frames {
+        server: call.server.me.clone(),
         resource: Arc::clone(&call.target.resource),
         output: call.output,
         table: table::wanted(call.target, call.output, call.query)?,
@@ -71,7 +74,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         deadline: now + timeout,
         _running: call.server.metrics.long_running(call.target, Verb::Watch),
     };
-    frames.open(call, &options, requested);
+    frames.open(call, &options, requested).await?;
     let mut response = Response::new(Body::stream(stream::unfold(frames, |mut frames| async move {
         let chunk = frames.next().await?;
         Some((chunk, frames))
@@ -99,6 +102,8 @@ fn bookmark_delay(remaining: Duration) -> Duration {
 
 /// What a watch has still to say.
 struct Frames {
+    /// Whoever watches does not keep a server alive.
+    server: Weak<Server>,
     resource: Arc<Resource>,
     output: Output,
     /// What makes Tables of the objects, if the client wants those.
@@ -127,23 +132,24 @@ enum Pending {
 
 impl Frames {
     /// Places the cursor (V2): behind the requested revision, or behind the present state, which is sent first.
-    fn open(&mut self, call: &Call<'_>, options: &ListOptions, requested: Option<Revision>) {
+    async fn open(&mut self, call: &Call<'_>, options: &ListOptions, requested: Option<Revision>) -> Result<()> {
         let store = &call.server.store;
         let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
         let table = self.resource.table;
         let wants_state = options.send_initial_events.unwrap_or(requested.is_none());
         if wants_state {
             let (snapshot, watcher) = store.snapshot_and_watch(table, namespace);
-            let records = snapshot
-                .records(namespace, None)
-                .filter(|record| self.selection.matches(record));
-            self.queue
-                .extend(records.map(|record| Pending::Initial(Arc::clone(record))));
+            let selected = conversion::settled(call.server, &self.resource, || {
+                let selected = |record: &&Arc<Record>| self.selection.matches(record);
+                let records = snapshot.records(namespace, None).filter(selected);
+                records.map(|record| Pending::Initial(Arc::clone(record))).collect()
+            });
+            self.queue = selected.await?;
             self.source = Some(watcher);
             if options.send_initial_events == Some(true) && self.bookmarks {
                 self.initial_end = Some(snapshot.revision());
             }
-            return;
+            return Ok(());
         }
         let after = requested.unwrap_or_else(|| store.revision());
         match store.watch(table, namespace, after) {
@@ -153,11 +159,12 @@ impl Frames {
                 self.queue.push_back(Pending::Error(Status::expired(message)));
             }
         }
+        Ok(())
     }
 
     /// The next frames, or `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
-        if let Some(chunk) = self.queued() {
+        if let Some(chunk) = self.queued().await {
             return Some(chunk);
         }
         if let Some(revision) = self.initial_end.take() {
@@ -175,7 +182,7 @@ impl Frames {
             match source.try_next(BATCH) {
                 Ok(batch) if !batch.events.is_empty() => {
                     self.queue.extend(batch.events.into_iter().map(Pending::Event));
-                    match self.queued() {
+                    match self.queued().await {
                         Some(chunk) => return Some(chunk),
                         None => continue,
                     }
@@ -189,7 +196,7 @@ impl Frames {
                     self.source = None;
                     let status = Status::expired("The resourceVersion for the provided watch is too old.");
                     self.queue.push_back(Pending::Error(status));
-                    return self.queued();
+                    return self.queued().await;
                 }
             }
             let wake = if bookmarks {
@@ -215,12 +222,24 @@ impl Frames {
         }
     }
 
-    fn queued(&mut self) -> Option<Bytes> {
+    async fn queued(&mut self) -> Option<Bytes> {
         let mut out = Vec::new();
         while out.len() < CHUNK_BYTES {
-            match self.queue.pop_front() {
-                None => break,
-                Some(pending) => self.pending(&mut out, &pending),
+            let Some(pending) = self.queue.pop_front() else {
+                break;
+            };
+            let (server, resource) = (self.server.upgrade()?, Arc::clone(&self.resource));
+            let written = out.len();
+            let frame = conversion::settled(&server, &resource, || {
+                out.truncate(written);
+                self.pending(&mut out, &pending);
+            });
+            // What cannot be converted cannot be shown, and the watch must not go on as if nothing had been there.
+            if let Err(status) = frame.await {
+                out.truncate(written);
+                self.value_frame(&mut out, "ERROR", &status.to_value());
+                self.queue.clear();
+                self.source = None;
             }
         }
         (!out.is_empty()).then(|| out.into())

@@ -15,7 +15,7 @@ use super::body::Body;
 use super::negotiate::{self, Encoding, Output, PROTOBUF, View};
 use crate::decode::internal_package;
 use crate::object;
-use crate::status::{Result, Status};
+use crate::status::{Result, Status, Verbatim};
 
 /// What a handler answers: JSON text, which is the stored text where possible.
 pub(crate) struct Reply {
@@ -67,6 +67,11 @@ pub(crate) fn respond(reply: Reply, output: Output, request: &HeaderMap, warning
 
 /// Writes a refusal.
 pub(crate) fn refuse(status: &Status, output: Output, warnings: &[String]) -> Response<Body> {
+    if let Some(Verbatim::Text(body)) = &status.verbatim {
+        let mut response = text(status.code, body.clone());
+        response.headers_mut().remove(header::X_CONTENT_TYPE_OPTIONS);
+        return response;
+    }
     let reply = Reply::value(status.code, &status.to_value());
     let mut response = respond(
         reply,

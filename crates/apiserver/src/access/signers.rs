@@ -1,0 +1,92 @@
+//! Requests for certificates: who approves or signs one needs the right to for its signer, and nobody asks for masters
+//! (upstream's `CertificateApproval`, `CertificateSigning` and `CertificateSubjectRestriction`).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kubewright_access::MASTERS;
+use kubewright_codec::quote;
+use serde_json::Value;
+
+use super::{Attributes, decide};
+use crate::call::Call;
+use crate::door::requested_groups;
+use crate::object::meta_text;
+use crate::registry::Resource;
+use crate::status::{Result, Status};
+
+const GROUP: &str = "certificates.k8s.io";
+const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+
+/// Refuses what the user may not do to a request for a certificate; all other kinds pass.
+pub(crate) fn check_signer(call: &Call<'_>, resource: &Resource, object: &Value, old: Option<&Value>) -> Result<()> {
+    if !resource.is(GROUP, "certificatesigningrequests") {
+        return Ok(());
+    }
+    let refuse = |why: &str| Err(Status::forbidden(resource.about(), meta_text(object, "name"), why));
+    let (verb, doing) = match (call.target.subresource.as_str(), old) {
+        ("", None) if signer(object) == CLIENT_SIGNER && asks_for_masters(object) => {
+            return refuse(&format!(
+                "use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
+            ));
+        }
+        ("approval", Some(old)) => ("approve", signer(old)),
+        ("status", Some(old)) if is_signed(object, old) => ("sign", signer(old)),
+        _ => return Ok(()),
+    };
+    if may(call, verb, doing) {
+        return Ok(());
+    }
+    refuse(&format!(
+        "user not permitted to {verb} requests with signerName {}",
+        quote(doing)
+    ))
+}
+
+fn signer(object: &Value) -> &str {
+    object
+        .pointer("/spec/signerName")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// The right is for a signer, or for all of its domain.
+fn may(call: &Call<'_>, verb: &'static str, signer: &str) -> bool {
+    let domain = signer.split('/').next().unwrap_or_default();
+    [signer.to_owned(), format!("{domain}/*")].into_iter().any(|name| {
+        let asked = Attributes::resource(verb, GROUP, "signers").named(name);
+        decide(call.server, call.user, &asked).allowed
+    })
+}
+
+/// Whether a change of the status is one of the certificate or of the conditions.
+fn is_signed(object: &Value, old: &Value) -> bool {
+    let part = |object: &Value, path: &str| match object.pointer(path) {
+        None | Some(Value::Null) => None,
+        Some(Value::Array(items)) if items.is_empty() => None,
+        Some(value) => Some(value.clone()),
+    };
+    ["/status/certificate", "/status/conditions"]
+        .iter()
+        .any(|path| part(object, path) != part(old, path))
+}
+
+fn asks_for_masters(object: &Value) -> bool {
+    let text = object
+        .pointer("/spec/request")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let groups = STANDARD
+        .decode(text)
+        .ok()
+        .and_then(|pem| requested_groups(&unwrapped(&pem)?));
+    groups.is_some_and(|groups| groups.iter().any(|group| group == MASTERS))
+}
+
+/// The bytes within a PEM block.
+fn unwrapped(pem: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(pem).ok()?;
+    let (_, rest) = text.split_once("-----BEGIN CERTIFICATE REQUEST-----")?;
+    let (inside, _) = rest.split_once("-----END")?;
+    let packed: String = inside.chars().filter(|c| !c.is_whitespace()).collect();
+    STANDARD.decode(packed).ok()
+}

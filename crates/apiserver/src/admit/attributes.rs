@@ -1,0 +1,225 @@
+//! What plugins and webhooks may know about a write.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+pub(crate) use kubewright_admission::Operation;
+use kubewright_admission::{Attributes as Facts, Kind, Place, UserInfo};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::access::User;
+use crate::audit::Notes;
+use crate::call::Call;
+use crate::delete_options::{DeleteOptions, Propagation};
+use crate::registry::Resource;
+use crate::server::Server;
+use crate::timeout;
+use crate::wire::query::Query;
+
+/// How long a write may take unless its client says how long.
+const LONGEST: Duration = Duration::from_secs(34);
+
+/// What plugins may know about a write.
+#[derive(Clone)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) user: &'a User,
+    /// The resource that was addressed.
+    pub(crate) resource: &'a Resource,
+    pub(crate) operation: Operation,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: String,
+    pub(crate) subresource: &'a str,
+    pub(crate) dry_run: bool,
+    /// What the audit trail shall know.
+    pub(crate) notes: &'a Notes,
+    /// The kind of a body that is not of the resource's own kind, such as a `Scale`.
+    pub(crate) part: Option<Part>,
+    /// Set when somebody is waited for; one for the whole request, however often it tries.
+    deadline: &'a OnceLock<Deadline>,
+    query: &'a Query,
+    delete: Option<&'a DeleteOptions>,
+}
+
+/// A kind that exists as the body of a subresource only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) group: &'static str,
+    pub(crate) kind: &'static str,
+}
+
+impl Part {
+    pub(crate) const SCALE: Part = Part::new("autoscaling", "Scale");
+    pub(crate) const BINDING: Part = Part::new("", "Binding");
+    pub(crate) const EVICTION: Part = Part::new("policy", "Eviction");
+    pub(crate) const TOKEN_REQUEST: Part = Part::new("authentication.k8s.io", "TokenRequest");
+    pub(crate) const EXEC: Part = Part::new("", "PodExecOptions");
+    pub(crate) const ATTACH: Part = Part::new("", "PodAttachOptions");
+    pub(crate) const PORT_FORWARD: Part = Part::new("", "PodPortForwardOptions");
+    pub(crate) const POD_PROXY: Part = Part::new("", "PodProxyOptions");
+    pub(crate) const SERVICE_PROXY: Part = Part::new("", "ServiceProxyOptions");
+    pub(crate) const NODE_PROXY: Part = Part::new("", "NodeProxyOptions");
+    /// All of them have one version.
+    pub(crate) const VERSION: &'static str = "v1";
+
+    const fn new(group: &'static str, kind: &'static str) -> Part {
+        Part { group, kind }
+    }
+}
+
+/// Until when a write must be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    /// The client said so.
+    pub(crate) wanted: bool,
+}
+
+impl Deadline {
+    pub(crate) fn of(query: &Query) -> Deadline {
+        let wanted = query.get("timeout").and_then(timeout::duration);
+        let wanted = wanted.filter(|wanted| !wanted.is_zero() && *wanted < LONGEST);
+        Deadline {
+            at: Instant::now() + wanted.unwrap_or(LONGEST),
+            wanted: wanted.is_some(),
+        }
+    }
+}
+
+impl<'a> Attributes<'a> {
+    pub(crate) fn new(call: &Call<'a>, operation: Operation, name: &str, dry_run: bool) -> Self {
+        Attributes {
+            server: call.server,
+            user: call.user,
+            resource: &call.target.resource,
+            operation,
+            namespace: &call.target.namespace,
+            name: name.to_owned(),
+            subresource: &call.target.subresource,
+            dry_run,
+            notes: call.notes,
+            part: (call.target.subresource == "scale").then_some(Part::SCALE),
+            deadline: call.deadline,
+            query: call.query,
+            delete: None,
+        }
+    }
+
+    /// Until when the write must be done, counted from when somebody is waited for first.
+    pub(crate) fn deadline(&self) -> Deadline {
+        *self.deadline.get_or_init(|| Deadline::of(self.query))
+    }
+
+    /// For a body of this kind.
+    pub(crate) fn with_part(mut self, part: Part) -> Self {
+        self.part = Some(part);
+        self
+    }
+
+    /// For a deletion that is meant like this.
+    pub(crate) fn with_deletion<'s>(&'s self, options: &'s DeleteOptions) -> Attributes<'s> {
+        Attributes {
+            delete: Some(options),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the write is of this core resource itself, not of a part of it.
+    pub(super) fn is(&self, plural: &str) -> bool {
+        self.resource.group.is_empty() && self.resource.plural == plural && self.subresource.is_empty()
+    }
+
+    /// The kind of the objects as the client sees them.
+    pub(crate) fn kind(&self) -> Kind {
+        match self.part {
+            Some(part) => Kind::new(part.group, Part::VERSION, part.kind),
+            None => kind_of(self.resource),
+        }
+    }
+
+    /// What webhooks are told beside the objects.
+    pub(crate) fn facts(&self) -> Facts {
+        let resource = self.resource;
+        let is_namespace = resource.is("", "namespaces");
+        Facts {
+            operation: self.operation,
+            kind: self.kind(),
+            resource: Place::new(&resource.group, &resource.version, &resource.plural),
+            subresource: self.subresource.to_owned(),
+            name: self.name.clone(),
+            namespace: if is_namespace {
+                self.name.clone()
+            } else {
+                self.namespace.to_owned()
+            },
+            user: UserInfo {
+                username: self.user.name.clone(),
+                uid: self.user.uid.clone(),
+                groups: self.user.groups.clone(),
+                extra: self.user.extra.clone().into_iter().collect(),
+            },
+            dry_run: self.dry_run,
+            options: self.options(),
+        }
+    }
+
+    fn options(&self) -> Value {
+        let kind = match self.operation {
+            Operation::Create => "CreateOptions",
+            Operation::Update => "UpdateOptions",
+            Operation::Delete => "DeleteOptions",
+            Operation::Connect => return Value::Null,
+        };
+        let mut options = Map::new();
+        options.insert("kind".into(), kind.into());
+        options.insert("apiVersion".into(), "meta.k8s.io/v1".into());
+        if self.dry_run {
+            options.insert("dryRun".into(), json!(["All"]));
+        }
+        match self.delete {
+            Some(delete) => put_deletion(delete, &mut options),
+            None if self.operation == Operation::Delete => {}
+            None => {
+                for key in ["fieldManager", "fieldValidation"] {
+                    let text = self.query.text(key);
+                    if !text.is_empty() {
+                        options.insert(key.into(), text.into());
+                    }
+                }
+            }
+        }
+        Value::Object(options)
+    }
+}
+
+fn put_deletion(delete: &DeleteOptions, options: &mut Map<String, Value>) {
+    if let Some(seconds) = delete.grace_period_seconds {
+        options.insert("gracePeriodSeconds".into(), seconds.into());
+    }
+    let mut preconditions = Map::new();
+    for (key, text) in [("uid", &delete.uid), ("resourceVersion", &delete.resource_version)] {
+        if let Some(text) = text {
+            preconditions.insert(key.into(), text.as_str().into());
+        }
+    }
+    if !preconditions.is_empty() {
+        options.insert("preconditions".into(), Value::Object(preconditions));
+    }
+    if let Some(orphan) = delete.orphan_dependents {
+        options.insert("orphanDependents".into(), orphan.into());
+    }
+    if let Some(propagation) = delete.propagation {
+        let name = match propagation {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        };
+        options.insert("propagationPolicy".into(), name.into());
+    }
+}
+
+/// The kind of a resource in its version.
+pub(crate) fn kind_of(resource: &Resource) -> Kind {
+    Kind::new(&resource.group, &resource.version, &resource.kind)
+}

@@ -1,0 +1,169 @@
+//! Reading the trail: events with what they asked for, and queries that narrow them down.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kubewright_access::Attributes;
+
+use super::{Entry, Verdict};
+use crate::access::{User, attributes_of};
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct AuditEvent {
+    /// When it came.
+    pub time: Timestamp,
+    /// Its id, which the answer's `Audit-Id` header carries.
+    pub id: String,
+    /// Who sent it; `None` if what it said of that was wrong.
+    pub user: Option<Arc<User>>,
+    /// As whom it acted.
+    pub impersonated: Option<Arc<User>>,
+    /// The verb that allowed it (`impersonate:user-info`); empty for the old `impersonate`.
+    pub impersonation_constraint: Option<String>,
+    /// What it asked for: what a rule must allow.
+    pub attributes: Attributes<'static>,
+    /// Path and query.
+    pub uri: String,
+    /// What was decided.
+    pub verdict: AuditVerdict,
+    /// Why: the binding that allowed it, or what stood in the way. Empty if there is nothing to say.
+    pub reason: String,
+    /// The status code of the answer; 0 if the client went away before there was one.
+    pub code: u16,
+    /// Whether nothing was to be changed.
+    pub dry_run: bool,
+    /// What else was noted, under the keys that upstream has for it.
+    pub annotations: Vec<(String, String)>,
+}
+
+/// What was decided about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditVerdict {
+    /// It was allowed.
+    Allowed,
+    /// It was forbidden.
+    Forbidden,
+    /// It was not known who asked.
+    Unauthenticated,
+    /// It was refused before anything was decided.
+    Undecided,
+}
+
+impl AuditEvent {
+    /// The user whose rights counted: the impersonated one, or else the sender.
+    pub fn actor(&self) -> Option<&User> {
+        self.impersonated.as_deref().or(self.user.as_deref())
+    }
+
+    fn of(entry: Entry) -> AuditEvent {
+        let mut parts = entry.line.splitn(3, ' ');
+        let mut next = || parts.next().unwrap_or_default();
+        let (id, method, uri) = (next(), next(), next());
+        let attributes = attributes_of(method, uri);
+        let rare = entry.rare.map(|rare| *rare).unwrap_or_default();
+        let (impersonated, impersonation_constraint) = rare.impersonated.unzip();
+        let mut annotations = Vec::new();
+        let mut note = |key: &str, value: &str| annotations.push((key.to_owned(), value.to_owned()));
+        let (verdict, reason) = match &entry.verdict {
+            Verdict::Decided(decision) if decision.allowed => (AuditVerdict::Allowed, decision.reason.to_string()),
+            Verdict::Decided(decision) => (AuditVerdict::Forbidden, decision.reason.to_string()),
+            Verdict::MayNotImpersonate => (AuditVerdict::Forbidden, String::new()),
+            Verdict::Unauthenticated => (AuditVerdict::Unauthenticated, String::new()),
+            Verdict::Undecided => (AuditVerdict::Undecided, String::new()),
+        };
+        if let Verdict::Decided(decision) = &entry.verdict {
+            let word = if decision.allowed { "allow" } else { "forbid" };
+            note("authorization.k8s.io/decision", word);
+            note("authorization.k8s.io/reason", &reason);
+        }
+        annotations.extend(rare.notes);
+        let asks_for_dry_run = uri.split_once('?').is_some_and(|(_, query)| {
+            let mut values = query.split('&').filter_map(|pair| pair.strip_prefix("dryRun="));
+            values.any(|value| value == "All")
+        });
+        AuditEvent {
+            time: entry.time,
+            id: id.to_owned(),
+            user: entry.user,
+            impersonated,
+            impersonation_constraint,
+            attributes,
+            uri: uri.to_owned(),
+            verdict,
+            reason,
+            code: entry.code,
+            dry_run: entry.dry_run || asks_for_dry_run,
+            annotations,
+        }
+    }
+}
+
+/// Part of the trail. Each step narrows it.
+#[derive(Clone, Debug)]
+pub struct AuditQuery(Vec<AuditEvent>);
+
+impl AuditQuery {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        AuditQuery(entries.into_iter().map(AuditEvent::of).collect())
+    }
+
+    /// Those for which a condition holds.
+    pub fn filter(mut self, condition: impl Fn(&AuditEvent) -> bool) -> Self {
+        self.0.retain(|event| condition(event));
+        self
+    }
+
+    /// Those whose rights counted were this user's.
+    pub fn user(self, name: &str) -> Self {
+        self.filter(|event| event.actor().is_some_and(|user| user.name == name))
+    }
+
+    /// Those of a service account.
+    pub fn service_account(self, namespace: &str, name: &str) -> Self {
+        self.user(&User::service_account(namespace, name).name)
+    }
+
+    /// Those of a verb: `get`, `list`, `watch`, `create`, …
+    pub fn verb(self, verb: &str) -> Self {
+        self.filter(|event| event.attributes.verb == verb)
+    }
+
+    /// Those of a resource, in any version.
+    pub fn resource(self, group: &str, resource: &str) -> Self {
+        self.filter(|event| {
+            let asked = &event.attributes;
+            asked.is_resource && asked.group == group && asked.resource == resource
+        })
+    }
+
+    /// Those in a namespace.
+    pub fn namespace(self, namespace: &str) -> Self {
+        self.filter(|event| event.attributes.namespace == namespace)
+    }
+
+    /// Those of objects of this name.
+    pub fn name(self, name: &str) -> Self {
+        self.filter(|event| event.attributes.name == name)
+    }
+
+    /// Those that were forbidden, or of nobody knows whom.
+    pub fn refused(self) -> Self {
+        self.filter(|event| matches!(event.verdict, AuditVerdict::Forbidden | AuditVerdict::Unauthenticated))
+    }
+
+    /// Those that were allowed.
+    pub fn allowed(self) -> Self {
+        self.filter(|event| event.verdict == AuditVerdict::Allowed)
+    }
+
+    /// Those that came at or after a time.
+    pub fn since(self, time: Timestamp) -> Self {
+        self.filter(|event| event.time >= time)
+    }
+
+    /// The events, oldest first.
+    pub fn events(self) -> Vec<AuditEvent> {
+        self.0
+    }
+}

@@ -1,0 +1,153 @@
+//! Bodies of subresources that are of a kind of their own, and who has a say in them: a Binding, an Eviction, a
+//! `TokenRequest`, the options of a connection (A15).
+
+use kubewright_merge::{self as merge, ConversionError, FieldManager, Versions};
+use kubewright_schema::{self as schema, TypeRef, Types};
+use serde_json::{Map, Value, json};
+
+use crate::admit::{self, Attributes, Operation, Part};
+use crate::call::Call;
+use crate::object::meta_text;
+use crate::registry::api_version;
+use crate::status::Result;
+
+/// The body with its owners.
+pub(super) fn owned(call: &Call<'_>, part: Part, manager: &str, body: Value) -> Value {
+    let Some(ty) = Types::builtin().kind(part.group, Part::VERSION, part.kind) else {
+        return body;
+    };
+    let (version, time) = (api_version(part.group, Part::VERSION), call.server.clock.stamp());
+    let manager = FieldManager {
+        name: manager,
+        api_version: &version,
+        kind: part.kind,
+        subresource: &call.target.subresource,
+        time: &time,
+    };
+    let kind = PartKind {
+        ty,
+        api_version: &version,
+    };
+    merge::update(&kind, &manager, None, body)
+}
+
+/// Shows a body to those who may change it.
+pub(super) async fn mutate(call: &mut Call<'_>, part: Part, name: &str, body: &mut Value, dry_run: bool) -> Result<()> {
+    if !call.server.webhooks.any() {
+        return Ok(());
+    }
+    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_part(part);
+    admit::mutate(&attributes, body, None, &mut call.warnings).await
+}
+
+/// Shows a body to those who may refuse it.
+pub(super) async fn validate(call: &mut Call<'_>, part: Part, name: &str, body: &Value, dry_run: bool) -> Result<()> {
+    if !call.server.webhooks.any() {
+        return Ok(());
+    }
+    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_part(part);
+    admit::validate(&attributes, body, None, &mut call.warnings).await
+}
+
+/// Shows a review, which is of its resource's own kind, to those who may change it.
+pub(super) async fn mutate_review(call: &mut Call<'_>, review: &mut Value) -> Result<()> {
+    if !call.server.webhooks.any() {
+        return Ok(());
+    }
+    let attributes = of_review(call, review);
+    admit::mutate(&attributes, review, None, &mut call.warnings).await
+}
+
+/// Shows a review to those who may refuse it.
+pub(super) async fn validate_review(call: &mut Call<'_>, review: &Value) -> Result<()> {
+    if !call.server.webhooks.any() {
+        return Ok(());
+    }
+    let attributes = of_review(call, review);
+    admit::validate(&attributes, review, None, &mut call.warnings).await
+}
+
+fn of_review<'a>(call: &Call<'a>, review: &Value) -> Attributes<'a> {
+    let dry_run = !call.query.all("dryRun").is_empty();
+    Attributes::new(call, Operation::Create, meta_text(review, "name"), dry_run)
+}
+
+/// Asks about a connection to what an object stands for. There is no such thing here, but who refuses it is heard.
+pub(super) async fn admit_connection(call: &mut Call<'_>) -> Result<()> {
+    let Some(part) = connection(&call.resource().plural, &call.target.subresource) else {
+        return Ok(());
+    };
+    if !call.server.webhooks.any() {
+        return Ok(());
+    }
+    let mut options = connection_options(call, part);
+    let name = call.target.name.clone();
+    let attributes = Attributes::new(call, Operation::Connect, &name, false).with_part(part);
+    admit::mutate(&attributes, &mut options, None, &mut call.warnings).await?;
+    admit::validate(&attributes, &options, None, &mut call.warnings).await
+}
+
+fn connection(plural: &str, subresource: &str) -> Option<Part> {
+    Some(match (plural, subresource) {
+        ("pods", "exec") => Part::EXEC,
+        ("pods", "attach") => Part::ATTACH,
+        ("pods", "portforward") => Part::PORT_FORWARD,
+        ("pods", "proxy") => Part::POD_PROXY,
+        ("services", "proxy") => Part::SERVICE_PROXY,
+        ("nodes", "proxy") => Part::NODE_PROXY,
+        _ => return None,
+    })
+}
+
+/// The options of a connection, which its query gives.
+fn connection_options(call: &Call<'_>, part: Part) -> Value {
+    let mut options = Map::new();
+    options.insert("apiVersion".into(), Part::VERSION.into());
+    options.insert("kind".into(), part.kind.into());
+    let query = call.query;
+    for key in ["stdin", "stdout", "stderr", "tty"] {
+        if query.flag(key) == Some(true) {
+            options.insert(key.into(), true.into());
+        }
+    }
+    if let Some(container) = query.get("container").filter(|name| !name.is_empty()) {
+        options.insert("container".into(), container.into());
+    }
+    let command = query.all("command");
+    if !command.is_empty() {
+        options.insert("command".into(), json!(command));
+    }
+    let ports: Vec<i64> = query.all("ports").iter().filter_map(|port| port.parse().ok()).collect();
+    if !ports.is_empty() {
+        options.insert("ports".into(), json!(ports));
+    }
+    if !call.target.rest.is_empty() {
+        options.insert("path".into(), call.target.rest.as_str().into());
+    }
+    Value::Object(options)
+}
+
+/// A kind of one version, as its owners know it.
+struct PartKind<'a> {
+    ty: TypeRef<'static>,
+    api_version: &'a str,
+}
+
+impl Versions<'static> for PartKind<'_> {
+    type Topology = TypeRef<'static>;
+
+    fn topology(&self, api_version: &str) -> Option<TypeRef<'static>> {
+        (api_version == self.api_version).then_some(self.ty)
+    }
+
+    fn convert(&self, _object: &Value, _api_version: &str) -> std::result::Result<Value, ConversionError> {
+        Err(ConversionError::MissingVersion)
+    }
+
+    fn zero(&self, _api_version: &str) -> Value {
+        let empty = Value::Object(Map::new());
+        schema::decode(self.ty, empty, None)
+            .map(|decoded| decoded.value)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,291 @@
+//! Reviews, which are only ever answered: may they, what may I, whose token is this, who am I (Z2, Z6).
+
+use http::StatusCode;
+use kubewright_access::{Attributes, Rule};
+use kubewright_kinds::meta;
+use kubewright_schema::Types;
+use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
+use serde_json::{Map, Value, json};
+
+use super::{part, selectors};
+use crate::access::{self, User};
+use crate::call::Call;
+use crate::decode::{self, Expected};
+use crate::go_text;
+use crate::manage;
+use crate::object;
+use crate::options::AuthorizationMode;
+use crate::server::Answer;
+use crate::status::{Result, Status};
+use crate::verbs::addressed::place_in_namespace;
+use crate::wire::respond::Reply;
+use crate::write_options::OptionsKind;
+
+const AUTHORIZATION: &str = "authorization.k8s.io";
+
+/// Who a review is about, and where.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// Whoever it names.
+    Anybody,
+    /// Whoever it names, in its namespace.
+    AnybodyHere,
+    /// Who asks.
+    Oneself,
+}
+
+/// The review in a request's body, as storage would hold it.
+async fn received(call: &mut Call<'_>) -> Result<Value> {
+    let resource = call.resource();
+    let (options, mut review) = decode::received(call, OptionsKind::Create, Expected::of(resource))?;
+    if let Some(metadata) = object::metadata_mut(&mut review) {
+        meta::wipe_system_fields(metadata);
+    }
+    place_in_namespace(call, &mut review)?;
+    let time = call.server.clock.stamp();
+    let mut review = manage::update(resource, "", &options.manager, &time, None, review);
+    part::mutate_review(call, &mut review).await?;
+    Ok(review)
+}
+
+/// `SubjectAccessReview`, `LocalSubjectAccessReview`, `SelfSubjectAccessReview`.
+pub(super) async fn access(call: &mut Call<'_>, about: About) -> Result<Answer> {
+    let mut review = received(call).await?;
+    let errors = validate(&review, about);
+    if !errors.is_empty() {
+        return Err(Status::invalid(AUTHORIZATION, "", "", &errors));
+    }
+    part::validate_review(call, &review).await?;
+    let spec = &review["spec"];
+    let named = user(spec);
+    let user = if about == About::Oneself { call.user } else { &named };
+    let (asked, faults) = asked(spec);
+    let decision = access::decide(call.server, user, &asked);
+    let mut status = Map::new();
+    status.insert("allowed".into(), decision.allowed.into());
+    let reason = decision.reason.to_string();
+    for (key, text) in [("reason", reason), ("evaluationError", faults)] {
+        if !text.is_empty() {
+            status.insert(key.into(), text.into());
+        }
+    }
+    review["status"] = Value::Object(status);
+    Ok(Reply::value(StatusCode::CREATED, &review).into())
+}
+
+fn user(spec: &Value) -> User {
+    let texts = |list: &Value| -> Vec<String> {
+        let items = list.as_array().into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let extra = spec["extra"].as_object().into_iter().flatten();
+    User {
+        name: text(spec, "user").to_owned(),
+        uid: text(spec, "uid").to_owned(),
+        groups: texts(&spec["groups"]),
+        extra: extra.map(|(key, values)| (key.clone(), texts(values))).collect(),
+    }
+}
+
+/// What a review asks about, and what of it could not be read.
+fn asked(spec: &Value) -> (Attributes<'_>, String) {
+    let resource = &spec["resourceAttributes"];
+    if !resource.is_object() {
+        let path = &spec["nonResourceAttributes"];
+        return (Attributes::path(text(path, "verb"), text(path, "path")), String::new());
+    }
+    let mut asked = Attributes::resource(
+        text(resource, "verb"),
+        text(resource, "group"),
+        text(resource, "resource"),
+    )
+    .in_namespace(text(resource, "namespace"))
+    .named(text(resource, "name"))
+    .part(text(resource, "subresource"));
+    asked.version = match text(resource, "version") {
+        "" => "*".into(),
+        version => version.into(),
+    };
+    (asked, selectors::faults(resource))
+}
+
+fn validate(review: &Value, about: About) -> Errors {
+    let spec = &review["spec"];
+    let root = Path::root("spec");
+    let mut errors = Errors::new();
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    // Upstream shows its own type, whose fields have Go's names.
+    let shown = || json!({ "Path": text(path, "path"), "Verb": text(path, "verb") });
+    match (resource.is_object(), path.is_object()) {
+        (true, true) => {
+            let detail = "cannot be specified in combination with resourceAttributes";
+            errors.push(Error::invalid(&root.child("nonResourceAttributes"), shown(), detail));
+        }
+        (false, false) => {
+            let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            errors.push(Error::invalid(&root.child("resourceAttributes"), Value::Null, detail));
+        }
+        _ => {}
+    }
+    let names_nobody = text(spec, "user").is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
+    if about != About::Oneself && names_nobody {
+        let detail = "at least one of user or group must be specified";
+        errors.push(Error::invalid(&root.child("user"), "", detail));
+    }
+    if resource.is_object() {
+        selectors::validate(resource, &Path::root("spec.resourceAttributes"), &mut errors);
+    }
+    let metadata = object::metadata(review);
+    let is_extra = |key: &str| key != "managedFields" && !(about == About::AnybodyHere && key == "namespace");
+    if metadata.is_some_and(|metadata| metadata.iter().any(|(key, value)| is_extra(key) && !is_nothing(value))) {
+        let detail = match about {
+            About::AnybodyHere => "must be empty except for namespace",
+            About::Anybody | About::Oneself => "must be empty",
+        };
+        errors.push(bad_metadata(review, detail));
+    }
+    if about == About::AnybodyHere {
+        let namespace = text(resource, "namespace");
+        if resource.is_object() && namespace != object::meta_text(review, "namespace") {
+            let path = Path::root("spec.resourceAttributes.namespace");
+            errors.push(Error::invalid(&path, namespace, "must match metadata.namespace"));
+        }
+        if path.is_object() {
+            let detail = "disallowed on this kind of request";
+            errors.push(Error::invalid(&root.child("nonResourceAttributes"), shown(), detail));
+        }
+    }
+    errors
+}
+
+/// The complaint about an object's metadata, which is shown in the order of its type.
+fn bad_metadata(review: &Value, detail: &str) -> Error {
+    let ty = Types::builtin().kind(AUTHORIZATION, "v1", "SubjectAccessReview");
+    let ty = ty.and_then(|ty| Some(ty.field_named("metadata")?.type_ref()));
+    let shown = go_text::json_of(ty, &review["metadata"], &Value::Null);
+    Error {
+        kind: ErrorKind::Invalid,
+        field: "metadata".into(),
+        value: None,
+        detail: format!("{shown}: {detail}"),
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// `SelfSubjectRulesReview`.
+pub(super) async fn rules(call: &mut Call<'_>) -> Result<Answer> {
+    let review = received(call).await?;
+    let namespace = text(&review["spec"], "namespace");
+    if namespace.is_empty() {
+        return Err(Status::bad_request("no namespace on request"));
+    }
+    part::validate_review(call, &review).await?;
+    let (rules, errors) = if call.server.authorization_mode() == AuthorizationMode::AlwaysAllow {
+        let everything = vec![Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
+        (everything, Vec::new())
+    } else {
+        call.server.authorizer().rules_for(call.user, namespace)
+    };
+    let mut resources = Vec::new();
+    let mut paths = Vec::new();
+    for rule in rules {
+        if !rule.resources.is_empty() {
+            let mut shown = rule.clone();
+            shown.non_resource_urls.clear();
+            resources.push(shown.to_value());
+        }
+        if !rule.non_resource_urls.is_empty() {
+            paths.push(json!({ "verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls }));
+        }
+    }
+    let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
+    if !errors.is_empty() {
+        status["evaluationError"] = kubewright_access::aggregate_errors(&errors).into();
+    }
+    let answer = answer(call, json!({}), &status);
+    Ok(Reply::value(StatusCode::CREATED, &answer).into())
+}
+
+/// `TokenReview`.
+pub(super) async fn token(call: &mut Call<'_>) -> Result<Answer> {
+    let mut review = received(call).await?;
+    let token = text(&review["spec"], "token");
+    if token.is_empty() {
+        return Err(Status::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    part::validate_review(call, &review).await?;
+    let audiences = review["spec"]["audiences"].as_array().filter(|list| !list.is_empty());
+    let audiences: Option<Vec<String>> =
+        audiences.map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    let status = match call.server.review_header(token, audiences.as_deref()) {
+        Ok(reviewed) => json!({
+            "authenticated": true,
+            "user": user_info(&reviewed.user),
+            "audiences": reviewed.audiences,
+        }),
+        Err(why) if why.is_empty() => json!({ "user": {} }),
+        Err(why) => json!({ "user": {}, "error": why }),
+    };
+    review["status"] = status;
+    Ok(Reply::value(StatusCode::CREATED, &review).into())
+}
+
+/// `SelfSubjectReview`.
+pub(super) async fn myself(call: &mut Call<'_>) -> Result<Answer> {
+    let review = received(call).await?;
+    part::validate_review(call, &review).await?;
+    let mut answer = answer(call, Value::Null, &json!({ "userInfo": user_info(call.user) }));
+    object::set_meta(&mut answer, "creationTimestamp", call.server.clock.stamp());
+    Ok(Reply::value(StatusCode::CREATED, &answer).into())
+}
+
+/// An answer that says nothing of what was sent.
+fn answer(call: &Call<'_>, spec: Value, status: &Value) -> Value {
+    let resource = call.resource();
+    let mut answer = json!({
+        "kind": &*resource.kind,
+        "apiVersion": &*resource.api_version,
+        "metadata": {},
+        "status": status,
+    });
+    if !spec.is_null() {
+        answer["spec"] = spec;
+    }
+    answer
+}
+
+/// A user as the API shows one.
+fn user_info(user: &User) -> Value {
+    let mut info = Map::new();
+    for (key, text) in [("username", &user.name), ("uid", &user.uid)] {
+        if !text.is_empty() {
+            info.insert(key.into(), text.as_str().into());
+        }
+    }
+    if !user.groups.is_empty() {
+        info.insert("groups".into(), user.groups.as_slice().into());
+    }
+    if !user.extra.is_empty() {
+        let extra = user
+            .extra
+            .iter()
+            .map(|(key, values)| (key.clone(), values.as_slice().into()));
+        info.insert("extra".into(), Value::Object(extra.collect()));
+    }
+    Value::Object(info)
+}
+
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}

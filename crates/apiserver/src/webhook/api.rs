@@ -1,0 +1,73 @@
+//! What users of a server say about webhooks in their own process.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use super::places::{Handler, Place};
+use crate::server::ApiServer;
+
+impl ApiServer {
+    /// Leads calls of webhooks to a port of this Service to a listener of this machine, whether the Service exists or
+    /// not. Its certificate must be for `name.namespace.svc`, as in a cluster.
+    pub fn serve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
+        let webhooks = &self.server.webhooks;
+        webhooks.places.listen(Place::Service(namespace, name, port), address);
+        webhooks.callers.hang_up();
+    }
+
+    /// Answers calls of webhooks to a port of this Service with `handler`, without a socket and without TLS. All else is
+    /// as over the network: what is sent, how long it may take, and what answers mean.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use http::{Request, Response};
+    /// use kubewright_apiserver::{ApiServer, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new());
+    /// server.handle_service("default", "my-webhook", 443, |request: Request<Bytes>| async move {
+    ///     assert_eq!(request.uri().path(), "/validate");
+    ///     Response::new(Bytes::from_static(b"{}"))
+    /// });
+    /// # }
+    /// ```
+    pub fn handle_service<H, F>(&self, namespace: &str, name: &str, port: u16, handler: H)
+    where
+        H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Bytes>> + Send + 'static,
+    {
+        let place = Place::Service(namespace, name, port);
+        self.server.webhooks.places.handle(place, boxed(handler));
+    }
+
+    /// As [`handle_service`](ApiServer::handle_service), for webhooks whose `clientConfig` has a URL with this host and
+    /// port.
+    pub fn handle_host<H, F>(&self, host: &str, port: u16, handler: H)
+    where
+        H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Bytes>> + Send + 'static,
+    {
+        let place = Place::Host(host, port);
+        self.server.webhooks.places.handle(place, boxed(handler));
+    }
+
+    /// Forgets what was said about a port of this Service.
+    pub fn forget_service(&self, namespace: &str, name: &str, port: u16) {
+        let webhooks = &self.server.webhooks;
+        webhooks.places.forget(Place::Service(namespace, name, port));
+        webhooks.callers.hang_up();
+    }
+}
+
+fn boxed<H, F>(handler: H) -> Handler
+where
+    H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+    F: Future<Output = Response<Bytes>> + Send + 'static,
+{
+    Arc::new(move |request| Box::pin(handler(request)))
+}

@@ -1,0 +1,159 @@
+//! Mutating webhooks: one after the other, each seeing what those before it made of the object (A1, A8).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use http::StatusCode;
+use kubewright_admission::failure::{self, Reason};
+use kubewright_admission::response::Verdict;
+use kubewright_admission::{Phase, Webhook, patch};
+use serde_json::{Value, json};
+
+use super::{Refusal, Request, Shown, failed_call};
+use crate::admit::Attributes;
+use crate::object::{meta_text, set_meta};
+use crate::status::{Result, Status};
+
+/// What one round of webhooks leaves for the next (A8).
+#[derive(Default)]
+pub(crate) struct Reinvocation {
+    round: usize,
+    /// A webhook changed the object.
+    changed: bool,
+    /// What the last webhook left behind.
+    output: Option<Value>,
+    /// The webhooks that want to be asked again if the object changes after them, and have been asked since it did.
+    asked: HashSet<String>,
+    /// Those that will be asked again.
+    due: HashSet<String>,
+}
+
+impl Reinvocation {
+    /// Begins the second round, if there has to be one.
+    pub(crate) fn again(&mut self) -> bool {
+        let first = self.round == 0;
+        self.round += 1;
+        first && self.changed
+    }
+
+    fn object_changed(&mut self) {
+        self.due.extend(self.asked.drain());
+    }
+}
+
+pub(crate) async fn mutate(
+    attributes: &Attributes<'_>,
+    webhooks: &[Arc<Webhook>],
+    object: &mut Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+    round: &mut Reinvocation,
+) -> Result<()> {
+    let Some(request) = Request::new(attributes, Phase::Mutating) else {
+        return Ok(());
+    };
+    if round.round > 0 && round.output.as_ref() != Some(object) {
+        round.object_changed();
+    }
+    let mut shown: Option<Shown> = None;
+    let mut dirty = false;
+    for (at, webhook) in webhooks.iter().enumerate() {
+        let nothing = &Value::Null;
+        // Selectors see what the webhooks before made of the labels.
+        let (seen, seen_old) = match &shown {
+            Some(shown) => (&shown.object, &shown.old),
+            None => (&*object, old.unwrap_or(nothing)),
+        };
+        let Some(invocation) = request.invocation(webhook, seen, seen_old)? else {
+            continue;
+        };
+        let is_due = round.round == 0 || round.due.contains(&webhook.id);
+        if !is_due && webhook.conditions.is_empty() {
+            continue;
+        }
+        let mut current = match shown.take() {
+            Some(shown) => shown,
+            None if round.round == 0 => Shown::new(attributes, object, old),
+            None => Shown::new(attributes, object, old).settled(),
+        };
+        current
+            .show_as(&invocation.kind, attributes, &request.equivalents)
+            .await?;
+        let current = shown.insert(current);
+        if !webhook.conditions.is_empty() && !request.conditions_hold(webhook, current)? || !is_due {
+            continue;
+        }
+        let outcome = match request.ask(webhook, &invocation, current, warnings).await {
+            Ok(verdict) => apply(&request, webhook, verdict, current, &mut dirty),
+            Err(refusal) => Err(refusal),
+        };
+        let changed = matches!(outcome, Ok(true));
+        let note = json!({ "configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed });
+        let key = format!("mutation.webhook.admission.k8s.io/round_{}_index_{at}", round.round);
+        attributes.notes.add(key, note.to_string());
+        if changed {
+            round.object_changed();
+            round.changed = true;
+        }
+        if webhook.reinvoke {
+            round.asked.insert(webhook.id.clone());
+        }
+        match outcome {
+            Ok(_) => {}
+            Err(Refusal::Final(status)) => return Err(status),
+            Err(Refusal::Failed(failure)) => request.weigh(webhook, at, round.round, &failure)?,
+        }
+    }
+    if dirty && let Some(mut shown) = shown {
+        shown
+            .show_as(&attributes.kind(), attributes, &request.equivalents)
+            .await?;
+        *object = shown.into_object(attributes)?;
+        // To upstream's types a name that was taken away is an empty one.
+        if old.is_some() && object.is_object() && meta_text(object, "name").is_empty() {
+            set_meta(object, "name", "");
+        }
+    }
+    if round.round == 0 && round.changed {
+        round.output = Some(object.clone());
+    }
+    Ok(())
+}
+
+/// Takes over the patch of a verdict. Returns whether the object is another one now.
+fn apply(
+    request: &Request<'_>,
+    webhook: &Webhook,
+    verdict: Verdict,
+    shown: &mut Shown,
+    dirty: &mut bool,
+) -> std::result::Result<bool, Refusal> {
+    let Some((bytes, ty)) = verdict.patch else {
+        return Ok(false);
+    };
+    let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
+    let internal = |why: String| Refusal::Final(Status::internal(&why));
+    let Some(patch) = patch::read(&bytes).map_err(|why| failed(Reason::UndecodablePatch(why)))? else {
+        return Ok(false);
+    };
+    if shown.object.is_null() {
+        return Err(internal(failure::nothing_to_modify(&webhook.name)));
+    }
+    if ty != "JSONPatch" {
+        return Err(failed(Reason::UnsupportedPatchType(ty)));
+    }
+    let patched = patch.apply(&shown.object).map_err(internal)?;
+    let changed = shown
+        .take_over(patched, request.attributes, &request.equivalents)
+        .map_err(|why| match request.attributes {
+            // Upstream's codec of custom resources has its own words for a Scale, which nobody wraps.
+            Attributes {
+                part: Some(_),
+                resource,
+                ..
+            } if resource.custom().is_some() => Refusal::Final(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)),
+            _ => internal(why),
+        })?;
+    *dirty = true;
+    Ok(changed)
+}

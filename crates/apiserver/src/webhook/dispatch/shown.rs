@@ -1,0 +1,251 @@
+//! A request's objects as webhooks see them: complete, in the version their rules name, and back again (A6).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use kubewright_admission::{Kind, Place};
+use kubewright_schema::{self as schema, TypeRef, Types};
+use serde_json::Value;
+
+use crate::admit::{Attributes, Operation, Part, kind_of};
+use crate::convert;
+use crate::custom::conversion;
+use crate::decode::restore_empty_lists;
+use crate::registry::{Registry, Resource, api_version};
+use crate::status::{Result, Status};
+use crate::write;
+
+/// Where else the objects of a resource are served.
+pub(super) struct Equivalents {
+    pub(super) places: Vec<(Place, Kind)>,
+    resources: Vec<Arc<Resource>>,
+}
+
+impl Equivalents {
+    pub(super) fn of(attributes: &Attributes<'_>) -> Equivalents {
+        let own = attributes.resource;
+        let served = attributes.server.definitions.served();
+        let registry = match own.custom() {
+            Some(_) => &served.registry,
+            None => Registry::builtin(),
+        };
+        let resources: Vec<Arc<Resource>> = registry
+            .iter()
+            .filter(|other| other.table == own.table && other.api_version != own.api_version)
+            .filter(|other| attributes.subresource.is_empty() || other.has_subresource(attributes.subresource))
+            .cloned()
+            .collect();
+        let places = resources
+            .iter()
+            .map(|other| {
+                let place = Place::new(&other.group, &other.version, &other.plural);
+                let kind = match attributes.part {
+                    Some(_) => attributes.kind(),
+                    None => kind_of(other),
+                };
+                (place, kind)
+            })
+            .collect();
+        Equivalents { places, resources }
+    }
+
+    fn resource(&self, kind: &Kind) -> Option<&Resource> {
+        let mut resources = self.resources.iter().map(|resource| &**resource);
+        resources.find(|resource| kind_of(resource) == *kind)
+    }
+}
+
+/// The objects of a request in one version.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) kind: Kind,
+    /// Null when there is none.
+    pub(super) object: Value,
+    /// Null when there is none.
+    pub(super) old: Value,
+    /// The owners of a built-in have been given a time in this request, which upstream holds more precisely than it
+    /// writes it: the first object that it reads back is never the same.
+    stamped: bool,
+}
+
+impl Shown {
+    /// The objects in the version of the request, from how they are worked on.
+    pub(super) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> Shown {
+        let kind = attributes.kind();
+        let as_served = |object: &Value| {
+            let mut served = object.clone();
+            if !served.is_object() {
+                return Value::Null;
+            }
+            if attributes.part.is_none() {
+                attributes.resource.to_served(&mut served);
+            }
+            named(&mut served, &kind);
+            served
+        };
+        let owners = |object: &Value| object.pointer("/metadata/managedFields").cloned();
+        let built_in = attributes.part.is_some() || attributes.resource.custom().is_none();
+        Shown {
+            object: as_served(object),
+            old: old.map_or(Value::Null, as_served),
+            stamped: built_in && owners(object).is_some() && owners(object) != old.and_then(owners),
+            kind,
+        }
+    }
+
+    /// The same without what only storage fills in: a claim's phase.
+    pub(super) fn unstored(mut self, attributes: &Attributes<'_>) -> Shown {
+        let is_new = attributes.operation == Operation::Create && attributes.subresource.is_empty();
+        if is_new
+            && attributes.resource.is("", "persistentvolumeclaims")
+            && let Some(Value::Object(status)) = self.object.get_mut("status")
+        {
+            status.remove("phase");
+        }
+        self
+    }
+
+    /// The same after they have been written and read once.
+    pub(super) fn settled(self) -> Shown {
+        Shown { stamped: false, ..self }
+    }
+
+    /// Brings the objects to the version of `kind`.
+    pub(super) async fn show_as(
+        &mut self,
+        kind: &Kind,
+        attributes: &Attributes<'_>,
+        equivalents: &Equivalents,
+    ) -> Result<()> {
+        if self.kind == *kind {
+            return Ok(());
+        }
+        let own = attributes.resource;
+        let to = if *kind == attributes.kind() {
+            Some(own)
+        } else {
+            equivalents.resource(kind)
+        };
+        let Some(to) = to else {
+            return Err(Status::internal(&format!("unable to convert to {kind}: unknown kind")));
+        };
+        for object in [&mut self.object, &mut self.old] {
+            if !object.is_object() {
+                continue;
+            }
+            *object = match own.custom() {
+                // Without a webhook the type changes and nothing else.
+                Some(version) if version.kind.webhook().is_none() => object.take(),
+                Some(version) => {
+                    let settled = conversion::settled(attributes.server, own, || {
+                        let mut converted = object.clone();
+                        version.convert_surely(&mut converted, &to.api_version);
+                        converted
+                    });
+                    settled.await.map_err(|status| Status::internal(&status.message))?
+                }
+                None => {
+                    let mut converted = object.take();
+                    convert::between(&mut converted, to);
+                    match to.ty().map(|ty| schema::decode(ty, converted.clone(), None)) {
+                        Some(Ok(decoded)) => decoded.value,
+                        _ => converted,
+                    }
+                }
+            };
+            named(object, kind);
+        }
+        self.kind = kind.clone();
+        Ok(())
+    }
+
+    /// Takes over what a patch made of the object. Returns whether that is another object; the error is upstream's.
+    pub(super) fn take_over(
+        &mut self,
+        patched: Value,
+        attributes: &Attributes<'_>,
+        equivalents: &Equivalents,
+    ) -> std::result::Result<bool, String> {
+        let resource = equivalents.resource(&self.kind).unwrap_or(attributes.resource);
+        let mut next = self.decoded(patched, resource, attributes.part)?;
+        let before = self.decoded(self.object.clone(), resource, attributes.part);
+        let changed = std::mem::take(&mut self.stamped) || before.as_ref() != Ok(&next);
+        match (attributes.part, resource.custom()) {
+            (Some(_), _) => {}
+            (None, Some(version)) => version.default(&mut next),
+            (None, None) => write::default(resource, &mut next),
+        }
+        self.object = next;
+        Ok(changed)
+    }
+
+    /// A document as an object of the shown kind, as upstream's decoder makes one.
+    fn decoded(&self, document: Value, resource: &Resource, part: Option<Part>) -> std::result::Result<Value, String> {
+        let text = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (given_version, given_kind) = (text("apiVersion"), text("kind"));
+        let Some(ty) = typed(resource, part) else {
+            if given_kind.is_empty() {
+                let shown = document.to_string();
+                return Err(format!("Object 'Kind' is missing in '{shown}'"));
+            }
+            return Ok(document);
+        };
+        let own = api_version(&self.kind.group, &self.kind.version);
+        // What says it is of another kind is read as that.
+        if let Some(other) = Types::builtin().kind(&self.kind.group, &self.kind.version, &given_kind)
+            && given_version == own
+            && given_kind != self.kind.kind
+        {
+            schema::decode(other, document.clone(), None).map_err(|error| error.to_string())?;
+        }
+        let other_version = !given_version.is_empty() && given_version != own;
+        let other_kind = !given_kind.is_empty() && given_kind != self.kind.kind;
+        if other_version || other_kind {
+            return Err(format!(
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                kubewright_codec::quote(&given_kind),
+                kubewright_codec::quote(&given_version)
+            ));
+        }
+        let mut decoded = schema::decode(ty, document.clone(), None)
+            .map_err(|error| error.to_string())?
+            .value;
+        restore_empty_lists(&document, &mut decoded);
+        named(&mut decoded, &self.kind);
+        Ok(decoded)
+    }
+
+    /// The object as it is worked on, in the version of the request.
+    pub(super) fn into_object(self, attributes: &Attributes<'_>) -> Result<Value> {
+        let mut object = self.object;
+        if attributes.part.is_some() {
+            return Ok(object);
+        }
+        if attributes.resource.custom().is_some() {
+            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let (given, kind, own) = (text("apiVersion"), text("kind"), &attributes.resource.api_version);
+            if given != own {
+                let own = kubewright_codec::quote(own);
+                let why = format!("{given}, Kind={kind} is unstructured and is not suitable for converting to {own}");
+                return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
+            }
+            return Ok(object);
+        }
+        attributes.resource.to_stored(&mut object);
+        Ok(object)
+    }
+}
+
+fn typed(resource: &Resource, part: Option<Part>) -> Option<TypeRef<'static>> {
+    match part {
+        Some(part) => Types::builtin().kind(part.group, Part::VERSION, part.kind),
+        None => resource.ty(),
+    }
+}
+
+fn named(object: &mut Value, kind: &Kind) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("apiVersion".into(), api_version(&kind.group, &kind.version).into());
+        fields.insert("kind".into(), kind.kind.as_str().into());
+    }
+}

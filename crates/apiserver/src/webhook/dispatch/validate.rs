@@ -1,0 +1,71 @@
+//! Validating webhooks: all at once, and of several refusals the first in their order counts (A1).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use kubewright_admission::{Invocation, Kind, Phase, Webhook};
+use serde_json::Value;
+
+use super::{Refusal, Request, Shown};
+use crate::admit::Attributes;
+use crate::status::Result;
+
+pub(crate) async fn validate(
+    attributes: &Attributes<'_>,
+    webhooks: &[Arc<Webhook>],
+    object: &Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let Some(request) = Request::new(attributes, Phase::Validating) else {
+        return Ok(());
+    };
+    let mut forms: HashMap<Kind, Shown> = HashMap::new();
+    let mut invited: Vec<(&Webhook, Invocation)> = Vec::new();
+    for webhook in webhooks {
+        let nothing = &Value::Null;
+        let Some(invocation) = request.invocation(webhook, object, old.unwrap_or(nothing))? else {
+            continue;
+        };
+        if !forms.contains_key(&invocation.kind) {
+            let mut shown = Shown::new(attributes, object, old).unstored(attributes);
+            shown
+                .show_as(&invocation.kind, attributes, &request.equivalents)
+                .await?;
+            forms.insert(invocation.kind.clone(), shown);
+        }
+        let shown = &forms[&invocation.kind];
+        if webhook.conditions.is_empty() || request.conditions_hold(webhook, shown)? {
+            invited.push((webhook, invocation));
+        }
+    }
+    if invited.is_empty() {
+        return Ok(());
+    }
+    request.check_deadline()?;
+    let (request, forms) = (&request, &forms);
+    let asked = invited
+        .iter()
+        .enumerate()
+        .map(|(at, (webhook, invocation))| async move {
+            let mut told = Vec::new();
+            let outcome = request
+                .ask(webhook, invocation, &forms[&invocation.kind], &mut told)
+                .await;
+            let outcome = match outcome {
+                Ok(_) => Ok(()),
+                Err(Refusal::Final(status)) => Err(status),
+                Err(Refusal::Failed(failure)) => request.weigh(webhook, at, 0, &failure),
+            };
+            (outcome, told)
+        });
+    let mut first_refusal = Ok(());
+    for (outcome, told) in join_all(asked).await {
+        warnings.extend(told);
+        if first_refusal.is_ok() {
+            first_refusal = outcome;
+        }
+    }
+    first_refusal
+}

@@ -1,0 +1,258 @@
+//! TLS to webhooks: their certificates are judged with Go's rules and words.
+
+mod certificate;
+mod verify;
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, PeerIncompatible, SignatureScheme,
+};
+
+use crate::clock::Clock;
+use certificate::Certificate;
+
+/// Where systems keep the certificates they trust, in the order in which Go looks.
+const SYSTEM_ROOTS: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// How to talk to servers whose certificates come from `bundle` (PEM), or from whom the system trusts when it is empty.
+/// The error is upstream's sentence.
+pub(super) fn config(bundle: &[u8], clock: Clock) -> Result<Arc<ClientConfig>, String> {
+    let system;
+    let bundle = if bundle.is_empty() {
+        system = SYSTEM_ROOTS.iter().find_map(|path| std::fs::read(path).ok());
+        system.as_deref().unwrap_or_default()
+    } else {
+        let roots = read_bundle(bundle);
+        if roots.is_empty() {
+            return Err("unable to load root certificates: unable to parse bytes as PEM block".into());
+        }
+        bundle
+    };
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Verifier {
+        roots: read_bundle(bundle),
+        algorithms: provider.signature_verification_algorithms,
+        clock,
+    };
+    let mut config = client_config(provider)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn client_config(
+    provider: Arc<CryptoProvider>,
+) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())
+}
+
+fn read_bundle(bundle: &[u8]) -> Vec<Certificate> {
+    let parsed = CertificateDer::pem_slice_iter(bundle).filter_map(Result::ok);
+    verify::distinct(parsed.filter_map(|der| Certificate::read(&der)))
+}
+
+#[derive(Debug)]
+struct Verifier {
+    roots: Vec<Certificate>,
+    algorithms: WebPkiSupportedAlgorithms,
+    clock: Clock,
+}
+
+/// A complaint in Go's words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Complaint(String);
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let refuse = |why: String| {
+            let complaint: Arc<dyn std::error::Error + Send + Sync> = Arc::new(Complaint(why));
+            Error::InvalidCertificate(CertificateError::Other(OtherError(complaint)))
+        };
+        let leaf = Certificate::read(leaf).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
+        let intermediates: Vec<Certificate> = intermediates
+            .iter()
+            .filter_map(|certificate| Certificate::read(certificate))
+            .collect();
+        let question = verify::Question {
+            roots: &self.roots,
+            intermediates: &intermediates,
+            host: &server_name.to_str(),
+            now: self.clock.now(),
+            algorithms: self.algorithms,
+        };
+        question.ask(&leaf).map_err(refuse)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// What Go says about a failed handshake or a broken connection; `None` when rustls has nothing to do with it.
+pub(super) fn worded(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::Other(other)) => {
+            format!("tls: failed to verify certificate: {other}")
+        }
+        Error::InvalidCertificate(_) => {
+            "tls: failed to parse certificate from server: x509: malformed certificate".into()
+        }
+        Error::AlertReceived(alert) => format!("remote error: tls: {}", alert_text(*alert)),
+        Error::InvalidMessage(_) => "tls: first record does not look like a TLS handshake".into(),
+        Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => {
+            "tls: server selected unsupported protocol version 302".into()
+        }
+        Error::PeerIncompatible(_) => "remote error: tls: handshake failure".into(),
+        other => format!("tls: {other}"),
+    }
+}
+
+fn alert_text(alert: rustls::AlertDescription) -> String {
+    use rustls::AlertDescription as Alert;
+    let text = match alert {
+        Alert::CloseNotify => "close notify",
+        Alert::UnexpectedMessage => "unexpected message",
+        Alert::BadRecordMac => "bad record MAC",
+        Alert::RecordOverflow => "record overflow",
+        Alert::HandshakeFailure => "handshake failure",
+        Alert::BadCertificate => "bad certificate",
+        Alert::UnsupportedCertificate => "unsupported certificate",
+        Alert::CertificateRevoked => "revoked certificate",
+        Alert::CertificateExpired => "expired certificate",
+        Alert::CertificateUnknown => "unknown certificate",
+        Alert::IllegalParameter => "illegal parameter",
+        Alert::UnknownCA => "unknown certificate authority",
+        Alert::AccessDenied => "access denied",
+        Alert::DecodeError => "error decoding message",
+        Alert::DecryptError => "error decrypting message",
+        Alert::ProtocolVersion => "protocol version not supported",
+        Alert::InsufficientSecurity => "insufficient security level",
+        Alert::InternalError => "internal error",
+        Alert::InappropriateFallback => "inappropriate fallback",
+        Alert::UserCanceled => "user canceled",
+        Alert::NoRenegotiation => "no renegotiation",
+        Alert::MissingExtension => "missing extension",
+        Alert::UnsupportedExtension => "unsupported extension",
+        Alert::UnrecognisedName => "unrecognized name",
+        Alert::CertificateRequired => "certificate required",
+        Alert::NoApplicationProtocol => "no application protocol",
+        other => return format!("alert({})", u8::from(other)),
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+
+    use super::*;
+
+    /// A certificate with everything that is looked at.
+    fn certificate() -> Vec<u8> {
+        let names = vec![
+            "a.example.com".to_owned(),
+            "*.b.example.com".to_owned(),
+            "10.1.2.3".to_owned(),
+        ];
+        let mut parameters = CertificateParams::new(names).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
+        parameters.key_usages = vec![rcgen::KeyUsagePurpose::KeyCertSign];
+        parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate().unwrap();
+        parameters.self_signed(&key).unwrap().der().to_vec()
+    }
+
+    fn judged(leaf: &Certificate, host: &str) -> Result<(), String> {
+        let roots = [Certificate::read(&leaf.raw).unwrap()];
+        let question = verify::Question {
+            roots: &roots,
+            intermediates: &[],
+            host,
+            now: Clock::system().now(),
+            algorithms: ring::default_provider().signature_verification_algorithms,
+        };
+        question.ask(leaf)
+    }
+
+    #[test]
+    fn what_a_certificate_says_is_read() {
+        let leaf = Certificate::read(&certificate()).unwrap();
+        assert!(leaf.is_ca && leaf.has_constraints && leaf.has_names);
+        assert_eq!(
+            (leaf.max_path, leaf.may_sign, leaf.for_servers),
+            (Some(1), Some(true), Some(true))
+        );
+        assert_eq!(leaf.dns_names, ["a.example.com", "*.b.example.com"]);
+        assert_eq!(judged(&leaf, "A.example.com"), Ok(()));
+        assert_eq!(judged(&leaf, "x.b.example.com"), Ok(()));
+        assert_eq!(judged(&leaf, "10.1.2.3"), Ok(()));
+        assert_eq!(
+            judged(&leaf, "b.example.com"),
+            Err("x509: certificate is valid for a.example.com, *.b.example.com, not b.example.com".into())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Certificate::read(&bytes);
+        }
+
+        #[test]
+        fn no_mutation_of_a_certificate_makes_its_judge_panic(
+            changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..4),
+        ) {
+            let mut bytes = certificate();
+            for (at, byte) in changes {
+                let length = bytes.len();
+                bytes[at % length] = byte;
+            }
+            if let Some(leaf) = Certificate::read(&bytes) {
+                let _ = judged(&leaf, "a.example.com");
+            }
+        }
+    }
+}
