@@ -27,6 +27,8 @@ pub struct CaseFile {
     pub names: BTreeMap<String, Value>,
     /// Objects created, without being recorded, before the first step.
     pub given: Vec<Value>,
+    /// Name → answers of the case's webhooks.
+    pub webhooks: Value,
     /// The recorded steps.
     pub steps: Vec<Step>,
     /// Named sets of variables; a file without a matrix has one unnamed variant.
@@ -64,6 +66,12 @@ pub struct RequestStep {
     pub headers: BTreeMap<String, String>,
     /// What is sent.
     pub body: RequestBody,
+    /// Whose request it is; the administrator's unless said.
+    pub by: Option<Value>,
+    /// JSON pointer into the answer's body to a token whose claims are noted.
+    pub claims: Option<String>,
+    /// What it writes takes effect a little later on the real server.
+    pub settle: bool,
     /// Variable → JSON pointer into the answer's body, or `header:Name`.
     pub capture: BTreeMap<String, String>,
     /// Pointers into the recorded step that are not compared; the file says why.
@@ -135,6 +143,8 @@ struct Form {
     matrix: Option<Value>,
     #[serde(default)]
     given: Vec<Value>,
+    #[serde(default)]
+    webhooks: Value,
     steps: Vec<StepForm>,
 }
 
@@ -149,6 +159,10 @@ struct StepForm {
     text: Option<String>,
     #[serde(rename = "as")]
     content: Option<String>,
+    by: Option<Value>,
+    claims: Option<String>,
+    #[serde(default)]
+    settle: bool,
     read: Option<String>,
     #[serde(default)]
     compact: bool,
@@ -186,6 +200,7 @@ impl CaseFile {
             covers: form.covers,
             names: form.names,
             given: form.given,
+            webhooks: form.webhooks,
             variants: variants(form.matrix).map_err(meaning)?,
             steps,
             source,
@@ -204,6 +219,11 @@ impl CaseFile {
     /// Whether it disturbs other cases on the same server.
     pub fn needs_own_server(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Compact))
+    }
+
+    /// Whether a webhook is called, which takes time that no clock of ours controls.
+    pub fn calls_webhooks(&self) -> bool {
+        !self.webhooks.is_null()
     }
 
     /// Where its recording is kept.
@@ -247,6 +267,9 @@ impl StepForm {
                     watch: self.watch,
                     headers: self.headers,
                     body: body(self.body, self.text, self.content.as_deref())?,
+                    by: self.by,
+                    claims: self.claims,
+                    settle: self.settle,
                     capture: self.capture,
                     omit: self.omit,
                     only: self.only,

@@ -40,6 +40,12 @@ impl Corpus {
         self
     }
 
+    /// The files that call webhooks, and the others.
+    pub fn split(&self) -> (Self, Self) {
+        let (calling, quiet) = self.files.iter().cloned().partition(|file| file.calls_webhooks());
+        (Self { files: calling }, Self { files: quiet })
+    }
+
     /// Every case of every file.
     pub fn expanded(&self) -> impl Iterator<Item = (Arc<CaseFile>, Variant)> + '_ {
         self.files

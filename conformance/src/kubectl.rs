@@ -1,5 +1,6 @@
 //! kubectl against a server: scripts of commands, what they printed on the real one, and whether they print it on ours.
 
+mod certified;
 mod play;
 mod printed;
 mod script;
@@ -9,13 +10,14 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use thiserror::Error;
 
 use crate::corpus::home;
 use crate::decisions::{self, DecisionsError};
+use crate::remote::INFORMED;
 pub use play::{Kubectl, PlayError, play};
 pub use script::{Script, ScriptError, Step, Transcript};
 
@@ -128,7 +130,9 @@ pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>
         let kubectl = Kubectl {
             binary: binary.to_owned(),
             kubeconfig: listener.kubeconfig(),
+            certified: listener.kubeconfig(),
             server: listener.url(),
+            takes_effect_within: Duration::ZERO,
         };
         outcomes.push(replay(script, &kubectl)?);
         runtime.block_on(listener.shutdown());
@@ -151,8 +155,10 @@ pub fn upstream(folder: &Path, binary: PathBuf) -> io::Result<Kubectl> {
         .to_owned();
     Ok(Kubectl {
         binary,
+        certified: certified::kubeconfig(folder, &server)?,
         kubeconfig,
         server,
+        takes_effect_within: INFORMED,
     })
 }
 

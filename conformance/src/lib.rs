@@ -2,7 +2,8 @@
 //!
 //! A [`case`] is HTTP steps without expectations. [`run`] plays it against a [`target::Target`], [`normalise`] turns what
 //! came back into a transcript that is the same on every honest server, [`transcript`] keeps the recorded one beside the
-//! case, and [`diff`] finds what a replay did differently. `README.md` shows the format.
+//! case, and [`diff`] finds what a replay did differently. [`webhook`] is the process that servers call meanwhile. `README.md`
+//! shows the format.
 
 pub mod case;
 pub mod corpus;
@@ -23,3 +24,4 @@ mod seconds;
 pub mod target;
 pub mod template;
 pub mod transcript;
+pub mod webhook;

@@ -200,11 +200,11 @@ fn replay_all(filter: Option<&str>, brief: bool, server: ServerArguments) -> Res
         let corpus = Corpus::load()?.filtered(filter);
         let now = SystemTime::UNIX_EPOCH.elapsed()?.as_nanos();
         let settings = Settings {
-            whole: filter.is_none(),
             run: now.to_string(),
             at_once: 4,
         };
-        runtime.block_on(replay(|| Arc::clone(&target), &corpus, &decisions::load()?, &settings))
+        let cases = runtime.block_on(replay(|| Arc::clone(&target), &corpus, &settings));
+        Outcome::of(cases, &decisions::load()?, filter.is_none())
     } else {
         embedded(filter)?
     };

@@ -10,7 +10,9 @@
 //! | generated name | `base-<generated-1>` | its base, equality |
 //! | age of some seconds in a Table | `<age>` | nothing |
 //! | type of `self` in a CEL message | `selfType<number>` | nothing |
-//! | order of apply conflicts | sorted | which conflicts there are |
+//! | order of managers by second, in a case that calls webhooks | by name | which there are |
+//! | order of apply conflicts, of rules in a review | sorted | which there are |
+//! | address and certificates of the webhook process | `<webhook>`, `<webhook.ca>` … | which of them |
 //! | continue token, `ETag`, cluster IP, node port, token | `<continue-1>` … | equality |
 //!
 //! What is written in the case file itself is never made up, so it stays.
@@ -24,6 +26,7 @@ use serde_json::{Map, Value, json};
 
 use crate::case::{CaseFile, Variant};
 use crate::run::Played;
+use crate::seconds;
 use revisions::Revisions;
 use text::Texts;
 
@@ -32,11 +35,12 @@ pub fn transcript(file: &CaseFile, variant: &Variant, played: &Played) -> Value 
     let source = written(file, variant);
     let steps = Value::Array(played.steps.clone());
     let revisions = Revisions::collect(&steps, &source);
-    let texts = Texts::collect(&steps, &source, &played.namespace, &played.unique);
+    let texts = Texts::collect(&steps, &source, played);
     let mut normaliser = Normaliser {
         source: &source,
         revisions,
         texts,
+        real_time: file.calls_webhooks(),
         numbered: BTreeMap::new(),
     };
     let Value::Array(steps) = steps else { return Value::Null };
@@ -57,6 +61,8 @@ struct Normaliser<'a> {
     source: &'a str,
     revisions: Revisions,
     texts: Texts,
+    /// The case takes real time, in which a second may end.
+    real_time: bool,
     /// Made-up values by kind, numbered in order of appearance.
     numbered: BTreeMap<&'static str, Vec<String>>,
 }
@@ -105,6 +111,15 @@ impl Normaliser<'_> {
                     .into_iter()
                     .map(|cell| if is_young(&cell) { json!("<age>") } else { cell });
                 self.value(cells.collect(), snapshot)
+            }
+            ("managedFields", Value::Array(mut entries)) if self.real_time => {
+                entries.sort_by_cached_key(seconds::untimed);
+                self.value(Value::Array(entries), snapshot)
+            }
+            // The real server collects them from bindings in random order.
+            ("resourceRules" | "nonResourceRules", Value::Array(mut rules)) => {
+                rules.sort_by_cached_key(Value::to_string);
+                self.value(Value::Array(rules), snapshot)
             }
             ("causes", Value::Array(causes)) => self.value(Value::Array(ordered(causes)), snapshot),
             (_, value) => self.value(value, snapshot),

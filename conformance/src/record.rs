@@ -1,9 +1,9 @@
 //! Records cases: plays each until two runs in a row tell the same story, and keeps that story.
 
-use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use http::Request;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -19,6 +19,9 @@ use crate::transcript::{Recording, RecordingError};
 
 /// How often a case is played until two runs in a row agree.
 const ATTEMPTS: usize = 8;
+
+/// How many variants of one file are played at once.
+const AT_ONCE: usize = 6;
 
 /// Why a file was not recorded.
 #[derive(Debug, Error)]
@@ -59,16 +62,20 @@ pub async fn server_version(target: &dyn Target) -> Result<String, RecordError> 
 
 /// Records every variant of a file and writes the recording beside it.
 pub async fn record(target: &dyn Target, server: &str, file: &CaseFile) -> Result<(), RecordError> {
-    let mut transcripts = BTreeMap::new();
-    for variant in &file.variants {
-        transcripts.insert(variant.name.clone(), agreed(target, file, variant).await?);
-    }
+    let told = stream::iter(&file.variants).map(|variant| told(target, file, variant));
+    // All are played to their ends, also beside one that fails: each takes back what it made on the server.
+    let transcripts: Vec<_> = told.buffer_unordered(AT_ONCE).collect().await;
+    let transcripts = transcripts.into_iter().collect::<Result<_, RecordError>>()?;
     let recording = Recording {
         server: server.to_owned(),
         fingerprint: file.fingerprint(),
         transcripts,
     };
     Ok(recording.save(&file.recording())?)
+}
+
+async fn told(target: &dyn Target, file: &CaseFile, variant: &Variant) -> Result<(String, Value), RecordError> {
+    Ok((variant.name.clone(), agreed(target, file, variant).await?))
 }
 
 async fn agreed(target: &dyn Target, file: &CaseFile, variant: &Variant) -> Result<Value, RecordError> {
@@ -104,7 +111,7 @@ async fn once(target: &dyn Target, file: &CaseFile, variant: &Variant) -> Result
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let played = play(target, file, variant, &now.to_string()).await;
     match &played.failure {
-        None if seconds::crossed(&played.steps) => Ok(None),
+        None if seconds::crossed(file, &played.steps) => Ok(None),
         None => Ok(Some(transcript(file, variant, &played))),
         Some(problem) => {
             let seen = played

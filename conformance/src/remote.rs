@@ -22,10 +22,13 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::target::{Answer, Compaction, Target, TransportError};
+use crate::target::{Answer, Compaction, OwnCredentials, Target, TransportError};
 
 /// How long the real server's caches take to notice a compaction (they look every 15 s).
 const CACHE_POLL: Duration = Duration::from_secs(17);
+
+/// How long the real server's informers take to tell its authorizer and its webhooks of a change, and more.
+pub(crate) const INFORMED: Duration = Duration::from_millis(400);
 
 /// Where the server is and how to be its administrator.
 #[derive(Clone, Debug)]
@@ -123,9 +126,12 @@ impl Target for Remote {
             let stream = self.tls.connect(self.name.clone(), tcp).await?;
             let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
+            let own = request.extensions().get::<OwnCredentials>().is_some();
             let headers = request.headers_mut();
             headers.insert(HOST, HeaderValue::try_from(format!("{}:{}", self.host, self.port))?);
-            headers.insert(AUTHORIZATION, self.authorization.clone());
+            if !own {
+                headers.insert(AUTHORIZATION, self.authorization.clone());
+            }
             let response = sender.send_request(request.map(Full::new)).await?;
             Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
         })
@@ -150,6 +156,10 @@ impl Target for Remote {
             tokio::time::sleep(CACHE_POLL).await;
             Ok(())
         })
+    }
+
+    fn takes_effect_within(&self) -> Duration {
+        INFORMED
     }
 }
 

@@ -56,7 +56,7 @@ pub enum Verdict {
 /// What a replay of the corpus came to.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Every case, in the corpus' order.
+    /// Every case, ordered by id.
     pub cases: Vec<Replayed>,
     /// Decisions that explain nothing any more: they must go.
     pub idle_decisions: Vec<Decision>,
@@ -84,8 +84,6 @@ impl Outcome {
 /// How a corpus is replayed.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The corpus was not filtered, so that an unused decision is one too many.
-    pub whole: bool,
     /// Tells this run from others on the same server.
     pub run: String,
     /// How many cases are in flight at once.
@@ -93,12 +91,7 @@ pub struct Settings {
 }
 
 /// Replays the corpus. `another` gives a server to the cases that would disturb others on the shared one.
-pub async fn replay(
-    another: impl Fn() -> Arc<dyn Target>,
-    corpus: &Corpus,
-    decisions: &[Decision],
-    settings: &Settings,
-) -> Outcome {
+pub async fn replay(another: impl Fn() -> Arc<dyn Target>, corpus: &Corpus, settings: &Settings) -> Vec<Replayed> {
     let shared = another();
     let (mut alone, mut together) = (Vec::new(), Vec::new());
     for (index, (file, variant)) in corpus.expanded().enumerate() {
@@ -121,19 +114,27 @@ pub async fn replay(
         judged.push((index, case.await));
     }
     judged.sort_by_key(|(index, _)| *index);
-    let mut used = vec![false; decisions.len()];
-    let cases = judged
-        .into_iter()
-        .map(|(_, case)| decide(case, decisions, &mut used))
-        .collect();
-    let idle = decisions
-        .iter()
-        .zip(used)
-        .filter(|(_, used)| settings.whole && !used)
-        .map(|(decision, _)| decision.clone());
-    Outcome {
-        cases,
-        idle_decisions: idle.collect(),
+    judged.into_iter().map(|(_, case)| case).collect()
+}
+
+impl Outcome {
+    /// What a replay came to once the decisions are known. If all cases were played, an unused decision is one too many.
+    pub fn of(mut cases: Vec<Replayed>, decisions: &[Decision], whole: bool) -> Self {
+        cases.sort_by(|one, other| one.case.cmp(&other.case));
+        let mut used = vec![false; decisions.len()];
+        let cases = cases
+            .into_iter()
+            .map(|case| decide(case, decisions, &mut used))
+            .collect();
+        let idle = decisions
+            .iter()
+            .zip(used)
+            .filter(|(_, used)| whole && !used)
+            .map(|(decision, _)| decision.clone());
+        Outcome {
+            cases,
+            idle_decisions: idle.collect(),
+        }
     }
 }
 
@@ -175,7 +176,7 @@ async fn one(
 async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expected: &Value, run: &str) -> Verdict {
     let mut played = play(target, file, variant, run).await;
     for attempt in 1..ATTEMPTS {
-        if !seconds::crossed(&played.steps) {
+        if !seconds::crossed(file, &played.steps) {
             break;
         }
         seconds::next().await;

@@ -1,7 +1,9 @@
 //! Plays one case against a target and notes what came back, not yet normalised.
 
+mod credentials;
 mod given;
 mod kinds;
+mod leftovers;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -18,8 +20,9 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::case::{CaseFile, ReadStep, RequestBody, RequestStep, Step, Variant};
-use crate::target::{StreamingBody, Target, TransportError};
+use crate::target::{OwnCredentials, StreamingBody, Target, TransportError};
 use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
+use crate::webhook::{Hub, HubError, Script, ScriptError, hub};
 use stream::Stream;
 
 /// Longer than anything a server legitimately takes over one step; a hang becomes a failed step.
@@ -55,6 +58,8 @@ pub struct Played {
     pub namespace: String,
     /// The text that made its cluster-scoped names unique.
     pub unique: String,
+    /// Addresses and certificates of the webhook process, with what they become in a transcript.
+    pub places: Vec<(String, String)>,
 }
 
 /// Why a step could not be played. What the *server* refuses is no error: it is noted.
@@ -84,6 +89,16 @@ enum StepError {
     Given(String, Value),
     #[error("a given object has no apiVersion, kind or name")]
     Nameless,
+    #[error("the webhook {0} would be asked about what other cases do: select by `${{ns}}` or `${{unique}}`")]
+    Unscoped(String),
+    #[error("`by` is neither `nobody` nor a map with a `token` or a `user`: {0}")]
+    By(Value),
+    #[error("no token at {0} in the answer")]
+    Token(String),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    #[error("{0}")]
+    Webhooks(&'static HubError),
 }
 
 /// Plays one variant of a file. `run` tells apart two runs of the corpus on one server.
@@ -91,13 +106,15 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
     let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
     let mut player = Player {
         target,
-        makes_kinds: file.source.contains("CustomResourceDefinition"),
+        leaves: leftovers::of(&file.source),
+        hub: None,
         variant: &variant.variables,
         variables: variant.variables.clone(),
         watches: BTreeMap::new(),
         namespace: format!("case-{suffix}"),
+        unique: format!("unique-{suffix}"),
     };
-    let unique = format!("unique-{suffix}");
+    let unique = player.unique.clone();
     player.variables.insert("ns".to_owned(), json!(player.namespace));
     player.variables.insert("unique".to_owned(), json!(unique));
     let mut steps = Vec::with_capacity(file.steps.len());
@@ -105,10 +122,11 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
         Ok(()) => player.steps(file, &mut steps).await,
         Err(error) => Some(format!("before the first step: {error}")),
     };
-    player.give_back(&unique).await;
+    player.give_back().await;
     Played {
         steps,
         failure,
+        places: player.hub.map(Hub::places).unwrap_or_default(),
         namespace: player.namespace,
         unique,
     }
@@ -132,12 +150,15 @@ pub(crate) fn suffix(seed: &str) -> String {
 
 struct Player<'a> {
     target: &'a dyn Target,
-    /// The case makes custom resource definitions, which outlive its namespace unless they are deleted.
-    makes_kinds: bool,
+    /// The collections in which the case may leave what outlives its namespace.
+    leaves: Vec<&'static str>,
+    /// The webhook process, if the case has webhooks.
+    hub: Option<&'static Hub>,
     variant: &'a Variables,
     variables: Variables,
     watches: BTreeMap<String, Stream>,
     namespace: String,
+    unique: String,
 }
 
 impl Player<'_> {
@@ -147,13 +168,31 @@ impl Player<'_> {
         for (name, value) in &file.names {
             self.variables.entry(name.clone()).or_insert_with(|| value.clone());
         }
+        if file.calls_webhooks() {
+            let hub = hub().map_err(StepError::Webhooks)?;
+            self.variables.extend(hub.variables(&self.unique));
+            let scripts = fill_value(&file.webhooks, &self.variables)?;
+            hub.open(&self.unique, Script::all(&scripts)?);
+            self.hub = Some(hub);
+        }
+        let mut settle = false;
         for object in &file.given {
             let object = fill_value(object, &self.variables)?;
             let path = given::collection(&object, &self.namespace).ok_or(StepError::Nameless)?;
+            if let Some(webhook) = given::unscoped(&object) {
+                return Err(StepError::Unscoped(webhook.to_owned()));
+            }
+            settle |= is_told_later(&path);
             self.create(path, &object).await?;
             if object["kind"] == "CustomResourceDefinition" {
                 self.served(&object).await?;
             }
+        }
+        if settle {
+            self.settle().await;
+        }
+        if let Some(hub) = self.hub {
+            drop(hub.calls(&self.unique));
         }
         Ok(())
     }
@@ -173,12 +212,21 @@ impl Player<'_> {
         ))
     }
 
+    /// Waits until what was written is in effect.
+    async fn settle(&mut self) {
+        let within = self.target.takes_effect_within();
+        if !within.is_zero() {
+            sleep(within).await;
+        }
+    }
+
     /// Frees the addresses of the case's Services, since a server that outlives many runs has only so many, and deletes
-    /// the kinds it made. What is left of the case harms nobody, so a refusal does not matter.
-    async fn give_back(&mut self, unique: &str) {
+    /// the cluster-scoped objects it made. What is left of the case harms nobody, so a refusal does not matter.
+    async fn give_back(&mut self) {
         self.watches.clear();
-        if self.makes_kinds {
-            self.forget_kinds(unique).await;
+        self.forget_leftovers().await;
+        if let Some(hub) = self.hub {
+            hub.close(&self.unique);
         }
         let path = format!("/api/v1/namespaces/{}/services", self.namespace);
         if let Ok(request) = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())
@@ -216,7 +264,21 @@ impl Player<'_> {
             let only: Result<Vec<_>, _> = step.only.iter().map(|place| fill(place, &self.variables)).collect();
             note["body"] = picked(&body, &only?);
         }
+        if let Some(calls) = self
+            .hub
+            .map(|hub| hub.calls(&self.unique))
+            .filter(|calls| !calls.is_empty())
+        {
+            note["calls"] = Value::Array(calls);
+        }
+        if let Some(pointer) = &step.claims {
+            note["claims"] = credentials::claims(&body, pointer)?;
+        }
         noted.push(omitting(note, &step.omit));
+        let line = fill(&step.request, &self.variables)?;
+        if step.settle || is_told_later(&line) && !line.starts_with("GET") {
+            self.settle().await;
+        }
         if !reached {
             return Err(StepError::Until(json!(step.until)));
         }
@@ -333,8 +395,12 @@ impl Player<'_> {
                 headers.insert(name, HeaderValue::try_from(value).map_err(http::Error::from)?);
             }
         }
+        let own = credentials::add(&mut headers, step.by.as_ref(), &self.variables)?;
         let mut request = Request::builder().method(method).uri(escaped(path)).body(body)?;
         *request.headers_mut() = headers;
+        if own {
+            request.extensions_mut().insert(OwnCredentials);
+        }
         Ok(request)
     }
 
@@ -344,6 +410,13 @@ impl Player<'_> {
             Err(_) => Err(StepError::Hang),
         }
     }
+}
+
+/// Whether the real server acts on what is written there only once its informers have seen it.
+fn is_told_later(request: &str) -> bool {
+    ["admissionregistration.k8s.io", "rbac.authorization.k8s.io"]
+        .iter()
+        .any(|group| request.contains(group))
 }
 
 /// Case files write paths as people read them; what a URI may not hold is escaped here.
@@ -412,8 +485,19 @@ fn into_map(value: Value) -> Map<String, Value> {
 fn picked(body: &Value, pointers: &[String]) -> Value {
     pointers
         .iter()
-        .map(|pointer| (pointer.clone(), found(body, pointer).cloned().unwrap_or(Value::Null)))
+        .map(|pointer| (pointer.clone(), found_in_all(body, pointer)))
         .collect()
+}
+
+/// What a pointer leads to; `*` in it is every element of a list, which gives a list.
+fn found_in_all(document: &Value, pointer: &str) -> Value {
+    match pointer.split_once("/*") {
+        None => found(document, pointer).cloned().unwrap_or(Value::Null),
+        Some((list, rest)) => {
+            let items = found(document, list).and_then(Value::as_array).into_iter().flatten();
+            items.map(|item| found_in_all(item, rest)).collect()
+        }
+    }
 }
 
 /// What a JSON pointer leads to. In a list, `metadata.name=x` is the element that has this value there, since nobody knows
@@ -465,6 +549,7 @@ mod tests {
         assert_eq!(found(&groups, "/items/metadata.name=b/versions/1"), Some(&json!(2)));
         assert_eq!(found(&groups, "/items/metadata.name=c"), None);
         assert_eq!(found(&groups, ""), Some(&groups));
+        assert_eq!(found_in_all(&groups, "/items/*/metadata/name"), json!(["a", "b"]));
     }
 
     #[test]

@@ -1,25 +1,27 @@
 //! The behaviours that must each be covered: those of `BEHAVIOURS.md` without what later work brings.
 
-/// Every id that a case must cover. Left out: H6 (protobuf), H15 (flow control), E8 (RBAC), R12 (alpha), V10 (conversion
-/// of custom resources), V11 (deprecated paths), D7, D10 and D11 (controllers), C12 (conversion webhooks).
+/// Every id that a case must cover. Left out: H6 (protobuf), H15 (flow control), R12 (alpha), V10 (conversion of custom
+/// resources), V11 (deprecated paths), D7, D10 and D11 (controllers), A13 and A14 (admission policies), A16 (audit).
 pub fn of_cases() -> Vec<String> {
     expand(&[
         ("H", &[(1, 5), (7, 14)]),
-        ("E", &[(1, 7)]),
+        ("E", &[(1, 8)]),
         ("M", &[(1, 13)]),
         ("R", &[(1, 11)]),
         ("V", &[(1, 9)]),
         ("W", &[(1, 8)]),
         ("S", &[(1, 14)]),
         ("D", &[(1, 6), (8, 9)]),
-        ("C", &[(1, 11), (13, 19)]),
+        ("C", &[(1, 19)]),
         ("O", &[(1, 4)]),
+        ("A", &[(1, 12), (15, 15)]),
+        ("Z", &[(1, 6)]),
     ])
 }
 
-/// Every id that a script of kubectl must cover. Left out: U7 (exec, attach, port-forward), U8 beyond what scripts show.
+/// Every id that a script of kubectl must cover. Left out: U7 (exec, attach, port-forward).
 pub fn of_kubectl() -> Vec<String> {
-    expand(&[("U", &[(1, 6)])])
+    expand(&[("U", &[(1, 6), (8, 8)])])
 }
 
 fn expand(ranges: &[(&str, &[(u8, u8)])]) -> Vec<String> {

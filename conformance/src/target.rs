@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -20,11 +21,20 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<StreamingBody>
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
 
+/// Marks a request that says itself who sends it, or does not say: the target adds no credentials to it.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnCredentials;
+
 /// A server that cases are played against: the real one, or the embedded one.
 pub trait Target: Send + Sync {
-    /// Sends one request as a cluster administrator. The path is absolute (`/api/v1/…`).
+    /// Sends one request as a cluster administrator, unless it has [`OwnCredentials`]. The path is absolute (`/api/v1/…`).
     fn send(&self, request: Request<Bytes>) -> Answer<'_>;
 
     /// Forgets all history up to now: older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;
+
+    /// How long a written webhook configuration, role or definition may take until it is in effect.
+    fn takes_effect_within(&self) -> Duration {
+        Duration::ZERO
+    }
 }

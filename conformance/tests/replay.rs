@@ -66,16 +66,14 @@ fn no_case_is_content_with_a_hollow_server() {
         .start_paused(true)
         .build();
     let settings = Settings {
-        whole: true,
         run: "hollow".to_owned(),
         at_once: 64,
     };
     let hollow = || -> Arc<dyn Target> { Arc::new(Hollow(Embedded::start())) };
-    let outcome = runtime
+    let cases = runtime
         .expect("a runtime can be made")
-        .block_on(replay(hollow, &corpus, &[], &settings));
-    let content: Vec<_> = outcome
-        .cases
+        .block_on(replay(hollow, &corpus, &settings));
+    let content: Vec<_> = cases
         .iter()
         .filter(|case| matches!(case.verdict, Verdict::Equal))
         .map(|case| &case.case)

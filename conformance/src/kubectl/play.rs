@@ -16,13 +16,18 @@ use thiserror::Error;
 use super::printed::Normaliser;
 use super::script::{Printed, Script, Step, Transcript};
 use crate::run::suffix;
-use crate::template::{UndefinedVariable, Variables, fill};
+use crate::template::{UndefinedVariable, Variables, fill, fill_value};
+use crate::webhook::{self, Hub, HubError};
 
 /// Longer than any command legitimately takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often a step with `until` runs its command again, and how often the output of another is looked at.
 const POLL: Duration = Duration::from_millis(100);
+
+/// What a script may make outside its namespace. Webhooks go first, since they might refuse the rest.
+const OUTLIVING: &str =
+    "mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterrolebindings,clusterroles,crd";
 
 /// A kubectl and the server it talks to.
 #[derive(Clone, Debug)]
@@ -31,8 +36,12 @@ pub struct Kubectl {
     pub binary: PathBuf,
     /// The text of the administrator's kubeconfig.
     pub kubeconfig: String,
+    /// The text of another one, in which the administrator has a certificate.
+    pub certified: String,
     /// The server's address, as kubectl prints it.
     pub server: String,
+    /// How long a written webhook configuration or role may take until it is in effect.
+    pub takes_effect_within: Duration,
 }
 
 /// Why a script could not be played to its end.
@@ -58,6 +67,12 @@ pub enum PlayError {
     /// A command did not do what its step waits for.
     #[error("{0} did not come to what its step waits for; it printed: {1}")]
     Late(String, String),
+    /// The webhooks of the script make no sense.
+    #[error(transparent)]
+    Webhooks(#[from] webhook::ScriptError),
+    /// There is no webhook process.
+    #[error("{0}")]
+    Hub(&'static HubError),
     /// A step ends a command that was not started.
     #[error("no command {0} runs in the background")]
     NoBackground(String),
@@ -86,6 +101,8 @@ struct Player<'a> {
     files: &'a BTreeMap<String, String>,
     normaliser: Normaliser,
     background: BTreeMap<String, Running>,
+    unique: String,
+    hub: Option<&'static Hub>,
 }
 
 /// A command that runs beside others.
@@ -145,17 +162,35 @@ impl<'a> Player<'a> {
         let folder = tempfile::Builder::new().prefix("kubectl-").tempdir()?;
         fs::create_dir(folder.path().join("work"))?;
         fs::write(folder.path().join("kubeconfig"), &kubectl.kubeconfig)?;
-        let variables = [
+        let certified = folder.path().join("certified");
+        fs::write(&certified, &kubectl.certified)?;
+        let mut variables: Variables = [
             ("ns".to_owned(), json!(namespace)),
             ("unique".to_owned(), json!(unique)),
-        ];
+            ("server".to_owned(), json!(kubectl.server)),
+            ("certified".to_owned(), json!(certified)),
+        ]
+        .into();
+        let mut hub = None;
+        if !script.webhooks.is_null() {
+            let running = webhook::hub().map_err(PlayError::Hub)?;
+            variables.extend(running.variables(&unique));
+            running.open(
+                &unique,
+                webhook::Script::all(&fill_value(&script.webhooks, &variables)?)?,
+            );
+            hub = Some(running);
+        }
+        let places = hub.map(Hub::places).unwrap_or_default();
         let player = Player {
             kubectl,
-            variables: variables.into(),
+            variables,
             files: &script.files,
-            normaliser: Normaliser::new(&kubectl.server, &namespace, &unique, folder.path()),
+            normaliser: Normaliser::new(&kubectl.server, &namespace, &unique, folder.path()).knowing(places),
             background: BTreeMap::new(),
             folder,
+            unique,
+            hub,
         };
         player.must(&format!("create namespace {namespace}"))?;
         player.must(&format!("config set-context --current --namespace={namespace}"))?;
@@ -180,11 +215,13 @@ impl<'a> Player<'a> {
             let _ = running.child.kill();
             let _ = running.child.wait();
         }
-        let unique = self.variables["unique"].as_str().unwrap_or_default().to_owned();
-        if let Ok((_, names, _)) = self.output("get crd -o name", "", None) {
-            for name in names.lines().filter(|name| name.contains(&unique)) {
+        if let Ok((_, names, _)) = self.output(&format!("get {OUTLIVING} -o name"), "", None) {
+            for name in names.lines().filter(|name| name.contains(&self.unique)) {
                 let _ = self.output(&format!("delete {name} --wait=false"), "", None);
             }
+        }
+        if let Some(hub) = self.hub {
+            hub.close(&self.unique);
         }
         let _ = self.output("delete services --all --wait=false", "", None);
     }
@@ -217,8 +254,11 @@ impl<'a> Player<'a> {
                 _ => break output,
             }
         };
+        if step.settle {
+            sleep(self.kubectl.takes_effect_within);
+        }
         if let Some(variable) = &step.capture {
-            self.variables.insert(variable.clone(), json!(stdout));
+            self.variables.insert(variable.clone(), json!(stdout.trim_end()));
         }
         if step.quiet {
             return Ok(());

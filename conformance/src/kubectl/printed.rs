@@ -18,6 +18,7 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000",
             "<date>",
         ),
+        (r"X509SHA256=[0-9a-f]{64}", "X509SHA256=<fingerprint>"),
         (r#"(resourceVersion"?: ?"?)\d+"#, "${1}<rv>"),
         (r"(?m)^(\S.* {2,})(\d+[smhd]){1,2}$", "${1}<age>"),
         (r"(Resource Version:\s+)\d+", "${1}<rv>"),
@@ -45,7 +46,7 @@ static BLANKS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r" {3,}").expect("t
 /// Replaces what one run of a script made up.
 pub(super) struct Normaliser {
     /// Texts of this run and what they become.
-    words: Vec<(String, &'static str)>,
+    words: Vec<(String, String)>,
     uids: Vec<String>,
     addresses: Vec<String>,
 }
@@ -55,15 +56,21 @@ impl Normaliser {
         let host = server.trim_start_matches("https://").to_owned();
         Normaliser {
             words: vec![
-                (folder.display().to_string(), "<folder>"),
-                (server.to_owned(), "<server>"),
-                (host, "<host>"),
-                (namespace.to_owned(), "<ns>"),
-                (unique.to_owned(), "<unique>"),
+                (folder.display().to_string(), "<folder>".to_owned()),
+                (server.to_owned(), "<server>".to_owned()),
+                (host, "<host>".to_owned()),
+                (namespace.to_owned(), "<ns>".to_owned()),
+                (unique.to_owned(), "<unique>".to_owned()),
             ],
             uids: Vec::new(),
             addresses: Vec::new(),
         }
+    }
+
+    /// The same that knows more texts and what they become.
+    pub(super) fn knowing(mut self, places: Vec<(String, String)>) -> Normaliser {
+        self.words.extend(places);
+        self
     }
 
     pub(super) fn text(&mut self, text: &str) -> String {

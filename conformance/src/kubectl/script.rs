@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 /// A file under `kubectl/`, read.
@@ -19,6 +20,8 @@ pub struct Script {
     pub covers: Vec<String>,
     /// Files that lie in the folder where the commands run; `${…}` in them is filled in when a command starts.
     pub files: BTreeMap<String, String>,
+    /// Name → answers of the script's webhooks, as in a case.
+    pub webhooks: Value,
     /// The commands, in order.
     pub steps: Vec<Step>,
     path: PathBuf,
@@ -47,6 +50,9 @@ pub struct Step {
     pub capture: Option<String>,
     /// Repeated until the standard output contains this: the real server does some things a little later.
     pub until: Option<String>,
+    /// What it writes takes effect a little later on the real server.
+    #[serde(default)]
+    pub settle: bool,
     /// Not part of the transcript: only the outcome of what follows is compared.
     #[serde(default)]
     pub quiet: bool,
@@ -100,6 +106,8 @@ struct Form {
     covers: Vec<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
+    #[serde(default)]
+    webhooks: Value,
     steps: Vec<Step>,
 }
 
@@ -130,6 +138,7 @@ impl Script {
             title: form.title,
             covers: form.covers,
             files: form.files,
+            webhooks: form.webhooks,
             steps: form.steps,
             path: path.to_owned(),
             source,

@@ -13,6 +13,7 @@ fn normalised(source: &str, steps: Value) -> Value {
         covers: Vec::new(),
         names: BTreeMap::new(),
         given: Vec::new(),
+        webhooks: Value::Null,
         steps: Vec::new(),
         variants: Vec::new(),
     };
@@ -24,6 +25,7 @@ fn normalised(source: &str, steps: Value) -> Value {
         failure: None,
         namespace: "case-xabc".to_owned(),
         unique: "unique-xabc".to_owned(),
+        places: vec![("127.0.0.1:4444".to_owned(), "<webhook>".to_owned())],
     };
     transcript(&file, &Variant::default(), &played)
 }
@@ -133,4 +135,21 @@ fn an_allocated_address_is_one_wherever_it_is_told() {
         steps[1]["body"]["message"],
         "<ip-1> and <node-port-1> are taken, 10.0.0.12 is free"
     );
+}
+
+#[test]
+fn the_webhook_process_is_named_wherever_it_is() {
+    let message = "Post \"https://127.0.0.1:4444/unique-xabc/a?timeout=1s\": read tcp 127.0.0.1:5->127.0.0.1:4444: EOF";
+    let told = normalised("title: x", json!([{"message": message}]));
+    assert_eq!(
+        told[0]["message"],
+        "Post \"https://<webhook>/<unique>/a?timeout=1s\": read tcp <client>-><webhook>: EOF"
+    );
+}
+
+#[test]
+fn rules_of_a_review_have_no_order() {
+    let review = |rules: Value| normalised("title: x", json!([{"status": {"resourceRules": rules}}]));
+    let (one, other) = (json!({"verbs": ["get"]}), json!({"verbs": ["list"]}));
+    assert_eq!(review(json!([one, other])), review(json!([other, one])));
 }

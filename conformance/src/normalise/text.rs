@@ -7,6 +7,7 @@ use regex::{Captures, NoExpand, Regex};
 use serde_json::Value;
 
 use super::position;
+use crate::run::Played;
 
 static UID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").expect("the pattern is valid")
@@ -14,6 +15,15 @@ static UID: LazyLock<Regex> = LazyLock::new(|| {
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z").expect("the pattern is valid")
 });
+
+/// A time as Go prints it.
+static GO_TIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} \+0000 UTC").expect("the pattern is valid")
+});
+
+/// The near end of a connection, as Go names it in errors.
+static CLIENT_PORT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"127\.0\.0\.1:[0-9]+->").expect("the pattern is valid"));
 
 /// The name of the type of `self` in messages about rules: its number is the time when it was made.
 static SELF_TYPE: LazyLock<Regex> = LazyLock::new(|| Regex::new("selfType[0-9]+").expect("the pattern is valid"));
@@ -38,12 +48,14 @@ pub(super) struct Texts {
     unique: String,
     /// The same as `OpenAPI` writes it into the names of operations and tags: `UniqueXabc`, `uniqueXabc`.
     camel: String,
+    /// Addresses and certificates of the webhook process, with what they become.
+    places: Vec<(String, String)>,
     /// Generated names, allocated addresses and ports, with what they become.
     made_up: Vec<(Regex, String)>,
 }
 
 impl Texts {
-    pub(super) fn collect(steps: &Value, source: &str, namespace: &str, unique: &str) -> Self {
+    pub(super) fn collect(steps: &Value, source: &str, played: &Played) -> Self {
         let mut generated = Vec::new();
         find_generated(steps, &mut generated);
         for base in BASE.captures_iter(source) {
@@ -63,16 +75,26 @@ impl Texts {
             .collect();
         Self {
             source: source.to_owned(),
-            namespace: namespace.to_owned(),
-            unique: unique.to_owned(),
-            camel: unique.split('-').map(capitalised).collect(),
+            namespace: played.namespace.clone(),
+            unique: played.unique.clone(),
+            places: played.places.clone(),
+            camel: played.unique.split('-').map(capitalised).collect(),
             made_up,
         }
     }
 
     pub(super) fn normalise(&self, text: &str, uids: &mut Vec<String>) -> String {
-        let mut text = UID
-            .replace_all(text, |found: &Captures<'_>| {
+        let mut text = text.to_owned();
+        for (place, placeholder) in &self.places {
+            if text.contains(place.as_str()) {
+                text = text.replace(place.as_str(), placeholder);
+            }
+        }
+        if text.contains("->") {
+            text = CLIENT_PORT.replace_all(&text, NoExpand("<client>->")).into_owned();
+        }
+        text = UID
+            .replace_all(&text, |found: &Captures<'_>| {
                 let uid = &found[0];
                 if self.source.contains(uid) {
                     uid.to_owned()
@@ -95,6 +117,9 @@ impl Texts {
                 }
             })
             .into_owned();
+        if text.contains(" +0000 UTC") {
+            text = GO_TIME.replace_all(&text, NoExpand("<time>")).into_owned();
+        }
         if text.contains("selfType") {
             text = SELF_TYPE.replace_all(&text, NoExpand("selfType<number>")).into_owned();
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const CLUSTER_KINDS: [&str; 18] = [
+const CLUSTER_KINDS: [&str; 22] = [
     "APIService",
     "CSIDriver",
     "CSINode",
@@ -12,6 +12,7 @@ const CLUSTER_KINDS: [&str; 18] = [
     "CustomResourceDefinition",
     "FlowSchema",
     "IngressClass",
+    "MutatingWebhookConfiguration",
     "Namespace",
     "Node",
     "PersistentVolume",
@@ -20,6 +21,9 @@ const CLUSTER_KINDS: [&str; 18] = [
     "RuntimeClass",
     "StorageClass",
     "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+    "VolumeAttributesClass",
     "VolumeAttachment",
 ];
 
@@ -38,6 +42,31 @@ pub(super) fn collection(object: &Value, namespace: &str) -> Option<String> {
     }
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
     Some(format!("{root}/namespaces/{namespace}/{plural}"))
+}
+
+/// The webhook of a configuration that others on the same server would notice. A namespace selector is not enough where
+/// rules reach objects outside namespaces, since those pass it.
+pub(super) fn unscoped(object: &Value) -> Option<&str> {
+    let kind = object["kind"].as_str()?;
+    if !kind.ends_with("WebhookConfiguration") {
+        return None;
+    }
+    let selects = |webhook: &Value, by: &str| webhook[by].as_object().is_some_and(|selector| !selector.is_empty());
+    let anywhere = |rule: &Value| {
+        let star = |list: &str| {
+            rule[list]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|entry| entry == "*" || entry == "*/*")
+        };
+        rule["scope"] != "Namespaced" && star("apiGroups")
+    };
+    let webhook = object["webhooks"].as_array().into_iter().flatten().find(|webhook| {
+        let reaches = webhook["rules"].as_array().into_iter().flatten().any(anywhere);
+        !selects(webhook, "objectSelector") && (reaches || !selects(webhook, "namespaceSelector"))
+    })?;
+    webhook["name"].as_str()
 }
 
 fn plural(kind: &str) -> String {
@@ -72,5 +101,19 @@ mod tests {
             path("networking.k8s.io/v1", "IngressClass"),
             "/apis/networking.k8s.io/v1/ingressclasses"
         );
+    }
+
+    #[test]
+    fn a_webhook_must_leave_others_alone() {
+        let configuration = |webhook: Value| json!({"kind": "MutatingWebhookConfiguration", "webhooks": [webhook]});
+        let selector = json!({"matchLabels": {"a": "b"}});
+        let stars = json!([{"apiGroups": ["*"]}]);
+        let of_namespace = configuration(json!({"name": "w", "namespaceSelector": selector}));
+        assert_eq!(unscoped(&of_namespace), None);
+        let of_all = configuration(json!({"name": "w", "namespaceSelector": selector, "rules": stars}));
+        assert_eq!(unscoped(&of_all), Some("w"));
+        let of_objects = configuration(json!({"name": "w", "objectSelector": selector, "rules": stars}));
+        assert_eq!(unscoped(&of_objects), None);
+        assert_eq!(unscoped(&configuration(json!({"name": "w"}))), Some("w"));
     }
 }

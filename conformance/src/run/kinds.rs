@@ -1,14 +1,12 @@
-//! Custom resource definitions that a case makes: waited for when given, deleted when the case is over.
+//! Custom resource definitions that a case is given are waited for.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, USER_AGENT};
+use http::header::USER_AGENT;
 use http::{Request, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{PATIENCE, POLL, Player, StepError, content};
-
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Player<'_> {
     /// Waits until the kind of a given definition is served in every version it serves.
@@ -40,35 +38,5 @@ impl Player<'_> {
         let status = answer.status();
         drop(content(answer).await?);
         Ok(status)
-    }
-
-    /// Deletes the definitions whose names contain what makes the case's names unique.
-    pub(super) async fn forget_kinds(&mut self, unique: &str) {
-        for name in self.definitions().await.unwrap_or_default() {
-            if name.contains(unique)
-                && let Ok(request) = Request::delete(format!("{DEFINITIONS}/{name}"))
-                    .header(USER_AGENT, "given")
-                    .body(Bytes::new())
-                && let Ok(answer) = self.send(request).await
-            {
-                drop(content(answer).await);
-            }
-        }
-    }
-
-    async fn definitions(&mut self) -> Result<Vec<String>, StepError> {
-        let request = Request::get(DEFINITIONS)
-            .header(
-                ACCEPT,
-                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-            )
-            .header(USER_AGENT, "given");
-        let answer = self.send(request.body(Bytes::new())?).await?;
-        let list = content(answer).await?;
-        let items = list["body"]["items"].as_array().cloned().unwrap_or_default();
-        Ok(items
-            .iter()
-            .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
-            .collect())
     }
 }

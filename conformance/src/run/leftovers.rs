@@ -1,0 +1,71 @@
+//! What a case makes outside its namespace is deleted when the case is over, also after a failure: a webhook that nobody
+//! serves any more must not outlive it.
+
+use bytes::Bytes;
+use http::Request;
+use http::header::{ACCEPT, USER_AGENT};
+
+use super::{Player, StepError, content};
+
+/// A kind as case files name it, and its collection. Webhooks go first, since they might refuse the rest.
+const OUTLIVING: [(&str, &str); 7] = [
+    (
+        "WebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    ),
+    (
+        "WebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    ),
+    ("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"),
+    ("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
+    (
+        "CertificateSigningRequest",
+        "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+    ),
+    ("PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+    (
+        "CustomResourceDefinition",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    ),
+];
+
+/// The collections in which a case may leave something.
+pub(super) fn of(source: &str) -> Vec<&'static str> {
+    let mentioned = OUTLIVING.iter().filter(|(kind, _)| source.contains(kind));
+    mentioned.map(|(_, collection)| *collection).collect()
+}
+
+impl Player<'_> {
+    /// Deletes the objects whose names contain what makes the case's names unique.
+    pub(super) async fn forget_leftovers(&mut self) {
+        for collection in self.leaves.clone() {
+            for name in self.names(collection).await.unwrap_or_default() {
+                if name.contains(&self.unique)
+                    && let Ok(request) = Request::delete(format!("{collection}/{name}"))
+                        .header(USER_AGENT, "given")
+                        .body(Bytes::new())
+                    && let Ok(answer) = self.send(request).await
+                {
+                    drop(content(answer).await);
+                }
+            }
+        }
+    }
+
+    async fn names(&mut self, collection: &str) -> Result<Vec<String>, StepError> {
+        let request = Request::get(collection)
+            .header(
+                ACCEPT,
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            )
+            .header(USER_AGENT, "given");
+        let answer = self.send(request.body(Bytes::new())?).await?;
+        let list = content(answer).await?;
+        let items = list["body"]["items"].as_array().cloned().unwrap_or_default();
+        Ok(items
+            .iter()
+            .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
+            .collect())
+    }
+}

@@ -1,0 +1,173 @@
+//! The webhook process: an HTTPS server on loopback that answers reviews as cases say and notes what it was asked.
+//!
+//! One server, in a thread of its own, serves all cases at once: the first segment of a path is the case's, the next the
+//! name of one of its `webhooks`. It is the same when recording and when replaying.
+
+mod certificates;
+mod convert;
+mod script;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use certificates::{Certificates, Face};
+pub use script::{Script, ScriptError};
+
+use crate::template::Variables;
+
+/// Why there is no webhook process.
+#[derive(Debug, Error)]
+pub enum HubError {
+    /// No certificates.
+    #[error("the webhook process has no certificates: {0}")]
+    Certificates(#[from] certificates::CertificateError),
+    /// No port.
+    #[error("the webhook process cannot listen: {0}")]
+    Listen(#[from] io::Error),
+}
+
+/// The webhook process of this program, started when the first case needs it.
+pub fn hub() -> Result<&'static Hub, &'static HubError> {
+    static HUB: OnceLock<Result<Hub, HubError>> = OnceLock::new();
+    HUB.get_or_init(Hub::start).as_ref()
+}
+
+/// A running webhook process.
+pub struct Hub {
+    listening: Vec<(Face, SocketAddr)>,
+    certificates: Arc<Certificates>,
+    state: Arc<State>,
+}
+
+/// What the cases in flight want answered, and what they were asked.
+#[derive(Default)]
+struct State(Mutex<BTreeMap<String, CaseState>>);
+
+#[derive(Default)]
+struct CaseState {
+    scripts: BTreeMap<String, Script>,
+    calls: Vec<Call>,
+}
+
+/// A request that a server made.
+#[derive(Clone, Debug)]
+pub struct Call {
+    webhook: String,
+    note: Value,
+}
+
+impl State {
+    fn cases(&self) -> MutexGuard<'_, BTreeMap<String, CaseState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a call and says how to answer it; nothing if no case in flight has such a webhook.
+    fn called(&self, case: &str, webhook: &str, note: Value) -> Option<script::Reply> {
+        let mut cases = self.cases();
+        let case = cases.get_mut(case)?;
+        let reply = case.scripts.get_mut(webhook)?.next();
+        if reply.is_noted(&note["body"]) {
+            case.calls.push(Call {
+                webhook: webhook.to_owned(),
+                note,
+            });
+        }
+        Some(reply)
+    }
+}
+
+impl Hub {
+    fn start() -> Result<Self, HubError> {
+        let certificates = Arc::new(Certificates::generate()?);
+        let state = Arc::new(State::default());
+        let mut listening = Vec::new();
+        let mut doors = Vec::new();
+        for face in Face::ALL {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            listener.set_nonblocking(true)?;
+            listening.push((face, listener.local_addr()?));
+            doors.push((listener, Certificates::server_config(&certificates, face)?));
+        }
+        let shared = Arc::clone(&state);
+        thread::Builder::new()
+            .name("webhooks".to_owned())
+            .spawn(move || serve::forever(doors, &shared))?;
+        Ok(Self {
+            listening,
+            certificates,
+            state,
+        })
+    }
+
+    /// Lets a case's webhooks answer from now on.
+    pub fn open(&self, case: &str, scripts: BTreeMap<String, Script>) {
+        let state = CaseState {
+            scripts,
+            calls: Vec::new(),
+        };
+        self.state.cases().insert(case.to_owned(), state);
+    }
+
+    /// Ends a case's webhooks.
+    pub fn close(&self, case: &str) {
+        self.state.cases().remove(case);
+    }
+
+    /// The calls since they were last asked for. Validating webhooks are called all at once: calls next to each other of
+    /// webhooks whose names begin with `validate` are ordered by name.
+    pub fn calls(&self, case: &str) -> Vec<Value> {
+        let mut calls = match self.state.cases().get_mut(case) {
+            Some(state) => std::mem::take(&mut state.calls),
+            None => Vec::new(),
+        };
+        for together in calls.chunk_by_mut(|one, other| one.at_once() && other.at_once()) {
+            together.sort_by(|one, other| one.webhook.cmp(&other.webhook));
+        }
+        calls.into_iter().map(|call| call.note).collect()
+    }
+
+    /// What `${webhook…}` means in a case.
+    pub fn variables(&self, case: &str) -> Variables {
+        let mut variables = Variables::new();
+        for (face, address) in &self.listening {
+            let name = face.variable();
+            variables.insert(format!("{name}.url"), json!(format!("https://{address}/{case}")));
+            variables.insert(format!("{name}.port"), json!(address.port()));
+        }
+        variables.insert("webhook.ca".to_owned(), json!(self.certificates.bundle()));
+        variables.insert("webhook.leaf".to_owned(), json!(self.certificates.leaf_bundle()));
+        variables
+    }
+
+    /// What differs from run to run, with what it becomes in a transcript.
+    pub fn places(&self) -> Vec<(String, String)> {
+        let mut places = vec![
+            (self.certificates.bundle(), "<webhook.ca>".to_owned()),
+            (self.certificates.leaf_bundle(), "<webhook.leaf>".to_owned()),
+        ];
+        for (face, address) in &self.listening {
+            let name = face.variable();
+            places.push((address.to_string(), format!("<{name}>")));
+            for before in [":", "port "] {
+                places.push((format!("{before}{}", address.port()), format!("{before}<{name}.port>")));
+            }
+        }
+        places
+    }
+}
+
+impl Call {
+    fn at_once(&self) -> bool {
+        self.webhook.starts_with("validate")
+    }
+}
+
+#[cfg(test)]
+mod tests;

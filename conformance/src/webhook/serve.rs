@@ -1,0 +1,100 @@
+//! The webhook process' listeners: one request per connection, answered as its script says.
+
+use std::future::pending;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::State;
+
+/// The headers of a call that a webhook can see and that do not depend on the connection.
+const NOTED_HEADERS: [&str; 3] = ["accept", "content-type", "user-agent"];
+
+/// Serves all listeners until the program ends.
+pub(super) fn forever(doors: Vec<(TcpListener, ServerConfig)>, state: &Arc<State>) {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return;
+    };
+    runtime.block_on(async {
+        for (listener, config) in doors {
+            tokio::spawn(listen(listener, TlsAcceptor::from(Arc::new(config)), Arc::clone(state)));
+        }
+        pending::<()>().await;
+    });
+}
+
+async fn listen(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<State>) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    loop {
+        let (socket, _) = listener.accept().await?;
+        tokio::spawn(connection(socket, acceptor.clone(), Arc::clone(&state)));
+    }
+}
+
+/// What goes wrong on a connection is for its other end to tell.
+async fn connection(socket: TcpStream, acceptor: TlsAcceptor, state: Arc<State>) {
+    let Ok(stream) = acceptor.accept(socket).await else {
+        return;
+    };
+    let answer = service_fn(|request| answer(request, &state));
+    // A connection that stays could be found closed by the next call, which then tells of another failure.
+    let _ = hyper::server::conn::http1::Builder::new()
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+}
+
+async fn answer(request: Request<Incoming>, state: &State) -> io::Result<Response<Full<Bytes>>> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let mut segments = parts.uri.path().splitn(4, '/').skip(1);
+    let (case, webhook) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
+    let place = parts.uri.to_string();
+    let place = place.strip_prefix(&format!("/{case}")).unwrap_or(&place);
+    let note = json!({
+        "call": format!("{} {place}", parts.method),
+        "headers": noted(&parts.headers),
+        "body": review,
+    });
+    let Some(reply) = state.called(case, webhook, note) else {
+        let mut unknown = Response::new(Full::from("no such webhook"));
+        *unknown.status_mut() = StatusCode::NOT_FOUND;
+        return Ok(unknown);
+    };
+    if reply.hang {
+        pending::<()>().await;
+    }
+    if reply.close {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    let mut response = Response::builder().status(reply.status.unwrap_or(200));
+    if !reply.headers.contains_key("Content-Type") {
+        response = response.header("Content-Type", "application/json");
+    }
+    for (name, value) in &reply.headers {
+        response = response.header(name, value);
+    }
+    response.body(Full::from(reply.body(&review))).map_err(io::Error::other)
+}
+
+fn noted(headers: &HeaderMap) -> Value {
+    let mut noted = Map::new();
+    for name in NOTED_HEADERS {
+        if let Some(value) = headers.get(name) {
+            noted.insert(name.to_owned(), json!(String::from_utf8_lossy(value.as_bytes())));
+        }
+    }
+    Value::Object(noted)
+}
