@@ -8,6 +8,16 @@ use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// A source of randomness. Cloning shares it; equal seeds give equal sequences.
+///
+/// ```
+/// use kubewright_runtime::chance::Chance;
+/// use std::time::Duration;
+///
+/// assert_eq!(Chance::seeded(7).uuid(), Chance::seeded(7).uuid());
+/// assert_ne!(Chance::from_entropy().uuid(), Chance::from_entropy().uuid());
+/// let pause = Chance::seeded(7).jittered(Duration::from_secs(10), 0.5);
+/// assert!((10..15).contains(&pause.as_secs()));
+/// ```
 #[derive(Clone)]
 pub struct Chance(Arc<Mutex<StdRng>>);
 

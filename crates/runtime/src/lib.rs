@@ -3,10 +3,12 @@
 //! how, [`queue`] for who is next.
 
 pub mod cache;
+pub mod certificates;
 pub mod chance;
 pub mod client;
 pub mod clock;
 pub mod controller;
+pub mod conversion;
 pub mod events;
 pub mod flags;
 pub mod informer;
@@ -16,7 +18,9 @@ pub mod mapper;
 pub mod metrics;
 pub mod object;
 pub mod operator;
+pub(crate) mod permission;
 pub mod queue;
 pub mod reflector;
 pub mod serve;
 pub mod stop;
+pub mod webhook;

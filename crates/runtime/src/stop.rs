@@ -5,10 +5,45 @@ use std::future::Future;
 use tokio::sync::watch;
 
 /// Asks others to stop. Dropping it asks too.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_runtime::stop::Stopper;
+///
+/// let (stopper, stop) = Stopper::new();
+/// let task = tokio::spawn({
+///     let stop = stop.clone();
+///     async move { stop.stopped().await }
+/// });
+/// assert!(!stop.is_stopping());
+/// stopper.stop();
+/// task.await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
 /// Hears when it is time to stop. Cloning shares it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_runtime::stop::Stopper;
+///
+/// let (stopper, stop) = Stopper::new();
+/// let task = tokio::spawn({
+///     let stop = stop.clone();
+///     async move { stop.stopped().await }
+/// });
+/// assert!(!stop.is_stopping());
+/// drop(stopper); // nobody can ask any more, so it is time
+/// task.await?;
+/// assert!(stop.is_stopping());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 

@@ -16,6 +16,7 @@ use kubewright_runtime::controller::{
 };
 use kubewright_runtime::events::EventRecorder;
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
+use kubewright_runtime::metrics::Registry;
 use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::stop::Stopper;
 use parking_lot::Mutex;
@@ -78,6 +79,7 @@ impl Env {
         let stats = ControllerStats::default();
         let client = Client::new(self.server.client(), cache);
         let environment = Environment {
+            registry: Registry::new(),
             client: client.clone(),
             chance,
             stop,

@@ -5,6 +5,32 @@ use std::time::Duration;
 use crate::object::ObjectKey;
 
 /// What the cache must have seen of one object.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Barrier, Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// use kubewright_runtime::object::ObjectKey;
+/// use std::time::Duration;
+///
+/// let key = ObjectKey::cluster("a");
+/// store.set_barrier(&key, Barrier::revision(7)); // we wrote it, and the server said 7
+/// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_err());
+/// writer.changed(record("a", 7));
+/// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_ok());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
     /// This revision of the object, or a later one of its kind.
@@ -51,6 +77,30 @@ impl Barrier {
 }
 
 /// The cache did not catch up with a write in time.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Barrier, Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// use std::time::Duration;
+///
+/// writer.changed(record("a", 6));
+/// store.set_barrier(record("a", 7).key(), Barrier::revision(7));
+/// let timeout = store.caught_up(None, Duration::from_secs(5)).await.unwrap_err();
+/// assert_eq!(timeout.to_string(), "the cache of ConfigMap did not catch up with the write of a within 5s");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cache of {kind} did not catch up with the write of {key} within {waited:?}")]
 pub struct BarrierTimeout {

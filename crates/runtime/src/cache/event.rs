@@ -5,6 +5,29 @@ use std::sync::Arc;
 use crate::object::{ObjectKey, Record};
 
 /// A change of the cache. It carries the objects themselves: nobody has to look them up, so nothing can be missed meanwhile.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Event, Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// let mut events = store.subscribe();
+/// writer.changed(record("a", 1));
+/// writer.changed(record("a", 2));
+/// writer.deleted(record("a", 3));
+/// assert!(matches!(events.try_next(), Some(Event::Added { .. })));
+/// let updated = events.try_next().unwrap();
+/// assert_eq!(updated.old().unwrap().revision(), Some(1));
+/// assert_eq!(updated.object().revision(), Some(2));
+/// assert!(matches!(events.try_next(), Some(Event::Deleted { known: true, .. })));
+/// ```
 #[derive(Clone, Debug)]
 pub enum Event {
     /// An object appeared.
@@ -67,6 +90,39 @@ impl Event {
 ///
 /// Handlers are called by the task that watches, one after the other, so they must be quick and must not block: put a key into
 /// a queue, or a message into a channel. They may read the store, but must not add a handler to it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Event, EventHandler, Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// #[derive(Default)]
+/// struct Count(AtomicUsize);
+///
+/// impl EventHandler for Count {
+///     fn on_event(&self, event: &Event) {
+///         println!("{}", event.key());
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let count = Arc::new(Count::default());
+/// let registration = store.add_handler(Arc::<Count>::clone(&count));
+/// writer.changed(record("a", 1));
+/// drop(registration);
+/// writer.changed(record("a", 2));
+/// assert_eq!(count.0.load(Ordering::Relaxed), 1);
+/// ```
 pub trait EventHandler: Send + Sync {
     /// An object appeared, changed or went.
     fn on_event(&self, event: &Event);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -67,6 +68,18 @@ impl fmt::Debug for Index {
 }
 
 /// The indexes of a store.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::cache::{Index, Indexes};
+///
+/// let mut indexes = Indexes::default();
+/// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
+/// indexes.add(Index::of::<Pod>("phase", |pod| {
+///     pod.status.iter().filter_map(|status| status.phase.clone()).collect()
+/// }));
+/// assert_eq!(indexes.names().collect::<Vec<_>>(), ["uid", "phase"]);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Indexes(Vec<Index>);
 
@@ -137,11 +150,23 @@ impl Tables {
         }
     }
 
-    pub(super) fn keys(&self, position: usize, value: &str) -> impl Iterator<Item = &ObjectKey> {
+    /// The keys under a value, of one namespace or of all; costs as much as they are.
+    pub(super) fn keys(
+        &self,
+        position: usize,
+        value: &str,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = &ObjectKey> {
+        // All keys of a namespace begin with its name and a slash, and no other keys do.
+        let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
         self.0
             .get(position)
             .and_then(|table| table.get(value))
             .into_iter()
-            .flatten()
+            .flat_map({
+                let from = prefix.clone();
+                move |keys| keys.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded))
+            })
+            .take_while(move |key| key.as_str().starts_with(&prefix))
     }
 }

@@ -2,6 +2,7 @@
 //! [`Store`] is read by everyone, [`Writer`] is fed by a reflector, [`Lister`] reads as a Rust type.
 
 mod barrier;
+mod delta;
 mod event;
 mod index;
 mod lister;
@@ -12,6 +13,7 @@ mod subscription;
 mod tests;
 
 pub use barrier::{Barrier, BarrierTimeout};
+pub use delta::{Delta, DeltaFifo, DeltaKind, Deltas};
 pub use event::{Event, EventHandler};
 pub use index::{Index, Indexes};
 pub use lister::{Lister, ReadError};

@@ -218,8 +218,7 @@ impl State {
                 .collect(),
             Some((position, value)) => self
                 .tables
-                .keys(position, value)
-                .filter(|key| namespace.is_none() || key.namespace() == namespace)
+                .keys(position, value, namespace)
                 .filter_map(|key| self.get(key.as_str()).cloned())
                 .collect(),
         }

@@ -18,6 +18,16 @@ use super::subscription::Subscription;
 use crate::object::{Kind, ObjectKey, Record};
 
 /// A reader asked for an index that the store does not have.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Indexes, Query, Store};
+/// use kubewright_runtime::object::Kind;
+///
+/// let store = Store::new(Kind::of::<ConfigMap>(), Indexes::default());
+/// let error = store.list(&Query::all().indexed("colour", "red")).unwrap_err();
+/// assert_eq!(error.to_string(), "the cache of ConfigMap has no index \"colour\"; declare it with `index`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cache of {kind} has no index {index:?}; declare it with `index`")]
 pub struct UnknownIndex {
@@ -91,11 +101,51 @@ impl Store {
     }
 
     /// The object under `namespace/name` (or `name`).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
+    /// use kubewright_runtime::object::{Kind, Record};
+    /// use std::sync::Arc;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let record = |name: &str, revision: u32| {
+    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+    ///     Record::parse(json.as_bytes(), &kind).unwrap()
+    /// };
+    /// let mut indexes = Indexes::default();
+    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
+    /// let store = Store::new(kind.clone(), indexes);
+    /// let writer = store.writer(None);
+    /// writer.changed(record("a", 1));
+    /// assert_eq!(store.get("a").unwrap().revision(), Some(1));
+    /// ```
     pub fn get(&self, key: &str) -> Option<Arc<Record>> {
         self.inner.state.read().get(key).cloned()
     }
 
     /// The objects a query asks for, in the server's order. Costs as much as its result (before labels are matched).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
+    /// use kubewright_runtime::object::{Kind, Record};
+    /// use std::sync::Arc;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let record = |name: &str, revision: u32| {
+    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+    ///     Record::parse(json.as_bytes(), &kind).unwrap()
+    /// };
+    /// let mut indexes = Indexes::default();
+    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
+    /// let store = Store::new(kind.clone(), indexes);
+    /// let writer = store.writer(None);
+    /// writer.changed(record("a", 1));
+    /// writer.changed(record("b", 2));
+    /// assert_eq!(store.list(&Query::all()).unwrap().len(), 2);
+    /// assert_eq!(store.list(&Query::all().indexed("uid", "b")).unwrap()[0].key().name(), "b");
+    /// ```
     pub fn list(&self, query: &Query) -> Result<Vec<Arc<Record>>, UnknownIndex> {
         let index = match &query.index {
             None => None,
@@ -135,6 +185,30 @@ impl Store {
     }
 
     /// Tells a handler of every object there is and of every change from then on, without gap or overlap.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
+    /// use kubewright_runtime::object::{Kind, Record};
+    /// use std::sync::Arc;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let record = |name: &str, revision: u32| {
+    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+    ///     Record::parse(json.as_bytes(), &kind).unwrap()
+    /// };
+    /// let mut indexes = Indexes::default();
+    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
+    /// let store = Store::new(kind.clone(), indexes);
+    /// let writer = store.writer(None);
+    /// writer.changed(record("a", 1));
+    /// let (sender, heard) = std::sync::mpsc::channel();
+    /// let _registration = store.add_handler(Arc::new(move |event: &Event| {
+    ///     let _ = sender.send(event.key().to_string());
+    /// }));
+    /// writer.changed(record("b", 2));
+    /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["a", "b"]); // what was there, and what came
+    /// ```
     pub fn add_handler(&self, handler: Arc<dyn EventHandler>) -> Registration {
         let mut handlers = self.inner.handlers.lock();
         let present = self.inner.state.read().candidates(None, None);
@@ -156,6 +230,28 @@ impl Store {
     }
 
     /// Tells every handler of every object again, as an update from itself to itself.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
+    /// use kubewright_runtime::object::{Kind, Record};
+    /// use std::sync::Arc;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let record = |name: &str, revision: u32| {
+    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+    ///     Record::parse(json.as_bytes(), &kind).unwrap()
+    /// };
+    /// let mut indexes = Indexes::default();
+    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
+    /// let store = Store::new(kind.clone(), indexes);
+    /// let writer = store.writer(None);
+    /// writer.changed(record("a", 1));
+    /// let mut events = store.subscribe();
+    /// events.try_next();
+    /// store.resync();
+    /// assert!(events.try_next().unwrap().is_background());
+    /// ```
     pub fn resync(&self) {
         let handlers = self.inner.handlers.lock();
         let present = self.inner.state.read().candidates(None, None);
@@ -173,18 +269,31 @@ impl Store {
         self.inner.state.write().set_barrier(key, barrier);
     }
 
-    /// Waits until the store has seen all writes to a key.
-    pub async fn caught_up_with_key(&self, key: &str, timeout: Duration) -> Result<(), BarrierTimeout> {
+    /// Whether reads of a key wait for a write.
+    pub(crate) fn is_awaited(&self, key: &ObjectKey) -> bool {
+        self.inner
+            .state
+            .read()
+            .barrier_in(&Readers::Key(key.as_str()))
+            .is_some()
+    }
+
+    /// Waits until the store has seen all writes to a key. Returns how long that took; nothing if there was nothing to wait for.
+    pub async fn caught_up_with_key(&self, key: &str, timeout: Duration) -> Result<Duration, BarrierTimeout> {
         self.lifted(Readers::Key(key), timeout).await
     }
 
-    /// Waits until the store has seen all writes to a namespace, or to all of them.
-    pub async fn caught_up(&self, namespace: Option<&str>, timeout: Duration) -> Result<(), BarrierTimeout> {
+    /// Waits until the store has seen all writes to a namespace, or to all of them. Returns how long that took.
+    pub async fn caught_up(&self, namespace: Option<&str>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
         self.lifted(Readers::Namespace(namespace), timeout).await
     }
 
-    async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<(), BarrierTimeout> {
-        let deadline = Instant::now() + timeout;
+    async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
+        if self.inner.state.read().barrier_in(&readers).is_none() {
+            return Ok(Duration::ZERO);
+        }
+        let began = Instant::now();
+        let deadline = began + timeout;
         let mut waiting_for = None;
         let lifted = self
             .wait(Some(deadline), |state| match state.barrier_in(&readers) {
@@ -201,7 +310,7 @@ impl Store {
                 key,
                 waited: timeout,
             }),
-            _ => Ok(()),
+            _ => Ok(began.elapsed()),
         }
     }
 
@@ -252,6 +361,26 @@ fn tell(handler: &dyn EventHandler, event: &Event) {
 }
 
 /// Keeps a handler registered; dropping it ends that.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Event, Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// use std::sync::Arc;
+///
+/// let registration = store.add_handler(Arc::new(|event: &Event| println!("{}", event.key())));
+/// writer.changed(record("a", 1)); // is told
+/// drop(registration);
+/// writer.changed(record("a", 2)); // is not
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping a registration removes its handler"]
 pub struct Registration {
@@ -274,6 +403,26 @@ impl fmt::Debug for Inner {
 }
 
 /// Feeds a store: what a list or a watch of one scope says.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::cache::{Indexes, Store};
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let kind = Kind::of::<ConfigMap>();
+/// let record = |name: &str, revision: u32| {
+///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
+///     Record::parse(json.as_bytes(), &kind).unwrap()
+/// };
+/// let store = Store::new(kind.clone(), Indexes::default());
+/// let writer = store.writer(None);
+/// writer.begin();
+/// writer.listed(record("a", 1));
+/// writer.finish("1"); // what was there before and not in the list is gone now
+/// writer.changed(record("b", 2));
+/// writer.deleted(record("a", 3));
+/// assert!(store.get("a").is_none() && store.get("b").is_some());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Writer {
     store: Store,

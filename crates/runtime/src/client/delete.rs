@@ -10,6 +10,16 @@ use crate::cache::{Barrier, Query};
 use crate::object::{Kind, ObjectKey, Page, Record};
 
 /// What happens to the objects that the deleted one owns.
+///
+/// ```
+/// use kubewright_runtime::client::{DeleteOptions, Propagation};
+///
+/// let options = DeleteOptions {
+///     propagation_policy: Some(Propagation::Foreground),
+///     ..DeleteOptions::default()
+/// };
+/// assert_eq!(serde_json::to_string(&options).unwrap(), r#"{"propagationPolicy":"Foreground"}"#);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Propagation {
     /// They are deleted afterwards.
@@ -21,6 +31,30 @@ pub enum Propagation {
 }
 
 /// How an object is deleted. The default leaves everything to the server.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+///
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::client::DeleteOptions;
+/// use kubewright_runtime::object::ObjectKey;
+///
+/// let options = DeleteOptions {
+///     uid: Some("of another one".to_owned()),
+///     ..DeleteOptions::default()
+/// };
+/// let error = client.delete_with::<Namespace>(&ObjectKey::cluster("default"), &options).await.unwrap_err();
+/// assert!(error.is_conflict());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteOptions {

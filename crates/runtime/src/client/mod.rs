@@ -15,11 +15,12 @@ mod typed;
 mod write;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::informer::Cache;
+use crate::metrics::ReadMetrics;
 use crate::object::{Kind, Object};
 
 use self::applied::AppliedMemory;
@@ -34,6 +35,29 @@ pub use subresource::Subresource;
 pub use write::{Applied, Outcome};
 
 /// How strictly the server looks at fields it does not know.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::client::{Client, FieldValidation};
+/// use kubewright_runtime::informer::Cache;
+/// use kubewright_runtime::object::Kind;
+/// use serde_json::json;
+///
+/// let client = Client::new(kube, Cache::default()).live();
+/// let mistyped = serde_json::from_value(json!({
+///     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "default" }, "date": {},
+/// }))?;
+/// let config_maps = |validation| client.field_validation(validation).dynamic(Kind::of::<ConfigMap>());
+/// let error = config_maps(FieldValidation::Strict).create(&mistyped).await.unwrap_err();
+/// assert!(error.to_string().contains("unknown field \"date\""));
+/// config_maps(FieldValidation::Ignore).create(&mistyped).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Unknown and duplicate fields are errors.
@@ -73,6 +97,7 @@ struct Shared {
     fence: Fence,
     warnings: Warnings,
     applied: AppliedMemory,
+    read_metrics: OnceLock<ReadMetrics>,
 }
 
 /// Reads from the cache, writes to the server. Cheap to clone; options are set on a clone.
@@ -81,20 +106,32 @@ struct Shared {
 /// it reads. Servers before 1.35 do not promise that resourceVersions are ordered numbers; all known ones keep to it, and where
 /// a server writes something else, reads do not wait.
 ///
-/// ```no_run
-/// # async fn example(kube: kube::Client, cache: kubewright_runtime::informer::Cache) -> Result<(), kubewright_runtime::client::Error> {
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::Client;
 /// use kubewright_runtime::object::ObjectKey;
 ///
-/// let client = Client::new(kube, cache).field_owner("shop-controller");
-/// let key = ObjectKey::namespaced("shop", "settings");
-/// let mut settings = client.get::<ConfigMap>(&key).await?.into_owned();
+/// let key = ObjectKey::namespaced("default", "settings");
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.name = Some("settings".to_owned());
+/// settings.metadata.namespace = Some("default".to_owned());
+/// client.create(&settings).await?;
+///
+/// let mut settings = client.get::<ConfigMap>(&key).await?.into_owned(); // from the cache, which has seen the create
 /// settings.data.get_or_insert_default().insert("colour".to_owned(), "red".to_owned());
 /// client.update(&settings).await?;
 /// assert_eq!(client.get::<ConfigMap>(&key).await?.data, settings.data);
-/// client.dry_run().delete::<ConfigMap>(&key).await?;
-/// client.live().get::<ConfigMap>(&key).await?;
+///
+/// client.dry_run().delete::<ConfigMap>(&key).await?; // nothing happens
+/// client.live().get::<ConfigMap>(&key).await?; // from the server
 /// # Ok(())
 /// # }
 /// ```
@@ -120,6 +157,7 @@ impl Client {
                 fence,
                 warnings: Warnings::default(),
                 applied: AppliedMemory::default(),
+                read_metrics: OnceLock::new(),
             }),
             options: CallOptions {
                 field_owner: None,
@@ -132,7 +170,39 @@ impl Client {
         }
     }
 
+    /// Counts how long cached reads wait for own writes, and how often in vain. Clones of the client count too; the first metrics
+    /// given are those that count.
+    pub fn with_metrics(self, metrics: ReadMetrics) -> Self {
+        // Somebody set them before: those stay.
+        let _ = self.shared.read_metrics.set(metrics);
+        self
+    }
+
     /// Who owns the fields that are written. [`apply`](Self::apply) needs it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// let shop = client.field_owner("shop-controller");
+    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
+    /// let created = shop.create(&settings).await?;
+    /// let managers = created.metadata.managed_fields.unwrap();
+    /// assert_eq!(managers[0].manager.as_deref(), Some("shop-controller"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn field_owner(&self, owner: impl Into<Arc<str>>) -> Self {
         self.with(|options| options.field_owner = Some(owner.into()))
     }
@@ -143,26 +213,146 @@ impl Client {
     }
 
     /// Writes change nothing; the server answers as if they did.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// client.dry_run().create(&settings).await?;
+    /// assert!(client.get_opt::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn dry_run(&self) -> Self {
         self.with(|options| options.dry_run = true)
     }
 
     /// [`apply`](Self::apply) takes fields over from other owners instead of failing with a conflict.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
+    /// client.field_owner("one").apply(&settings).await?;
+    /// settings.data = Some([("colour".to_owned(), "blue".to_owned())].into());
+    /// let other = client.field_owner("other");
+    /// assert!(other.apply(&settings).await.unwrap_err().is_conflict());
+    /// other.force().apply(&settings).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn force(&self) -> Self {
         self.with(|options| options.force = true)
     }
 
     /// Reads ask the server instead of the cache.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
+    /// client.create(&settings).await?;
+    /// let key = ObjectKey::namespaced("default", "settings");
+    /// let fresh = client.live().get::<ConfigMap>(&key).await?;
+    /// assert!(fresh.metadata.managed_fields.is_some()); // the cache keeps none
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn live(&self) -> Self {
         self.with(|options| options.live = true)
     }
 
     /// Cached reads wait this long for the cache to catch up with this client's writes. Default: 5 s.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// use std::time::Duration;
+    ///
+    /// let patient = client.wait_at_most(Duration::from_secs(30));
+    /// patient.create(&settings).await?;
+    /// patient.get::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait_at_most(&self, wait: Duration) -> Self {
         self.with(|options| options.wait = Some(wait))
     }
 
     /// Cached reads do not wait for this client's writes.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// client.create(&settings).await?;
+    /// // It may be there or not: the cache is read as it is.
+    /// client.without_waiting().get_opt::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn without_waiting(&self) -> Self {
         self.with(|options| options.wait = None)
     }
@@ -189,6 +379,28 @@ impl Client {
     }
 
     /// The verbs for one Rust type.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// # let mut settings = ConfigMap::default();
+    /// # settings.metadata.name = Some("settings".to_owned());
+    /// # settings.metadata.namespace = Some("default".to_owned());
+    /// let config_maps = client.of::<ConfigMap>();
+    /// config_maps.create(&settings).await?;
+    /// assert_eq!(config_maps.kind().plural(), "configmaps");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn of<K: Object>(&self) -> Objects<K> {
         Objects::new(self.clone(), Kind::of::<K>(), false)
     }

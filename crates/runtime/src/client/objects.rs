@@ -8,15 +8,26 @@ use crate::object::Kind;
 
 /// The objects of one kind, read and written as `K`. Made by [`Client::of`], [`Client::dynamic`] and [`Client::metadata_of`].
 ///
-/// ```no_run
-/// # async fn example(client: kubewright_runtime::client::Client) -> Result<(), kubewright_runtime::client::Error> {
-/// use kube::core::{ApiResource, GroupVersionKind};
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+///
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::Namespace;
 /// use kubewright_runtime::object::{Kind, ObjectKey};
 ///
-/// let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
-/// let widgets = client.live().dynamic(Kind::dynamic(&resource, true));
-/// let widget = widgets.get(&ObjectKey::namespaced("shop", "one")).await?;
-/// println!("{}", widget.data["spec"]);
+/// // A kind known only at run time has the same verbs.
+/// let namespaces = client.live().dynamic(Kind::named("", "v1", "Namespace", "namespaces", false));
+/// let default = namespaces.get(&ObjectKey::cluster("default")).await?;
+/// assert_eq!(default.data["status"]["phase"], "Active");
+/// // And so has nothing but metadata.
+/// let metadata = client.live().metadata_of::<Namespace>().get(&ObjectKey::cluster("default")).await?;
+/// assert_eq!(metadata.metadata.uid, default.metadata.uid);
 /// # Ok(())
 /// # }
 /// ```

@@ -7,9 +7,9 @@ use http::Method;
 use serde::de::DeserializeOwned;
 
 use super::request::{Call, METADATA, METADATA_LIST};
-use super::{Error, Objects};
-use crate::cache::{Query, Store, UnknownIndex};
-use crate::object::{ObjectKey, Page, Record, View};
+use super::{Client, Error, Objects};
+use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
+use crate::object::{Kind, ObjectKey, Page, Record, View};
 
 /// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
 const SYNC_WAIT: Duration = Duration::from_secs(5);
@@ -34,12 +34,14 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
 
     /// The objects a query asks for. A live list reads all pages, and its objects have no managedFields.
     pub async fn list(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
-        let records = if self.client.options.live {
+        let records = if self.is_live() {
             self.list_live(query).await?
         } else {
             let store = self.store().await?;
             if let Some(wait) = self.client.options.wait {
-                store.caught_up(query.namespace.as_deref(), wait).await?;
+                let caught_up = store.caught_up(query.namespace.as_deref(), wait).await;
+                self.client.count_wait(&self.kind, &caught_up);
+                caught_up?;
             }
             store.list(query)?
         };
@@ -47,12 +49,14 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
     }
 
     async fn record(&self, key: &ObjectKey) -> Result<Option<Arc<Record>>, Error> {
-        if self.client.options.live {
+        if self.is_live() {
             return self.get_live(key).await;
         }
         let store = self.store().await?;
         if let Some(wait) = self.client.options.wait {
-            store.caught_up_with_key(key.as_str(), wait).await?;
+            let caught_up = store.caught_up_with_key(key.as_str(), wait).await;
+            self.client.count_wait(&self.kind, &caught_up);
+            caught_up?;
         }
         Ok(store.get(key.as_str()))
     }
@@ -70,7 +74,8 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             return Err(Error::MetadataOnly { kind: kind() });
         }
         let store = informer.store();
-        if !store.is_synced() {
+        // A kind that the server does not have has no objects; waiting would not change that.
+        if !store.is_synced() && !informer.is_missing() {
             let wait = self.client.options.wait.unwrap_or(SYNC_WAIT);
             if tokio::time::timeout(wait, store.synced()).await.is_err() {
                 let trouble = informer
@@ -127,7 +132,33 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
     }
 }
 
+impl Client {
+    /// A cached read waited for own writes, or not long enough.
+    pub(super) fn count_wait(&self, kind: &Kind, caught_up: &Result<Duration, BarrierTimeout>) {
+        if matches!(caught_up, Ok(Duration::ZERO)) {
+            return;
+        }
+        let Some(metrics) = self.shared.read_metrics.get() else {
+            return;
+        };
+        let kind = kind.to_string();
+        let waited = match caught_up {
+            Ok(waited) => *waited,
+            Err(timeout) => {
+                metrics.timeouts.with([kind.as_str()]).inc();
+                timeout.waited
+            }
+        };
+        metrics.waits.with([kind.as_str()]).observe_duration(waited);
+    }
+}
+
 impl<K> Objects<K> {
+    /// Whether reads ask the server: this call was told to, or all of the kind were.
+    pub(super) fn is_live(&self) -> bool {
+        self.client.options.live || self.client.shared.cache.is_live(&self.kind)
+    }
+
     /// The answer was good, but is not what it should be.
     pub(super) fn senseless(
         &self,

@@ -7,23 +7,44 @@ use serde_json::Value;
 
 use super::request::Call;
 use super::{Applied, Error, Objects, Patch};
+use crate::cache::Barrier;
 use crate::object::ObjectKey;
 
 /// One subresource of the objects of a kind.
 ///
-/// ```no_run
-/// # async fn example(client: kubewright_runtime::client::Client) -> Result<(), kubewright_runtime::client::Error> {
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::apps::v1::Deployment>());
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::apps::v1::Deployment;
 /// use kubewright_runtime::client::Patch;
 /// use kubewright_runtime::object::ObjectKey;
-/// use serde_json::json;
+/// use serde_json::{Value, json};
 ///
-/// let key = ObjectKey::namespaced("shop", "web");
+/// # let web = json!({
+/// #     "metadata": { "name": "web", "namespace": "default" },
+/// #     "spec": {
+/// #         "selector": { "matchLabels": { "app": "web" } },
+/// #         "template": {
+/// #             "metadata": { "labels": { "app": "web" } },
+/// #             "spec": { "containers": [{ "name": "web", "image": "nginx" }] },
+/// #         },
+/// #     },
+/// # });
+/// # client.create::<Deployment>(&serde_json::from_value(web)?).await?;
+/// let key = ObjectKey::namespaced("default", "web");
 /// let scale = client.of::<Deployment>().subresource("scale");
-/// scale.patch_as::<serde_json::Value>(&key, &Patch::Merge(json!({ "spec": { "replicas": 3 } }))).await?;
+/// scale.patch_as::<Value>(&key, &Patch::Merge(json!({ "spec": { "replicas": 3 } }))).await?;
+/// assert_eq!(client.get::<Deployment>(&key).await?.spec.as_ref().unwrap().replicas, Some(3));
 ///
 /// let mut web = client.get::<Deployment>(&key).await?.into_owned();
-/// web.status.get_or_insert_default().available_replicas = Some(3);
+/// web.status.get_or_insert_default().observed_generation = Some(2);
 /// client.of::<Deployment>().status().update(&web).await?;
 /// # Ok(())
 /// # }
@@ -72,7 +93,7 @@ impl<K> Subresource<K> {
         call.content_type = patch.content_type();
         call.body = patch.body().to_string().into_bytes();
         let (_, answer) = self.objects.client.send(call).await?;
-        self.wrote(&answer);
+        self.wrote(key, &answer);
         self.read("patch", &answer)
     }
 
@@ -90,16 +111,32 @@ impl<K> Subresource<K> {
             problem: error.to_string(),
         })?;
         let (_, answer) = self.objects.client.send(call).await?;
-        self.wrote(&answer);
+        self.wrote(key, &answer);
         self.read(verb, &answer)
     }
 
-    /// Where the answer is the object itself (as for status), cached reads will see it.
-    fn wrote(&self, answer: &[u8]) {
+    /// Cached reads of the object will see the write: the answer is the object itself (as for status), or has its uid and its
+    /// resourceVersion (as a scale).
+    fn wrote(&self, key: &ObjectKey, answer: &[u8]) {
         let value: Value = serde_json::from_slice(answer).unwrap_or_default();
-        let kind = &self.objects.kind;
+        let (client, kind) = (&self.objects.client, &self.objects.kind);
         if value["kind"] == kind.kind() && value["apiVersion"] == kind.api_version().as_str() {
-            self.objects.client.wrote(kind, answer);
+            client.wrote(kind, answer);
+            return;
+        }
+        let metadata = &value["metadata"];
+        let revision = metadata["resourceVersion"].as_str().and_then(crate::object::revision);
+        let informer = client.cache().informer(kind).filter(|_| !client.options.dry_run);
+        if let (Some(revision), Some(informer)) = (revision, informer) {
+            let store = informer.store();
+            let is_the_object = match store.get(key.as_str()) {
+                Some(record) => metadata["uid"] == *record.uid(),
+                // It was created a moment ago, by us.
+                None => store.is_awaited(key) && value["kind"] == "Scale",
+            };
+            if is_the_object {
+                store.set_barrier(key, Barrier::revision(revision));
+            }
         }
     }
 }

@@ -12,6 +12,35 @@ use crate::cache::Barrier;
 use crate::object::{Kind, ObjectKey, Record};
 
 /// What a helper or an apply did.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::client::Outcome;
+///
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.name = Some("settings".to_owned());
+/// settings.metadata.namespace = Some("default".to_owned());
+/// let colour = |colour: &'static str| move |settings: &mut ConfigMap| {
+///     settings.data = Some([("colour".to_owned(), colour.to_owned())].into());
+///     Ok(())
+/// };
+/// let mut outcomes = Vec::new();
+/// for wanted in ["red", "red", "blue"] {
+///     outcomes.push(client.create_or_update(settings.clone(), colour(wanted)).await?.outcome);
+/// }
+/// assert_eq!(outcomes, [Outcome::Created, Outcome::Unchanged, Outcome::Updated]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing had to be done, or the server found that nothing changed.
@@ -27,6 +56,29 @@ pub enum Outcome {
 }
 
 /// An object after an apply, and what the apply did.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::client::Outcome;
+///
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.name = Some("settings".to_owned());
+/// settings.metadata.namespace = Some("default".to_owned());
+/// let applied = client.apply(&settings).await?;
+/// assert_eq!(applied.outcome, Outcome::Created);
+/// assert!(applied.object.metadata.uid.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Applied<K> {
     /// The object.
@@ -123,17 +175,15 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
         let Some(informer) = self.client.shared.cache.informer(&self.kind) else {
             return Ok(None);
         };
-        if informer.is_metadata_only() || self.client.options.live || !informer.store().is_synced() {
+        if informer.is_metadata_only() || self.is_live() || !informer.store().is_synced() {
             return Ok(None);
         }
-        if let Some(wait) = self.client.options.wait
-            && informer
-                .store()
-                .caught_up_with_key(slot.key.as_str(), wait)
-                .await
-                .is_err()
-        {
-            return Ok(None);
+        if let Some(wait) = self.client.options.wait {
+            let caught_up = informer.store().caught_up_with_key(slot.key.as_str(), wait).await;
+            self.client.count_wait(&self.kind, &caught_up);
+            if caught_up.is_err() {
+                return Ok(None);
+            }
         }
         let Some(present) = informer.store().get(slot.key.as_str()) else {
             return Ok(None);

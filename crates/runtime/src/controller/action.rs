@@ -85,6 +85,19 @@ impl Failure {
     }
 }
 
+/// What a reconcile comes to.
+///
+/// ```
+/// use kubewright_runtime::controller::{Action, Result};
+///
+/// async fn reconcile() -> Result {
+///     let _port: u16 = "8080".parse()?;
+///     Ok(Action::done())
+/// }
+/// # let _ = reconcile;
+/// ```
+pub type Result<T = Action, E = Failure> = std::result::Result<T, E>;
+
 // Not an `Error` itself, so that every error can become one.
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {

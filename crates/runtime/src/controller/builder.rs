@@ -51,45 +51,82 @@ pub struct Controller {
     pub(super) kind: Kind,
     pub(super) watches: Vec<Watch>,
     pub(super) reads: Vec<Kind>,
+    pub(super) live: Vec<Kind>,
     pub(super) sources: Vec<RawSource>,
     pub(super) predicate: Option<Predicate>,
     pub(super) concurrency: NonZeroUsize,
     pub(super) timeout: Option<Duration>,
     pub(super) queue: QueueOptions,
     pub(super) needs_leader: bool,
+    pub(super) warms_up: bool,
     pub(super) factory: Option<Arc<Factory>>,
 }
 
 impl Controller {
     /// A controller of a Rust type. Its name is the kind's in lower case.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// assert_eq!(Controller::of::<ConfigMap>().name(), "configmap");
+    /// ```
     pub fn of<K: Object>() -> Self {
         Self::of_kind(Kind::of::<K>())
     }
 
     /// A controller of a kind known only at run time.
+    ///
+    /// ```
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
+    /// assert_eq!(Controller::of_kind(trees).name(), "tree");
+    /// ```
     pub fn of_kind(kind: Kind) -> Self {
         Controller {
             name: kind.kind().to_lowercase(),
             watches: vec![Watch::of_kind(kind.clone())],
             kind,
             reads: Vec::new(),
+            live: Vec::new(),
             sources: Vec::new(),
             predicate: None,
             concurrency: NonZeroUsize::MIN,
             timeout: None,
             queue: QueueOptions::default(),
             needs_leader: true,
+            warms_up: false,
             factory: None,
         }
     }
 
     /// Its name in logs and metrics, unique within an operator. Default: the kind in lower case.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// assert_eq!(Controller::of::<ConfigMap>().named("settings").name(), "settings");
+    /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
     /// Only these events of the controller's own kind wake it, as [`Watch::when`].
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::controller::Predicate;
+    ///
+    /// // Changes of labels and annotations do not wake it; those of what it owns do, whatever they are.
+    /// let controller = Controller::of::<ConfigMap>().of_when(Predicate::resource_version_changed()).owns::<Secret>();
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn of_when(mut self, predicate: Predicate) -> Self {
         if let Some(own) = self.watches.first_mut() {
             *own = own.clone().when(predicate);
@@ -98,16 +135,53 @@ impl Controller {
     }
 
     /// Objects of this kind wake their controller, if that is of the controller's own kind.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().owns::<Secret>();
+    /// assert!(controller.watched().any(|(kind, _)| *kind == Kind::of::<Secret>()));
+    /// ```
     pub fn owns<K: Object>(self) -> Self {
         self.watch(Watch::owned::<K>())
     }
 
     /// Objects of this kind wake whatever a function says. See [`Watch::mapped`].
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// // A Secret wakes the settings of the same name.
+    /// let controller = Controller::of::<ConfigMap>().watches::<Secret>(|secret| {
+    ///     let name = secret.metadata.name.as_deref().unwrap_or_default();
+    ///     vec![ObjectKey::new(secret.metadata.namespace.as_deref(), name).into()]
+    /// });
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn watches<K: Object>(self, map: impl Fn(&K) -> Vec<Request> + Send + Sync + 'static) -> Self {
         self.watch(Watch::mapped(map))
     }
 
     /// The same, but of nothing but metadata, which saves memory if nobody else reads the objects whole.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().watches_metadata::<Pod>(|pod| {
+    ///     let namespace = pod.metadata.namespace.as_deref();
+    ///     vec![ObjectKey::new(namespace, "settings").into()]
+    /// });
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn watches_metadata<K: Object>(
         self,
         map: impl Fn(&kube::core::PartialObjectMeta<K>) -> Vec<Request> + Send + Sync + 'static,
@@ -116,6 +190,21 @@ impl Controller {
     }
 
     /// The same with a function that may await and has the client.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_runtime::cache::Query;
+    ///
+    /// // A namespace wakes all settings in it.
+    /// let controller = Controller::of::<ConfigMap>().watches_with::<Namespace, _>(|client, namespace| async move {
+    ///     let all = Query::all().in_namespace(namespace.key().name());
+    ///     let found = client.list::<ConfigMap>(&all).await.unwrap_or_default();
+    ///     found.iter().map(|settings| settings.key().clone().into()).collect()
+    /// });
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn watches_with<K: Object, Fut>(self, map: impl Fn(Client, View<K>) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = Vec<Request>> + Send + 'static,
@@ -124,12 +213,33 @@ impl Controller {
     }
 
     /// Anything of the cache wakes it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::controller::Watch;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().watch(Watch::owned::<Secret>().any_owner());
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watches.push(watch);
         self
     }
 
     /// Objects of this kind are read from the cache, but wake nobody.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::informer::Declarations;
+    ///
+    /// let mut declarations = Declarations::default();
+    /// Controller::of::<ConfigMap>().reads::<Secret>().declare(&mut declarations);
+    /// assert_eq!(declarations.kinds().count(), 2);
+    /// ```
     pub fn reads<K: Object>(self) -> Self {
         self.reads_kind(Kind::of::<K>())
     }
@@ -137,6 +247,26 @@ impl Controller {
     /// The same for a kind known only at run time.
     pub fn reads_kind(mut self, kind: Kind) -> Self {
         self.reads.push(kind);
+        self
+    }
+
+    /// Objects of this kind are read from the server whenever they are read, and not cached. See
+    /// [`Declarations::reads_live`](crate::informer::Declarations::reads_live).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::informer::Declarations;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().reads_live::<Secret>();
+    /// let mut declarations = Declarations::default();
+    /// controller.declare(&mut declarations);
+    /// assert_eq!(declarations.kinds().collect::<Vec<_>>(), [&Kind::of::<ConfigMap>()]);
+    /// assert_eq!(declarations.live_kinds().collect::<Vec<_>>(), [&Kind::of::<Secret>()]);
+    /// ```
+    pub fn reads_live<K: Object>(mut self) -> Self {
+        self.live.push(Kind::of::<K>());
         self
     }
 
@@ -165,6 +295,20 @@ impl Controller {
     }
 
     /// A stream of requests wakes it, as the receiving end of a channel. It is read by the first run of this value.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::controller::Request;
+    ///
+    /// let (sender, receiver) = tokio::sync::mpsc::channel(16);
+    /// let requests = futures_util::stream::unfold(receiver, |mut receiver| async move {
+    ///     let request: Request = receiver.recv().await?;
+    ///     Some((request, receiver))
+    /// });
+    /// let controller = Controller::of::<ConfigMap>().stream(requests);
+    /// # let _ = (controller, sender);
+    /// ```
     pub fn stream(self, requests: impl Stream<Item = Request> + Send + 'static) -> Self {
         let once = Mutex::new(Some(requests));
         let once = Arc::new(once);
@@ -183,6 +327,16 @@ impl Controller {
     }
 
     /// Every so often all objects that are known of the controller's own kind are reconciled.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// use std::time::Duration;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().every(Duration::from_secs(30));
+    /// # let _ = controller;
+    /// ```
     pub fn every(self, period: Duration) -> Self {
         let kind = self.kind.clone();
         self.source(move |trigger, client| {
@@ -202,6 +356,17 @@ impl Controller {
     }
 
     /// Only events that pass wake it, whatever they are of.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::controller::Predicate;
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// let labelled = Selector::everything().exists("example.com/managed");
+    /// let controller = Controller::of::<ConfigMap>().when(Predicate::selector(labelled));
+    /// # let _ = controller;
+    /// ```
     pub fn when(mut self, predicate: Predicate) -> Self {
         self.predicate = Some(match self.predicate.take() {
             None => predicate,
@@ -211,12 +376,30 @@ impl Controller {
     }
 
     /// How many objects are reconciled at the same time. Default: 1. One object is never reconciled twice at once.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// assert_eq!(Controller::of::<ConfigMap>().max_concurrent_reconciles(8).workers(), 8);
+    /// assert_eq!(Controller::of::<ConfigMap>().workers(), 1);
+    /// ```
     pub fn max_concurrent_reconciles(mut self, concurrency: usize) -> Self {
         self.concurrency = NonZeroUsize::new(concurrency).unwrap_or(NonZeroUsize::MIN);
         self
     }
 
     /// A reconcile that takes longer is dropped and counts as failed. Default: none; the client's own retries may take minutes.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// use std::time::Duration;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().reconcile_timeout(Duration::from_secs(60));
+    /// # let _ = controller;
+    /// ```
     pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -229,12 +412,54 @@ impl Controller {
     }
 
     /// Runs on every replica, not only on the leader.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// assert!(Controller::of::<ConfigMap>().needs_leader());
+    /// assert!(!Controller::of::<ConfigMap>().on_every_replica().needs_leader());
+    /// ```
     pub fn on_every_replica(mut self) -> Self {
         self.needs_leader = false;
         self
     }
 
+    /// Sources start and the queue fills while this replica is not the leader yet, so that it works at once when it is. Its
+    /// sources must not write: until then every write is refused. Default: sources start when the replica leads; the cache is
+    /// warm either way. controller-runtime's `EnableWarmup`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().warm_up();
+    /// assert!(controller.warms_up());
+    /// ```
+    pub fn warm_up(mut self) -> Self {
+        self.warms_up = true;
+        self
+    }
+
     /// Makes the reconciler when the controller starts.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::controller::{Action, Request};
+    ///
+    /// let controller = Controller::of::<ConfigMap>().reconcile_with(|context| {
+    ///     let client = context.client();
+    ///     move |request: Request| {
+    ///         let client = client.clone();
+    ///         async move {
+    ///             client.get_opt::<ConfigMap>(&request).await?;
+    ///             Ok(Action::done())
+    ///         }
+    ///     }
+    /// });
+    /// assert!(controller.has_reconciler());
+    /// ```
     pub fn reconcile_with<R: Reconciler>(mut self, make: impl Fn(&Context) -> R + Send + Sync + 'static) -> Self {
         self.factory = Some(Arc::new(move |context| Arc::new(make(context))));
         self
@@ -253,6 +478,11 @@ impl Controller {
     /// Whether it runs only on the leader.
     pub fn needs_leader(&self) -> bool {
         self.needs_leader
+    }
+
+    /// Whether its queue fills before it leads.
+    pub fn warms_up(&self) -> bool {
+        self.warms_up
     }
 
     /// The kinds that wake it, and whom they wake.
@@ -288,6 +518,9 @@ impl Controller {
         }
         for kind in &self.reads {
             declarations.reads(kind.clone());
+        }
+        for kind in &self.live {
+            declarations.reads_live(kind.clone());
         }
     }
 

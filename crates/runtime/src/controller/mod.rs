@@ -10,7 +10,7 @@ mod run;
 mod stats;
 mod watch;
 
-pub use action::{Action, Failure};
+pub use action::{Action, Failure, Result};
 pub use builder::Controller;
 pub use predicate::Predicate;
 pub use reconciler::{Context, Reconciler, Request};

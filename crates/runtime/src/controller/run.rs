@@ -1,6 +1,7 @@
 //! A running controller: events into the queue, requests out of it, one span around each reconcile.
 
 use std::any::Any;
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +21,52 @@ use crate::cache::{Event, Registration};
 use crate::chance::Chance;
 use crate::client::Client;
 use crate::events::EventRecorder;
-use crate::metrics::QueueTimes;
+use crate::metrics::{QueueTimes, Registry};
 use crate::object::Kind;
 use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
 use crate::stop::Stop;
 
 /// What a controller runs in.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::client::Client;
+/// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
+/// use kubewright_runtime::events::EventRecorder;
+/// use kubewright_runtime::informer::{Cache, Declarations};
+/// use kubewright_runtime::metrics::Registry;
+/// use kubewright_runtime::stop::Stopper;
+/// use std::time::Duration;
+///
+/// let controller = Controller::of::<Namespace>()
+///     .reconcile_with(|_| |request: Request| async move { println!("{request}"); Ok(Action::done()) });
+/// let mut declarations = Declarations::default();
+/// controller.declare(&mut declarations);
+/// let cache = Cache::new(declarations)?;
+/// let chance = Chance::seeded(1);
+/// let _watches = cache.start(&kube, &chance);
+/// let (stopper, stop) = Stopper::new();
+/// let stats = ControllerStats::default();
+/// let environment = Environment {
+///     client: Client::new(kube, cache),
+///     chance,
+///     stop,
+///     stats: stats.clone(),
+///     events: EventRecorder::discarding(),
+///     times: None,
+///     registry: Registry::new(),
+/// };
+/// stopper.stop();
+/// controller.run(environment).await; // it was asked to stop before it began
+/// assert_eq!(stats.snapshot().total(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Reads and writes.
@@ -40,6 +81,8 @@ pub struct Environment {
     pub events: EventRecorder,
     /// Where its queue's times are counted.
     pub times: Option<QueueTimes>,
+    /// Where a reconciler finds metrics of its own.
+    pub registry: Registry,
 }
 
 impl Controller {
@@ -48,28 +91,45 @@ impl Controller {
     /// It begins to reconcile when the cache has seen everything the controller watches or reads. A kind that is not served yet
     /// is waited for.
     ///
-    /// ```no_run
-    /// # async fn example(kube: kube::Client) {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// use k8s_openapi::api::core::v1::Namespace;
     /// use kubewright_runtime::chance::Chance;
     /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::controller::{Action, Controller, Environment, Request};
+    /// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
     /// use kubewright_runtime::events::EventRecorder;
     /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::metrics::Registry;
     /// use kubewright_runtime::stop::Stopper;
+    /// use std::time::Duration;
     ///
-    /// let controller = Controller::of::<ConfigMap>()
+    /// let controller = Controller::of::<Namespace>()
     ///     .reconcile_with(|_| |request: Request| async move { println!("{request}"); Ok(Action::done()) });
     /// let mut declarations = Declarations::default();
     /// controller.declare(&mut declarations);
-    /// let cache = Cache::new(declarations).unwrap();
-    /// let chance = Chance::from_entropy();
-    /// let tasks = cache.start(&kube, &chance);
+    /// let cache = Cache::new(declarations)?;
+    /// let chance = Chance::seeded(1);
+    /// let _watches = cache.start(&kube, &chance);
     /// let (stopper, stop) = Stopper::new();
-    /// let client = Client::new(kube, cache);
-    /// let events = EventRecorder::discarding();
-    /// controller.run(Environment { client, chance, stop, stats: Default::default(), events, times: None }).await;
-    /// # drop((stopper, tasks));
+    /// let stats = ControllerStats::default();
+    /// let environment = Environment {
+    ///     client: Client::new(kube, cache),
+    ///     chance,
+    ///     stop,
+    ///     stats: stats.clone(),
+    ///     events: EventRecorder::discarding(),
+    ///     times: None,
+    ///     registry: Registry::new(),
+    /// };
+    /// let running = tokio::spawn(async move { controller.run(environment).await });
+    /// tokio::time::sleep(Duration::from_secs(1)).await;
+    /// assert!(stats.snapshot().success >= 4); // the namespaces of every cluster
+    /// stopper.stop();
+    /// running.await?;
+    /// # Ok(())
     /// # }
     /// ```
     pub async fn run(&self, environment: Environment) {
@@ -79,6 +139,67 @@ impl Controller {
 
     /// The same with a queue that others can look at, or add to.
     pub async fn run_with_queue(&self, environment: Environment, queue: WorkQueue<Request>) {
+        self.run_when(environment, queue, std::future::ready(())).await;
+    }
+
+    /// The same, but nothing is reconciled before it may be: until then sources run and the queue fills. This is how a standby
+    /// replica warms up: `may_work` ends when it is elected.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_runtime::chance::Chance;
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
+    /// use kubewright_runtime::events::EventRecorder;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::metrics::Registry;
+    /// use kubewright_runtime::stop::Stopper;
+    /// use std::time::Duration;
+    ///
+    /// let controller = Controller::of::<Namespace>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
+    /// let mut declarations = Declarations::default();
+    /// controller.declare(&mut declarations);
+    /// let cache = Cache::new(declarations).unwrap();
+    /// let chance = Chance::seeded(1);
+    /// let _watches = cache.start(&kube, &chance);
+    ///
+    /// let (stopper, stop) = Stopper::new();
+    /// let (stats, queue) = (ControllerStats::default(), controller.new_queue());
+    /// let environment = Environment {
+    ///     client: Client::new(kube, cache),
+    ///     chance,
+    ///     stop,
+    ///     stats: stats.clone(),
+    ///     events: EventRecorder::discarding(),
+    ///     times: None,
+    ///     registry: Registry::new(),
+    /// };
+    /// let (elected, may_work) = tokio::sync::oneshot::channel::<()>();
+    /// let running = tokio::spawn({
+    ///     let queue = queue.clone();
+    ///     async move { controller.run_when(environment, queue, async { _ = may_work.await }).await }
+    /// });
+    /// tokio::time::sleep(Duration::from_secs(1)).await;
+    /// let waiting = queue.len();
+    /// assert!(waiting >= 4 && stats.snapshot().total() == 0); // the namespaces of every cluster
+    ///
+    /// elected.send(()).unwrap();
+    /// tokio::time::sleep(Duration::from_secs(1)).await;
+    /// assert_eq!(stats.snapshot().total(), waiting as u64);
+    /// stopper.stop();
+    /// running.await.unwrap();
+    /// # }
+    /// ```
+    pub async fn run_when(
+        &self,
+        environment: Environment,
+        queue: WorkQueue<Request>,
+        may_work: impl Future<Output = ()> + Send,
+    ) {
         let Some(factory) = &self.factory else {
             tracing::error!(
                 controller = self.name,
@@ -105,9 +226,15 @@ impl Controller {
             let trigger = Trigger { queue: queue.clone() };
             tasks.spawn(source.run(trigger, client.clone()));
         }
+        tokio::select! {
+            biased;
+            () = environment.stop.stopped() => return,
+            () = may_work => {}
+        }
         let reconciler = factory(&Context {
             client,
             events: environment.events.named(&self.name),
+            registry: environment.registry.clone(),
         });
         let worker = Arc::new(Worker {
             controller: self.name.clone(),
@@ -235,7 +362,8 @@ impl Worker {
                 controller = self.controller,
                 kind = self.kind,
                 namespace = request.namespace().unwrap_or_default(),
-                name = request.name(),
+                // Not `name`: lines in JSON have the span's own name there.
+                object = request.name(),
                 reconcile_id = self.chance.uuid(),
             );
             self.reconcile(&job).instrument(span).await;

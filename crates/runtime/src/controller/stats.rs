@@ -7,6 +7,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 /// How a reconcile ended, under controller-runtime's names.
+///
+/// ```
+/// use kubewright_runtime::controller::Outcome;
+///
+/// let names = Outcome::ALL.map(Outcome::as_str);
+/// assert_eq!(names, ["success", "requeue_after", "requeue", "error"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Done.
@@ -73,10 +80,25 @@ struct Counters {
 }
 
 /// What a controller did so far. Cloning shares it.
+///
+/// ```
+/// use kubewright_runtime::controller::ControllerStats;
+///
+/// let stats = ControllerStats::default(); // given to a controller that runs, it goes on counting
+/// assert_eq!(stats.snapshot().total(), 0);
+/// assert_eq!(stats.snapshot().last_error, None);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ControllerStats(Arc<Counters>);
 
 /// The numbers at a moment.
+///
+/// ```
+/// use kubewright_runtime::controller::Snapshot;
+///
+/// let snapshot = Snapshot { success: 40, errors: 2, ..Snapshot::default() };
+/// assert_eq!(snapshot.total(), 42);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// Reconciles that succeeded.

@@ -49,11 +49,28 @@ impl Watch {
     }
 
     /// Objects that wake the reconciler for themselves.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let watch = Watch::of_kind(Kind::of::<ConfigMap>());
+    /// # let _ = watch;
+    /// ```
     pub fn of_kind(kind: Kind) -> Self {
         Self::new(kind, Mapping::Itself)
     }
 
     /// Objects that wake the reconciler for the owner that is their controller; on an update the former one too.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    ///
+    /// let watch = Watch::owned::<ConfigMap>();
+    /// # let _ = watch;
+    /// ```
     pub fn owned<K: Object>() -> Self {
         Self::owned_kind(Kind::of::<K>())
     }
@@ -64,6 +81,14 @@ impl Watch {
     }
 
     /// Owners are woken even if they are not the controller.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    ///
+    /// let watch = Watch::owned::<ConfigMap>().any_owner();
+    /// # let _ = watch;
+    /// ```
     pub fn any_owner(mut self) -> Self {
         if let Mapping::Owner(owner) = &mut self.mapping {
             *owner = OwnerMatch::Any;
@@ -86,6 +111,16 @@ impl Watch {
     }
 
     /// As [`mapped`](Self::mapped), but the function may await, and has the client. Nobody waits for it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    ///
+    /// let watch = Watch::mapped_with::<ConfigMap, _>(|_client, settings| async move {
+    ///     vec![settings.key().clone().into()]
+    /// });
+    /// # let _ = watch;
+    /// ```
     pub fn mapped_with<K: Object, Fut>(map: impl Fn(Client, View<K>) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = Vec<Request>> + Send + 'static,
@@ -94,6 +129,15 @@ impl Watch {
     }
 
     /// Only events that pass wake the reconciler.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    /// use kubewright_runtime::controller::Predicate;
+    ///
+    /// let watch = Watch::owned::<ConfigMap>().when(Predicate::labels_changed());
+    /// # let _ = watch;
+    /// ```
     pub fn when(mut self, predicate: Predicate) -> Self {
         self.predicate = Some(match self.predicate.take() {
             None => predicate,
@@ -103,6 +147,14 @@ impl Watch {
     }
 
     /// Only metadata is needed of the objects, which saves memory if nobody else reads them whole.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Watch;
+    ///
+    /// let watch = Watch::owned::<ConfigMap>().metadata_only();
+    /// # let _ = watch;
+    /// ```
     pub fn metadata_only(mut self) -> Self {
         self.metadata_only = true;
         self
@@ -114,6 +166,20 @@ impl Watch {
 }
 
 /// Wakes a reconciler from anywhere. Cloning shares it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::controller::{Controller, Trigger};
+/// use kubewright_runtime::object::ObjectKey;
+/// use std::time::Duration;
+///
+/// let controller = Controller::of::<ConfigMap>().source(|trigger: Trigger, _client| async move {
+///     let settings = ObjectKey::namespaced("shop", "settings");
+///     trigger.wake(settings.clone());
+///     trigger.wake_after(settings, Duration::from_secs(60));
+/// });
+/// # let _ = controller;
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trigger {
     pub(super) queue: WorkQueue<Request>,

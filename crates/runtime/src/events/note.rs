@@ -8,6 +8,13 @@ use super::reference::{Referable, Reference};
 const LONGEST_TEXT: usize = 1024;
 
 /// Whether an event is good news.
+///
+/// ```
+/// use kubewright_runtime::events::{EventNote, EventType};
+///
+/// let note = EventNote::warning("Late", "Sync", "7 orders wait");
+/// assert_eq!((note.kind, note.kind.as_str()), (EventType::Warning, "Warning"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// All is as it should be.

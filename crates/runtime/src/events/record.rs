@@ -21,6 +21,25 @@ const QUEUE: usize = 1000;
 const LONGEST_INSTANCE: usize = 128;
 
 /// What recorders need; the default is the machine's time, chance, and no metrics.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::events::{EventParts, EventRecorder};
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let parts = EventParts {
+///     chance: Chance::seeded(7),
+///     metrics: Some(RuntimeMetrics::register(&registry)?.events),
+///     ..EventParts::default()
+/// };
+/// let (recorder, _writer) = EventRecorder::with("shop", "shop-1", parts);
+/// # let _ = recorder;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct EventParts {
     /// When things happen.

@@ -63,6 +63,16 @@ impl Reference {
 }
 
 /// What an event can be about.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::events::Referable as _;
+///
+/// let mut settings = ConfigMap::default();
+/// settings.metadata.name = Some("settings".to_owned());
+/// let reference = settings.reference();
+/// assert_eq!((reference.kind.as_str(), reference.name.as_str()), ("ConfigMap", "settings"));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not something an event can be about",
     note = "pass an object, or a `Reference`; for `DynamicObject` use `Reference::dynamic`"

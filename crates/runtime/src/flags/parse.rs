@@ -112,9 +112,18 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
     pub webhook_cert_key: String,
 
-    /// Port the webhook server listens on.
+    /// Port the webhook server listens on. 0 to serve no webhooks.
     #[arg(long, value_name = "PORT", default_value_t = 9443)]
     pub webhook_port: u16,
+
+    /// Name or address at which the API server reaches this machine, when the manager runs outside the cluster.
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    pub webhook_host: String,
+
+    /// Name of the Service of the webhooks, when the manager makes its own certificates. Defaults to the operator's name and
+    /// -webhook-service.
+    #[arg(long, value_name = "NAME")]
+    pub webhook_service_name: Option<String>,
 
     /// If set, HTTP/2 will be enabled for the metrics and webhook servers.
     #[arg(long, value_name = "BOOL", default_value = "false", num_args = 0..=1, require_equals = true,

@@ -1,22 +1,47 @@
 //! Stores, the reflectors that feed them, and the tasks that run those.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::declarations::{Declaration, DeclarationError, Declarations, InformerOptions};
 use super::fields;
-use crate::cache::Store;
+use crate::cache::{EventHandler, Lister, Registration, Store};
 use crate::chance::Chance;
 use crate::object::{Kind, Record};
 use crate::reflector::{Health, Reflector, Target, Trouble};
 
 /// One kind in the cache: its store, and what of the kind it covers.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::Namespace>());
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::cache::{Event, Query};
+/// use kubewright_runtime::object::Kind;
+///
+/// let cache = client.cache();
+/// let namespaces = cache.informer(&Kind::of::<Namespace>()).unwrap();
+/// let _registration = namespaces.add_handler(|event: &Event| println!("{}", event.key()));
+/// cache.synced().await;
+/// assert!(namespaces.has_synced() && namespaces.troubles().is_empty());
+/// assert!(namespaces.lister::<Namespace>().list(&Query::all())?.len() >= 4);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Informer {
     store: Store,
     options: InformerOptions,
@@ -25,11 +50,7 @@ pub struct Informer {
 }
 
 impl Informer {
-    fn new(
-        kind: &Kind,
-        declaration: Declaration,
-        default_namespaces: Option<&std::collections::BTreeSet<String>>,
-    ) -> Self {
+    fn new(kind: &Kind, declaration: Declaration, default_namespaces: Option<&BTreeSet<String>>) -> Self {
         let mut options = declaration.options.unwrap_or_else(|| InformerOptions {
             namespaces: default_namespaces.cloned(),
             ..InformerOptions::default()
@@ -50,6 +71,21 @@ impl Informer {
         &self.store
     }
 
+    /// Reads what it knows as a Rust type.
+    pub fn lister<K: DeserializeOwned + Send + Sync + 'static>(&self) -> Lister<K> {
+        Lister::new(self.store.clone())
+    }
+
+    /// Tells a handler of every object there is and of every change from then on. See [`Store::add_handler`].
+    pub fn add_handler(&self, handler: impl EventHandler + 'static) -> Registration {
+        self.store.add_handler(Arc::new(handler))
+    }
+
+    /// Whether it has seen the state of the cluster.
+    pub fn has_synced(&self) -> bool {
+        self.store.is_synced()
+    }
+
     /// Whether only metadata is kept.
     pub fn is_metadata_only(&self) -> bool {
         self.metadata_only
@@ -62,6 +98,12 @@ impl Informer {
             .iter()
             .filter_map(|health| health.borrow().trouble().cloned())
             .collect()
+    }
+
+    /// Whether the server does not have the kind: its CRD is not installed, or was deleted. There are no objects of it then.
+    pub fn is_missing(&self) -> bool {
+        let health = self.health.lock();
+        !health.is_empty() && health.iter().all(|health| health.borrow().is_missing())
     }
 
     /// Whether the watches of this informer show an object: its namespace, labels and fields are covered.
@@ -131,26 +173,31 @@ async fn resync(store: Store, period: Duration, chance: Chance) {
 
 /// The informers of an operator. Cloning shares them.
 ///
-/// ```no_run
-/// # async fn example(client: kube::Client) {
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::cache::Lister;
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use k8s_openapi::api::core::v1::Namespace;
 /// use kubewright_runtime::chance::Chance;
 /// use kubewright_runtime::informer::{Cache, Declarations};
 /// use kubewright_runtime::object::Kind;
 ///
 /// let mut declarations = Declarations::default();
-/// declarations.reads(Kind::of::<Pod>());
-/// let cache = Cache::new(declarations).unwrap();
-/// let tasks = cache.start(&client, &Chance::from_entropy()); // dropping them ends all watches
+/// declarations.reads(Kind::of::<Namespace>());
+/// let cache = Cache::new(declarations)?;
+/// let tasks = cache.start(&kube, &Chance::from_entropy()); // dropping them ends all watches
 /// cache.synced().await;
-/// let pods = Lister::<Pod>::new(cache.informer(&Kind::of::<Pod>()).unwrap().store().clone());
+/// let namespaces = cache.informer(&Kind::of::<Namespace>()).unwrap();
+/// assert!(namespaces.store().get("default").is_some());
 /// # drop(tasks);
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     informers: Arc<BTreeMap<Kind, Informer>>,
+    live: Arc<BTreeSet<Kind>>,
 }
 
 impl Cache {
@@ -158,9 +205,12 @@ impl Cache {
     pub fn new(declarations: Declarations) -> Result<Self, DeclarationError> {
         declarations.check()?;
         let namespaces = declarations.namespaces.as_ref();
+        let live = declarations.kinds.iter().filter(|(_, declaration)| declaration.live);
+        let live = live.map(|(kind, _)| kind.clone()).collect();
         let informers = declarations
             .kinds
             .into_iter()
+            .filter(|(_, declaration)| declaration.wanted)
             .map(|(kind, declaration)| {
                 let informer = Informer::new(&kind, declaration, namespaces);
                 (kind, informer)
@@ -168,7 +218,13 @@ impl Cache {
             .collect();
         Ok(Cache {
             informers: Arc::new(informers),
+            live: Arc::new(live),
         })
+    }
+
+    /// Whether reads of a kind were declared to ask the server.
+    pub fn is_live(&self, kind: &Kind) -> bool {
+        self.live.contains(kind)
     }
 
     /// The informer of a kind, if it was declared.
@@ -204,6 +260,22 @@ impl Cache {
 }
 
 /// The running watches of a [`Cache`]; dropping them ends them.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::informer::{Cache, Declarations};
+///
+/// let cache = Cache::new(Declarations::default())?;
+/// let tasks = cache.start(&kube, &Chance::from_entropy());
+/// cache.synced().await;
+/// drop(tasks); // nothing is watched any more; what is known stays readable
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping the tasks ends all watches"]
 pub struct CacheTasks {

@@ -8,6 +8,23 @@ use crate::object::{Kind, Selector};
 use crate::reflector::Transform;
 
 /// How one kind is cached. The default: all namespaces, all objects, whole, told of again every ten hours.
+///
+/// ```
+/// use kubewright_runtime::informer::InformerOptions;
+/// use kubewright_runtime::object::Selector;
+/// use kubewright_runtime::reflector::Transform;
+/// use std::time::Duration;
+///
+/// let options = InformerOptions {
+///     namespaces: Some(["shop".to_owned()].into()),
+///     labels: Selector::everything().equals("app", "web"),
+///     transform: Some(Transform::new(|object| {
+///         object["metadata"]["annotations"].take();
+///     })),
+///     ..InformerOptions::default()
+/// };
+/// assert_eq!(options.resync, Some(Duration::from_secs(10 * 60 * 60)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct InformerOptions {
     /// Only these namespaces. Default: `None`, all of them. Ignored for cluster-scoped kinds.
@@ -36,6 +53,17 @@ impl Default for InformerOptions {
 }
 
 /// Declarations that contradict each other.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::informer::{Cache, DeclarationError, Declarations, InformerOptions};
+/// use kubewright_runtime::object::Kind;
+///
+/// let mut declarations = Declarations::default();
+/// declarations.configure(Kind::of::<Pod>(), InformerOptions::default()).unwrap();
+/// let error = Cache::new(declarations).unwrap_err();
+/// assert_eq!(error, DeclarationError::Unused("Pod".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeclarationError {
     /// One kind was configured twice.
@@ -52,6 +80,8 @@ pub(super) struct Declaration {
     pub(super) whole: bool,
     /// Whether somebody reads it at all.
     pub(super) wanted: bool,
+    /// Whether the client asks the server whenever it is read.
+    pub(super) live: bool,
     pub(super) options: Option<InformerOptions>,
     pub(super) indexes: Indexes,
 }
@@ -79,6 +109,17 @@ pub struct Declarations {
 
 impl Declarations {
     /// Objects of a kind are read.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// declarations.reads(kind.clone());
+    /// assert!(Cache::new(declarations).unwrap().informer(&kind).is_some());
+    /// ```
     pub fn reads(&mut self, kind: Kind) {
         let declaration = self.kinds.entry(kind).or_default();
         declaration.wanted = true;
@@ -86,11 +127,55 @@ impl Declarations {
     }
 
     /// Only the metadata of a kind is read. Whoever reads the whole object decides for all: there is one watch.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// declarations.reads_metadata(kind.clone());
+    /// assert!(Cache::new(declarations).unwrap().informer(&kind).unwrap().is_metadata_only());
+    /// ```
     pub fn reads_metadata(&mut self, kind: Kind) {
         self.kinds.entry(kind).or_default().wanted = true;
     }
 
+    /// Reads of a kind always ask the server. It has no informer, unless somebody watches it too: for kinds that are large, rarely
+    /// read or not to be kept in memory, as Secrets.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// declarations.reads_live(kind.clone());
+    /// let cache = Cache::new(declarations).unwrap();
+    /// assert!(cache.informer(&kind).is_none() && cache.is_live(&kind));
+    /// ```
+    pub fn reads_live(&mut self, kind: Kind) {
+        self.kinds.entry(kind).or_default().live = true;
+    }
+
     /// How a kind is cached.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// use kubewright_runtime::informer::InformerOptions;
+    ///
+    /// declarations.reads(kind.clone());
+    /// declarations.configure(kind.clone(), InformerOptions::default()).unwrap();
+    /// assert!(declarations.configure(kind, InformerOptions::default()).is_err()); // one kind has one informer
+    /// # let _ = Cache::default();
+    /// ```
     pub fn configure(&mut self, kind: Kind, options: InformerOptions) -> Result<(), DeclarationError> {
         let name = kind.to_string();
         let declaration = self.kinds.entry(kind).or_default();
@@ -101,16 +186,50 @@ impl Declarations {
     }
 
     /// Makes objects of a kind findable by values.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// use kubewright_runtime::cache::Index;
+    ///
+    /// declarations.reads(kind.clone());
+    /// declarations.index(kind, Index::of::<ConfigMap>("has-data", |settings| vec![settings.data.is_some().to_string()]));
+    /// Cache::new(declarations).unwrap();
+    /// ```
     pub fn index(&mut self, kind: Kind, index: Index) {
         self.kinds.entry(kind).or_default().indexes.add(index);
     }
 
     /// The namespaces of every kind that is not configured otherwise. Default: all.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::informer::{Cache, Declarations};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let mut declarations = Declarations::default();
+    /// declarations.reads(kind);
+    /// declarations.namespaces(["shop", "warehouse"]);
+    /// Cache::new(declarations).unwrap();
+    /// ```
     pub fn namespaces(&mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) {
         self.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
     }
 
-    /// The kinds that are read.
+    /// The kinds that are read from the server and not cached.
+    pub fn live_kinds(&self) -> impl Iterator<Item = &Kind> {
+        self.kinds
+            .iter()
+            .filter(|(_, declaration)| declaration.live && !declaration.wanted)
+            .map(|(kind, _)| kind)
+    }
+
+    /// The kinds that are cached.
     pub fn kinds(&self) -> impl Iterator<Item = &Kind> {
         self.kinds
             .iter()
@@ -119,7 +238,11 @@ impl Declarations {
     }
 
     pub(super) fn check(&self) -> Result<(), DeclarationError> {
-        match self.kinds.iter().find(|(_, declaration)| !declaration.wanted) {
+        let is_unused = |declaration: &Declaration| {
+            let is_configured = declaration.options.is_some() || declaration.indexes.names().next().is_some();
+            !declaration.wanted && (is_configured || !declaration.live)
+        };
+        match self.kinds.iter().find(|(_, declaration)| is_unused(declaration)) {
             Some((kind, _)) => Err(DeclarationError::Unused(kind.to_string())),
             None => Ok(()),
         }

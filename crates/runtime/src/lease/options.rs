@@ -9,6 +9,17 @@ use crate::chance::Chance;
 pub(super) const JITTER: f64 = 1.2;
 
 /// Why an election cannot be held.
+///
+/// ```
+/// use kubewright_runtime::lease::{ElectionOptions, OptionsError};
+/// use std::time::Duration;
+///
+/// let options = ElectionOptions {
+///     renew_deadline: Duration::from_secs(20),
+///     ..ElectionOptions::new("shop-system", "shop-leader")
+/// };
+/// assert_eq!(options.check(), Err(OptionsError::LeaseTooShort));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// The lease has no name.

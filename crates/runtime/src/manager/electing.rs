@@ -1,5 +1,7 @@
 //! The election of a manager, in a task of its own.
 
+use std::future::Future;
+
 use tokio::task::JoinSet;
 
 use crate::lease::{Election, Leadership, Lost};
@@ -32,11 +34,14 @@ impl Electing {
 }
 
 /// Waits until we lead; at once without election, and never if the election ends before.
-pub(super) async fn elected(electing: Option<&Electing>) {
-    if let Some(electing) = electing
-        && !electing.leadership.elected().await
-    {
-        std::future::pending::<()>().await;
+pub(super) fn elected(electing: Option<&Electing>) -> impl Future<Output = ()> + Send + use<> {
+    let elected = electing.map(|electing| electing.leadership.elected());
+    async move {
+        if let Some(elected) = elected
+            && !elected.await
+        {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

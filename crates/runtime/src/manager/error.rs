@@ -1,11 +1,28 @@
 //! Why a manager did not run, or stopped.
 
+use crate::conversion::ConversionError;
 use crate::informer::DeclarationError;
 use crate::lease::{Lost, OptionsError};
 use crate::metrics::RegistryError;
 use crate::serve::{BindAddress, CertificateError};
+use crate::webhook::WebhookError;
 
 /// Why a manager did not run, or stopped.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let kube = kube::Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::controller::{Action, Controller, Request};
+/// use kubewright_runtime::manager::Manager;
+///
+/// let controller = || Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
+/// let (_stopper, stop) = kubewright_runtime::stop::Stopper::new();
+/// let error = Manager::new().controller(controller()).controller(controller()).run(kube, stop).await.unwrap_err();
+/// assert_eq!(error.to_string(), "two controllers are named \"configmap\"; give one another name with `named`");
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
     /// Two controllers have one name, and so would share metrics and logs.
@@ -53,6 +70,21 @@ pub enum ManagerError {
         #[from]
         CertificateError,
     ),
+    /// The webhooks cannot be served together.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
+    /// The conversions cannot be served together.
+    #[error(transparent)]
+    Conversions(#[from] ConversionError),
+    /// Nobody calls a webhook without TLS.
+    #[error(
+        "webhooks are served with TLS only: give the manager a certificate with `webhook_certificates`, the program \
+         `--webhook-cert-path`, or serve none with `webhook_address(BindAddress::Off)`"
+    )]
+    NoWebhookCertificates,
+    /// The webhooks cannot be served with TLS.
+    #[error("the webhooks cannot be served with TLS")]
+    WebhookCertificates(#[source] CertificateError),
     /// Something that ran failed.
     #[error("{name} failed")]
     Runnable {

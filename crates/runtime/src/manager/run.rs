@@ -1,6 +1,7 @@
 //! Start order and stop order.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::controller::{Controller, Environment};
 use crate::events::{EventParts, EventRecorder};
 use crate::informer::Cache;
 use crate::lease::{Election, identity};
-use crate::metrics::{QueueTimes, RuntimeMetrics};
+use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
 use crate::stop::{Stop, Stopper};
 
 /// How long open requests and the events that are left may take at the very end.
@@ -36,10 +37,18 @@ struct Prepared {
 struct Around {
     chance: Chance,
     events: EventRecorder,
+    registry: Registry,
 }
 
 impl Group {
-    fn start_controller(&mut self, prepared: Prepared, client: Client, around: &Around) {
+    /// Starts a controller; it reconciles nothing before it may work.
+    fn start_controller(
+        &mut self,
+        prepared: Prepared,
+        client: Client,
+        around: &Around,
+        may_work: impl Future<Output = ()> + Send + 'static,
+    ) {
         let Prepared {
             controller,
             view,
@@ -52,9 +61,10 @@ impl Group {
             stats: view.stats,
             events: around.events.clone(),
             times: Some(times),
+            registry: around.registry.clone(),
         };
         self.start(format!("controller {:?}", view.name), async move {
-            controller.run_with_queue(environment, view.queue).await;
+            controller.run_when(environment, view.queue, may_work).await;
             Ok(())
         });
     }
@@ -83,8 +93,8 @@ impl Manager {
         let chance = self.chance.unwrap_or_else(Chance::from_entropy);
         let cache = Cache::new(self.declarations)?;
         let fence = Fence::open();
-        let everywhere = Client::new(kube.clone(), cache.clone());
-        let leading = Client::fenced(kube.clone(), cache.clone(), fence.clone());
+        let everywhere = Client::new(kube.clone(), cache.clone()).with_metrics(metrics.reads.clone());
+        let leading = Client::fenced(kube.clone(), cache.clone(), fence.clone()).with_metrics(metrics.reads.clone());
         let clock = everywhere.clock();
 
         let election = match self.election {
@@ -141,11 +151,18 @@ impl Manager {
             kube: kube.clone(),
             certificate_metrics: metrics.certificates.clone(),
         };
+        let started = self.webhooks.announce(&serving.ready);
         serving.start(&end, &mut services).await?;
+        let webhooks = self.webhooks.start(&everywhere, &metrics, &started).await?;
         services.spawn(writer.flush_within(LAST_WORDS).run(everywhere.clone(), end));
         let watches = cache.start(&kube, &chance);
 
-        let around = Around { chance, events };
+        let registry = metrics.registry().clone();
+        let around = Around {
+            chance,
+            events,
+            registry,
+        };
         let (mut others, mut leaders) = (Group::new(), Group::new());
         let (led, free): (Vec<_>, Vec<_>) = prepared
             .into_iter()
@@ -153,22 +170,27 @@ impl Manager {
         let (led_runnables, free_runnables): (Vec<_>, Vec<_>) =
             self.runnables.into_iter().partition(|runnable| runnable.needs_leader);
         for prepared in free {
-            others.start_controller(prepared, everywhere.clone(), &around);
+            others.start_controller(prepared, everywhere.clone(), &around, std::future::ready(()));
         }
         for runnable in free_runnables {
             others.start_runnable(runnable, everywhere.clone());
         }
         let mut electing = election.map(|election| Electing::start(election.with_events(around.events.clone())));
+        let (warming, led): (Vec<_>, Vec<_>) = led.into_iter().partition(|prepared| prepared.controller.warms_up());
+        for prepared in warming {
+            leaders.start_controller(prepared, leading.clone(), &around, elected(electing.as_ref()));
+        }
 
         let ended = async {
             tokio::select! {
                 biased;
                 () = stop.stopped() => return Ok(()),
                 error = others.failed() => return Err(error),
+                error = leaders.failed() => return Err(error),
                 () = elected(electing.as_ref()) => {}
             }
             for prepared in led {
-                leaders.start_controller(prepared, leading.clone(), &around);
+                leaders.start_controller(prepared, leading.clone(), &around, std::future::ready(()));
             }
             for runnable in led_runnables {
                 leaders.start_runnable(runnable, leading.clone());
@@ -209,6 +231,7 @@ impl Manager {
             electing.finish().await;
         }
         drop(watches);
+        webhooks.finish(deadline.max(Instant::now() + LAST_WORDS)).await;
         last.stop();
         // Nobody waits for ever for a server that does not answer.
         let _ = tokio::time::timeout(LAST_WORDS, async { while services.join_next().await.is_some() {} }).await;
@@ -216,6 +239,7 @@ impl Manager {
     }
 
     fn check(&self) -> Result<(), ManagerError> {
+        self.webhooks.check()?;
         let mut names = BTreeSet::new();
         for (controller, _) in &self.controllers {
             if !names.insert(controller.name()) {

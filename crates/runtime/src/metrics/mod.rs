@@ -18,8 +18,8 @@ pub use family::Family;
 pub use registry::{Registry, RegistryError};
 pub use rest::{CountRequests, CountRequestsLayer};
 pub use runtime::{
-    CertificateMetrics, ControllerMetrics, EventMetrics, LeaderMetrics, QueueMetrics, RestMetrics, RuntimeMetrics,
-    WebhookMetrics,
+    CertificateMetrics, ControllerMetrics, EventMetrics, LeaderMetrics, QueueMetrics, ReadMetrics, RestMetrics,
+    RuntimeMetrics, WebhookMetrics,
 };
 pub use scrape::QueueTimes;
 pub use value::{Counter, Gauge, Histogram};

@@ -26,9 +26,22 @@ const TEN_NANOSECONDS_UP: [f64; 12] = [
     100.0,
     1000.0,
 ];
+/// From half a millisecond to the five seconds that a read waits at most by default, and more for who waits longer.
+const READ_WAIT: [f64; 12] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
+];
 const REQUEST_TIME: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 
 /// What controllers do.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.controllers.panics.with(["shop"]).inc();
+/// assert!(registry.render().contains("controller_runtime_reconcile_panics_total{controller=\"shop\"} 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics {
     /// `controller_runtime_reconcile_total` by controller and result.
@@ -50,6 +63,15 @@ pub struct ControllerMetrics {
 }
 
 /// What queues hold.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.queues.adds.with(["shop", "shop"]).inc();
+/// assert!(registry.render().contains("workqueue_adds_total{controller=\"shop\",name=\"shop\"} 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct QueueMetrics {
     /// `workqueue_depth` by name, controller and priority.
@@ -69,6 +91,16 @@ pub struct QueueMetrics {
 }
 
 /// What webhooks answer.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.webhooks.requests.with(["/mutate", "200"]).inc();
+/// let line = "controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/mutate\"} 1\n";
+/// assert!(registry.render().contains(line));
+/// ```
 #[derive(Clone, Debug)]
 pub struct WebhookMetrics {
     /// `controller_runtime_webhook_latency_seconds` by path.
@@ -84,6 +116,15 @@ pub struct WebhookMetrics {
 }
 
 /// Who leads.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.leader.master_status.with(["shop-leader"]).set(1.0);
+/// assert!(registry.render().contains("leader_election_master_status{name=\"shop-leader\"} 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct LeaderMetrics {
     /// `leader_election_master_status` by lease: 1 for the leader.
@@ -93,6 +134,15 @@ pub struct LeaderMetrics {
 }
 
 /// What is asked of the API server.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.rest.requests.with(["200", "GET", "10.96.0.1:443"]).inc();
+/// assert!(registry.render().contains("rest_client_requests_total{code=\"200\",host=\"10.96.0.1:443\",method=\"GET\"} 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct RestMetrics {
     /// `rest_client_requests_total` by code, method and host.
@@ -102,6 +152,15 @@ pub struct RestMetrics {
 }
 
 /// How certificates are read.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.certificates.reads.with([]).inc();
+/// assert!(registry.render().contains("certwatcher_read_certificate_total 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct CertificateMetrics {
     /// `certwatcher_read_certificate_total`.
@@ -111,11 +170,39 @@ pub struct CertificateMetrics {
 }
 
 /// What becomes of events. controller-runtime has no such metrics.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.events.events.with(["sent"]).inc();
+/// assert!(registry.render().contains("kubewright_events_total{result=\"sent\"} 1\n"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct EventMetrics {
     /// `kubewright_events_total` by result: `sent`, `rejected` by the server, `dropped` since the buffer was full, `limited`
     /// since their object had too many, or `unsent` at the end.
     pub events: Family<Counter, 1>,
+}
+
+/// How reads wait for own writes. controller-runtime has no such metrics.
+///
+/// ```
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+///
+/// let registry = Registry::new();
+/// let metrics = RuntimeMetrics::register(&registry).unwrap();
+/// metrics.reads.timeouts.with(["ConfigMap"]).inc();
+/// assert!(registry.render().contains("kubewright_read_your_writes_timeouts_total{kind=\"ConfigMap\"} 1\n"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadMetrics {
+    /// `kubewright_read_your_writes_wait_seconds` by kind: how long cached reads waited until the cache had seen a write of this
+    /// process. Reads that did not have to wait are not counted.
+    pub waits: Family<Histogram, 1>,
+    /// `kubewright_read_your_writes_timeouts_total` by kind: reads that failed since the cache did not catch up in time.
+    pub timeouts: Family<Counter, 1>,
 }
 
 /// All metrics of a manager.
@@ -145,6 +232,8 @@ pub struct RuntimeMetrics {
     pub certificates: CertificateMetrics,
     /// What becomes of events.
     pub events: EventMetrics,
+    /// How reads wait for own writes.
+    pub reads: ReadMetrics,
     pub(super) registry: Registry,
 }
 
@@ -161,6 +250,7 @@ impl RuntimeMetrics {
             rest: RestMetrics::register(registry)?,
             certificates: CertificateMetrics::register(registry)?,
             events: EventMetrics::register(registry)?,
+            reads: ReadMetrics::register(registry)?,
             registry: registry.clone(),
         };
         // Series without labels are there from the start.
@@ -362,6 +452,24 @@ impl EventMetrics {
         let help = "Number of events by what became of them.";
         Ok(EventMetrics {
             events: registry.counter("kubewright_events_total", help, ["result"])?,
+        })
+    }
+}
+
+impl ReadMetrics {
+    fn register(registry: &Registry) -> Result<Self, RegistryError> {
+        Ok(ReadMetrics {
+            waits: registry.histogram(
+                "kubewright_read_your_writes_wait_seconds",
+                "How long in seconds cached reads waited for the cache to catch up with own writes.",
+                ["kind"],
+                &READ_WAIT,
+            )?,
+            timeouts: registry.counter(
+                "kubewright_read_your_writes_timeouts_total",
+                "Number of cached reads that failed since the cache did not catch up with own writes in time.",
+                ["kind"],
+            )?,
         })
     }
 }

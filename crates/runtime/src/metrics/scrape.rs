@@ -16,6 +16,21 @@ const MOST_PRIORITIES: usize = 25;
 const TOO_MANY_PRIORITIES: &str = "exceeded_cardinality_limit";
 
 /// What only the worker knows of its queue.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+/// use kubewright_runtime::queue::WorkQueue;
+/// use std::time::Duration;
+///
+/// let metrics = RuntimeMetrics::register(&Registry::new())?;
+/// let times = metrics.watch_queue("shop", &WorkQueue::<String>::default());
+/// times.worked.observe_duration(Duration::from_millis(20));
+/// assert_eq!(times.worked.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct QueueTimes {
     /// How long keys waited before they were handed out.

@@ -44,18 +44,20 @@ pub(super) enum ManagedFields {
 /// Copies an object. `type_meta` is the opening that replaces the object's own apiVersion and kind.
 pub(super) fn compact(input: &[u8], type_meta: &str, managed: ManagedFields) -> Result<(Vec<u8>, Places), ScanError> {
     let mut scanner = Scanner::new(input)?;
-    let compacted = compact_next(&mut scanner, type_meta, managed)?;
+    let mut out = Vec::with_capacity(type_meta.len() + input.len());
+    let places = compact_next(&mut scanner, type_meta, managed, &mut out)?;
     scanner.end()?;
-    Ok(compacted)
+    Ok((out, places))
 }
 
-/// The same for the object that the scanner stands before.
+/// The same for the object that the scanner stands before. What `out` held is gone.
 pub(super) fn compact_next(
     scanner: &mut Scanner<'_>,
     type_meta: &str,
     managed: ManagedFields,
-) -> Result<(Vec<u8>, Places), ScanError> {
-    let mut out = Vec::with_capacity(512);
+    out: &mut Vec<u8>,
+) -> Result<Places, ScanError> {
+    out.clear();
     out.put(type_meta.as_bytes());
     let mut places = Places::default();
     scanner.members(|scanner, key| {
@@ -66,14 +68,14 @@ pub(super) fn compact_next(
         out.put(key);
         out.put(b":");
         if key_is(key, "metadata") && scanner.peek()? == b'{' {
-            places = metadata(scanner, &mut out, managed)?;
+            places = metadata(scanner, out, managed)?;
             Ok(())
         } else {
-            scanner.value(&mut out)
+            scanner.value(out)
         }
     })?;
     out.put(b"}");
-    Ok((out, places))
+    Ok(places)
 }
 
 fn metadata(scanner: &mut Scanner<'_>, out: &mut Vec<u8>, managed: ManagedFields) -> Result<Places, ScanError> {

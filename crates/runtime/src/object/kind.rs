@@ -10,6 +10,26 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// A Rust type of a Kubernetes kind: those of `k8s-openapi` and those that `#[derive(CustomResource)]` makes.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube::CustomResource;
+/// use kubewright_runtime::object::{Kind, Object};
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+/// #[kube(group = "example.com", version = "v1", kind = "Tree", namespaced)]
+/// struct TreeSpec {
+///     height: u32,
+/// }
+///
+/// fn path<K: Object>() -> String {
+///     Kind::of::<K>().path(Some("forest"))
+/// }
+/// assert_eq!(path::<Tree>(), "/apis/example.com/v1/namespaces/forest/trees");
+/// assert_eq!(path::<Pod>(), "/api/v1/namespaces/forest/pods");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a Kubernetes kind",
     label = "expected a type of `k8s_openapi` or one made by `#[derive(CustomResource)]`",
@@ -125,14 +145,18 @@ impl Kind {
         }
     }
 
+    /// The path of its group version, where discovery says what is served.
+    pub(crate) fn group_version_path(&self) -> String {
+        let root = if self.group.is_empty() { "api" } else { "apis" };
+        format!("/{root}/{}", self.api_version())
+    }
+
     /// The path of the collection, in one namespace or in all.
     pub fn path(&self, namespace: Option<&str>) -> String {
-        let root = if self.group.is_empty() { "api" } else { "apis" };
-        let plural = &self.plural;
-        let api_version = self.api_version();
+        let (root, plural) = (self.group_version_path(), &self.plural);
         match namespace {
-            Some(namespace) if self.namespaced => format!("/{root}/{api_version}/namespaces/{namespace}/{plural}"),
-            _ => format!("/{root}/{api_version}/{plural}"),
+            Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{plural}"),
+            _ => format!("{root}/{plural}"),
         }
     }
 

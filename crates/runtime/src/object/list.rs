@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::kind::Kind;
 use super::record::{Record, RecordError};
 use super::scan::{Ignore, ScanError, Scanner, key_is};
 
@@ -29,10 +30,11 @@ impl Page {
     /// Reads a list. Items that are objects but cannot be records are counted, not fatal.
     pub(crate) fn parse(json: &[u8], type_meta: &str) -> Result<Self, ScanError> {
         let mut page = Page::default();
+        let mut scratch = Vec::new();
         let mut scanner = Scanner::new(json)?;
         scanner.members(|scanner, key| {
             if key_is(key, "items") && scanner.peek()? == b'[' {
-                scanner.elements(|scanner| match Record::parse_next(scanner, type_meta) {
+                scanner.elements(|scanner| match Record::parse_next(scanner, type_meta, &mut scratch) {
                     Ok(record) => {
                         page.items.push(record);
                         Ok(())
@@ -71,22 +73,56 @@ pub(crate) enum FrameKind {
     Unknown,
 }
 
-/// A frame of a watch: its type, and the text of its object.
+impl FrameKind {
+    /// Whether its object is one of the kind that is watched.
+    fn has_record(self) -> bool {
+        matches!(self, FrameKind::Added | FrameKind::Modified | FrameKind::Deleted)
+    }
+}
+
+/// The object of a frame.
+#[derive(Debug)]
+pub(crate) enum FrameObject<'a> {
+    /// Read already, in the one walk over the frame.
+    Record(Result<Record, RecordError>),
+    /// Its text: it is of another kind, or the frame says only after it what it is.
+    Text(&'a [u8]),
+}
+
+impl FrameObject<'_> {
+    /// The object as one of the kind that is watched.
+    pub(crate) fn into_record(self, kind: &Kind) -> Result<Record, RecordError> {
+        match self {
+            FrameObject::Record(record) => record,
+            FrameObject::Text(text) => Record::parse(text, kind),
+        }
+    }
+}
+
+/// A frame of a watch: its type, and its object.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) kind: FrameKind,
-    pub(crate) object: &'a [u8],
+    pub(crate) object: FrameObject<'a>,
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn parse(json: &'a [u8]) -> Result<Self, ScanError> {
+    /// Reads a frame. `scratch` is room to work in, for many frames one after the other.
+    pub(crate) fn parse(json: &'a [u8], type_meta: &str, scratch: &mut Vec<u8>) -> Result<Self, ScanError> {
         let mut frame = Frame {
             kind: FrameKind::Unknown,
-            object: b"null",
+            object: FrameObject::Text(b"null"),
         };
         let mut scanner = Scanner::new(json)?;
         scanner.members(|scanner, key| {
-            scanner.peek()?;
+            let is_object = scanner.peek()? == b'{';
+            if is_object && frame.kind.has_record() && key_is(key, "object") {
+                frame.object = match Record::parse_next(scanner, type_meta, scratch) {
+                    Err(RecordError::Scan(error)) => return Err(error),
+                    read => FrameObject::Record(read),
+                };
+                return Ok(());
+            }
             let start = scanner.at();
             scanner.value(&mut Ignore)?;
             if key_is(key, "type") {
@@ -99,7 +135,7 @@ impl<'a> Frame<'a> {
                     _ => FrameKind::Unknown,
                 };
             } else if key_is(key, "object") {
-                frame.object = scanner.text(start);
+                frame.object = FrameObject::Text(scanner.text(start));
             }
             Ok::<(), ScanError>(())
         })?;
@@ -136,13 +172,28 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_gives_its_type_and_the_text_of_its_object() {
-        let frame = Frame::parse(br#"{"type":"MODIFIED","object": {"a": [1] } }"#).unwrap();
-        assert_eq!(frame.kind, FrameKind::Modified);
-        assert_eq!(frame.object, br#"{"a": [1] }"#);
-        assert_eq!(Frame::parse(br#"{"type":"NEWS"}"#).unwrap().kind, FrameKind::Unknown);
+    fn a_frame_gives_its_type_and_its_object() {
+        let scratch = &mut Vec::new();
+        let kind = Kind::named("", "v1", "ConfigMap", "configmaps", true);
+        // Whatever comes first.
+        for json in [
+            r#"{"type":"MODIFIED","object": {"metadata":{"name":"a"}, "b": [1] } }"#,
+            r#"{"object": {"metadata":{"name":"a"}, "b": [1] },"type":"MODIFIED" }"#,
+        ] {
+            let frame = Frame::parse(json.as_bytes(), OPEN, scratch).unwrap();
+            assert_eq!(frame.kind, FrameKind::Modified);
+            let record = frame.object.into_record(&kind).unwrap();
+            let text = format!(r#"{OPEN},"metadata":{{"name":"a"}},"b":[1]}}"#);
+            assert_eq!(String::from_utf8_lossy(record.json()), text);
+        }
+        let frame = Frame::parse(br#"{"type":"ERROR","object":{"code":410}}"#, OPEN, scratch).unwrap();
+        assert!(matches!(frame.object, FrameObject::Text(br#"{"code":410}"#)));
+        let nameless = Frame::parse(br#"{"type":"ADDED","object":{}}"#, OPEN, scratch).unwrap();
+        assert_eq!(nameless.object.into_record(&kind).unwrap_err(), RecordError::NoName);
+        let news = Frame::parse(br#"{"type":"NEWS"}"#, OPEN, scratch).unwrap();
+        assert_eq!(news.kind, FrameKind::Unknown);
         assert_eq!(
-            Frame::parse(br#"{"type":"ADDED","object":{"#).unwrap_err(),
+            Frame::parse(br#"{"type":"ADDED","object":{"#, OPEN, scratch).unwrap_err(),
             ScanError::Ended
         );
     }

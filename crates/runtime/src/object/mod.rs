@@ -19,5 +19,5 @@ pub use scan::ScanError;
 pub use selector::{Selector, SelectorError};
 pub use view::{DecodeError, View};
 
-pub(crate) use list::{Frame, FrameKind, Page};
+pub(crate) use list::{Frame, FrameKind, FrameObject, Page};
 pub(crate) use record::revision;

@@ -70,6 +70,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
+    fn the_plain_beginning_of_a_string_is_found_by_eights_as_by_ones(
+        text in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'"'), Just(b'\\'), Just(0x1f), Just(b'a')], 0..40)
+    ) {
+        let by_ones = text.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+        prop_assert_eq!(super::scan::plain(&text), by_ones.unwrap_or(text.len()));
+    }
+
+    #[test]
     fn compacting_removes_managed_fields_and_whitespace_and_nothing_else(object in object(), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_vec_pretty(&object) } else { serde_json::to_vec(&object) }.unwrap();
         let (compacted, _) = compact(&text, OPEN).unwrap();
@@ -116,7 +124,7 @@ proptest! {
     fn no_text_makes_a_parser_panic(text in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = compact(&text, OPEN);
         let _ = Page::parse(&text, OPEN);
-        let _ = Frame::parse(&text);
+        let _ = Frame::parse(&text, OPEN, &mut Vec::new());
     }
 
     #[test]
@@ -136,6 +144,38 @@ proptest! {
         for (record, item) in page.items.iter().zip(named) {
             prop_assert_eq!(record.decode::<Value>().unwrap(), expected(item));
         }
+    }
+}
+
+#[test]
+fn brackets_of_both_kinds_are_matched_at_any_depth() {
+    // Objects and arrays in an order that no period of 64 hides.
+    for depth in [1, 2, 63, 64, 65, 127, 128, 129, 200, 1000] {
+        let kinds: Vec<bool> = (0..depth).map(|level| level % 3 == 0 || level % 7 == 2).collect();
+        let mut text = String::new();
+        for is_object in &kinds {
+            text.push_str(if *is_object { r#"{"a":"# } else { "[" });
+        }
+        text.push('1');
+        for is_object in kinds.iter().rev() {
+            text.push(if *is_object { '}' } else { ']' });
+        }
+        let (good, bad) = (
+            text.clone(),
+            text.replacen(
+                if kinds[depth - 1] { '}' } else { ']' },
+                if kinds[depth - 1] { "]" } else { "}" },
+                1,
+            ),
+        );
+        assert!(
+            compact(format!(r#"{{"x":{good}}}"#).as_bytes(), OPEN).is_ok(),
+            "{depth}"
+        );
+        assert!(
+            compact(format!(r#"{{"x":{bad}}}"#).as_bytes(), OPEN).is_err(),
+            "{depth}"
+        );
     }
 }
 

@@ -15,6 +15,15 @@ use super::selector::Selector;
 use super::view::{DecodeError, Memo, View};
 
 /// Why some bytes are not an object.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::object::{Kind, Record, RecordError};
+///
+/// let kind = Kind::of::<Pod>();
+/// assert_eq!(Record::parse(b"{}", &kind).unwrap_err(), RecordError::NoName);
+/// assert!(matches!(Record::parse(b"{", &kind), Err(RecordError::Scan(_))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// The bytes are not JSON.
@@ -52,22 +61,28 @@ impl Record {
     /// Reads an object as the server sent it.
     pub fn parse(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
         let (json, places) = compact(json, &kind.type_meta(), ManagedFields::Cut)?;
-        Self::new(json, places)
+        Self::new(&json, places)
     }
 
     /// The same, but managedFields stay: for objects that are read once and not kept.
     pub fn parse_whole(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
         let (json, places) = compact(json, &kind.type_meta(), ManagedFields::Keep)?;
-        Self::new(json, places)
+        Self::new(&json, places)
     }
 
-    pub(super) fn parse_next(scanner: &mut Scanner<'_>, type_meta: &str) -> Result<Self, RecordError> {
-        let (json, places) = compact_next(scanner, type_meta, ManagedFields::Cut)?;
-        Self::new(json, places)
+    /// Reads the object that the scanner stands before. `scratch` is room to work in, for many objects one after the other.
+    pub(super) fn parse_next(
+        scanner: &mut Scanner<'_>,
+        type_meta: &str,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Self, RecordError> {
+        let places = compact_next(scanner, type_meta, ManagedFields::Cut, scratch)?;
+        Self::new(scratch, places)
     }
 
-    fn new(json: Vec<u8>, places: Places) -> Result<Self, RecordError> {
-        let text = |span: Span| span.of(&json).and_then(string);
+    /// The text is copied: what is kept for long has exactly its size, and leaves no holes behind.
+    fn new(json: &[u8], places: Places) -> Result<Self, RecordError> {
+        let text = |span: Span| span.of(json).and_then(string);
         let name = text(places.name)
             .filter(|name| !name.is_empty())
             .ok_or(RecordError::NoName)?;
@@ -75,7 +90,7 @@ impl Record {
         let revision = text(places.resource_version).and_then(|text| revision(&text));
         Ok(Record {
             key,
-            json: json.into_boxed_slice(),
+            json: json.into(),
             places,
             revision,
             memo: Memo::default(),
@@ -240,6 +255,17 @@ pub(crate) fn revision(text: &str) -> Option<u64> {
 }
 
 /// An entry of `metadata.ownerReferences`.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::object::{Kind, Record};
+///
+/// let json = br#"{"metadata":{"name":"web-1","ownerReferences":[
+///     {"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"8c5d","controller":true}]}}"#;
+/// let pod = Record::parse(json, &Kind::of::<Pod>()).unwrap();
+/// let owners = pod.owners();
+/// assert_eq!((owners[0].kind.as_ref(), owners[0].name.as_ref(), owners[0].controller), ("ReplicaSet", "web", true));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner<'a> {

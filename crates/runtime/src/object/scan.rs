@@ -1,12 +1,18 @@
 //! A validating walk over JSON text that copies what it passes, without whitespace, and builds nothing.
 //! It neither recurses nor allocates more than a bit per open bracket.
 
-use memchr::memchr2;
-
 /// As Go's decoder: deeper text is refused.
 const MAX_DEPTH: usize = 10_000;
 
 /// Why some text is not JSON, or not the JSON that was expected.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::object::{Kind, Record, RecordError, ScanError};
+///
+/// let error = Record::parse(br#"{"metadata":{"name":"a"},}"#, &Kind::of::<Pod>()).unwrap_err();
+/// assert_eq!(error, RecordError::Scan(ScanError::Unexpected(25)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
     /// The text ended too early.
@@ -28,10 +34,15 @@ pub enum ScanError {
 
 /// Where the text that was passed goes.
 pub(super) trait Output {
+    /// Whether what is put is wanted.
+    const KEEPS: bool;
+
     fn put(&mut self, text: &[u8]);
 }
 
 impl Output for Vec<u8> {
+    const KEEPS: bool = true;
+
     fn put(&mut self, text: &[u8]) {
         self.extend_from_slice(text);
     }
@@ -41,18 +52,57 @@ impl Output for Vec<u8> {
 pub(super) struct Ignore;
 
 impl Output for Ignore {
+    const KEEPS: bool = false;
+
     fn put(&mut self, _: &[u8]) {}
+}
+
+/// The brackets that are open, a bit each: set for an object. No real object is deeper than the bits of a number.
+#[derive(Default)]
+struct Brackets {
+    depth: usize,
+    /// The innermost up to 64.
+    innermost: u64,
+    deeper: Vec<u64>,
+}
+
+impl Brackets {
+    fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.deeper.push(std::mem::take(&mut self.innermost));
+        }
+        self.innermost = self.innermost << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.innermost >>= 1;
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.innermost = self.deeper.pop().unwrap_or_default();
+        }
+    }
+
+    fn innermost(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.innermost & 1 == 1)
+    }
 }
 
 pub(super) struct Scanner<'a> {
     input: &'a [u8],
     at: usize,
+    /// How many bytes of whitespace were passed.
+    skipped: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(input: &'a [u8]) -> Result<Self, ScanError> {
         match std::str::from_utf8(input) {
-            Ok(_) => Ok(Scanner { input, at: 0 }),
+            Ok(_) => Ok(Scanner {
+                input,
+                at: 0,
+                skipped: 0,
+            }),
             Err(error) => Err(ScanError::NotUtf8(error.valid_up_to())),
         }
     }
@@ -67,13 +117,16 @@ impl<'a> Scanner<'a> {
 
     /// The next byte that is not whitespace.
     pub(super) fn peek(&mut self) -> Result<u8, ScanError> {
-        while let Some(byte) = self.input.get(self.at) {
-            match byte {
-                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
-                byte => return Ok(*byte),
+        loop {
+            match self.input.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => {
+                    self.at += 1;
+                    self.skipped += 1;
+                }
+                Some(byte) => return Ok(*byte),
+                None => return Err(ScanError::Ended),
             }
         }
-        Err(ScanError::Ended)
     }
 
     /// Passes one punctuation byte.
@@ -99,16 +152,19 @@ impl<'a> Scanner<'a> {
         self.expect(b'"')?;
         let start = self.at - 1;
         loop {
-            let rest = &self.input[self.at..];
-            let stop = memchr2(b'"', b'\\', rest).ok_or(ScanError::Ended)?;
-            if let Some(control) = rest[..stop].iter().position(|byte| *byte < 0x20) {
-                return Err(ScanError::Unexpected(self.at + control));
+            self.at += plain(&self.input[self.at..]);
+            match self.input.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(self.text(start));
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escape()?;
+                }
+                Some(_) => return Err(ScanError::Unexpected(self.at)),
+                None => return Err(ScanError::Ended),
             }
-            self.at += stop + 1;
-            if rest[stop] == b'"' {
-                return Ok(self.text(start));
-            }
-            self.escape()?;
         }
     }
 
@@ -179,9 +235,25 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes any value and puts it, without whitespace.
-    pub(super) fn value(&mut self, out: &mut impl Output) -> Result<(), ScanError> {
-        // True for an object, false for an array.
-        let mut open: Vec<bool> = Vec::new();
+    ///
+    /// Servers write none, so that the whole value can be put at once. Where there is some, it is passed again in pieces.
+    pub(super) fn value<O: Output>(&mut self, out: &mut O) -> Result<(), ScanError> {
+        self.peek()?;
+        let (start, skipped) = (self.at, self.skipped);
+        self.walk(&mut Ignore)?;
+        if !O::KEEPS {
+            return Ok(());
+        }
+        if self.skipped == skipped {
+            out.put(self.text(start));
+            return Ok(());
+        }
+        self.at = start;
+        self.walk(out)
+    }
+
+    fn walk(&mut self, out: &mut impl Output) -> Result<(), ScanError> {
+        let mut open = Brackets::default();
         loop {
             match self.peek()? {
                 bracket @ (b'{' | b'[') => {
@@ -193,7 +265,7 @@ impl<'a> Scanner<'a> {
                         self.at += 1;
                         out.put(&[close]);
                     } else {
-                        if open.len() == MAX_DEPTH {
+                        if open.depth == MAX_DEPTH {
                             return Err(ScanError::TooDeep);
                         }
                         open.push(is_object);
@@ -212,7 +284,7 @@ impl<'a> Scanner<'a> {
             }
             // A value was passed: close brackets until another value is due.
             loop {
-                let Some(is_object) = open.last().copied() else {
+                let Some(is_object) = open.innermost() else {
                     return Ok(());
                 };
                 let byte = self.peek()?;
@@ -292,6 +364,28 @@ impl<'a> Scanner<'a> {
         self.at += count;
         Ok(())
     }
+}
+
+/// How many bytes of a string stand for themselves: up to a quote, a backslash or a control character. Eight are looked at at a
+/// time; most strings are too short for anything wider.
+pub(super) fn plain(text: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    // The lowest mark of each is true; marks above a true one may not be.
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGH_BITS;
+    let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let mut at = 0;
+    while let Some(chunk) = text[at..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        let marks = below(word, 0x20) | equal(word, b'"') | equal(word, b'\\');
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = &text[at..];
+    let ends = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+    at + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
 /// Whether a key, with its quotes, says `name`; escapes count as what they stand for.

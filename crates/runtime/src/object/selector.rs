@@ -7,6 +7,13 @@ use std::str::FromStr;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 /// Why a text or a `LabelSelector` is not a selector.
+///
+/// ```
+/// use kubewright_runtime::object::{Selector, SelectorError};
+///
+/// let error = "app in web".parse::<Selector>().unwrap_err();
+/// assert!(matches!(error, SelectorError::Requirement(_)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
     /// A requirement that cannot be read.

@@ -4,39 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Operator;
+use super::{Operator, Rule};
 use crate::controller::Controller;
+use crate::conversion::Conversion;
 use crate::object::Kind;
-
-/// What an operator may do to resources: a rule of a role.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Rule {
-    /// The API groups; the core group is empty.
-    pub api_groups: Vec<String>,
-    /// The resources in them, as `deployments` or `deployments/status`.
-    pub resources: Vec<String>,
-    /// The verbs.
-    pub verbs: Vec<String>,
-}
-
-impl Rule {
-    /// A rule.
-    pub fn new<S: Into<String>>(
-        groups: impl IntoIterator<Item = S>,
-        resources: impl IntoIterator<Item = S>,
-        verbs: impl IntoIterator<Item = S>,
-    ) -> Self {
-        let texts = |texts: Vec<S>| texts.into_iter().map(Into::into).collect();
-        Rule {
-            api_groups: texts(groups.into_iter().collect()),
-            resources: texts(resources.into_iter().collect()),
-            verbs: texts(verbs.into_iter().collect()),
-        }
-    }
-}
+use crate::webhook::{Webhook, WebhookDescription};
 
 /// A kind that wakes a controller.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_runtime::controller::Controller;
+/// use kubewright_runtime::operator::Operator;
+///
+/// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>().owns::<Secret>());
+/// assert_eq!(operator.describe().controllers[0].watches[1].wakes, "its controller");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchDescription {
@@ -49,6 +32,15 @@ pub struct WatchDescription {
 }
 
 /// A controller.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::controller::Controller;
+/// use kubewright_runtime::operator::Operator;
+///
+/// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>());
+/// assert_eq!(operator.describe().controllers[0].kind, "ConfigMap");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ControllerDescription {
@@ -62,8 +54,35 @@ pub struct ControllerDescription {
     pub watches: Vec<WatchDescription>,
 }
 
-/// An operator.
+/// A kind that is converted between its versions.
+///
+/// ```
+/// assert!(kubewright_runtime::operator::Operator::new("shop").describe().conversions.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversionDescription {
+    /// The name of its `CustomResourceDefinition`.
+    pub definition: String,
+    /// Group and version of the hub, to and from which all others are converted.
+    pub hub: String,
+    /// Kind.
+    pub kind: String,
+    /// All its versions.
+    pub versions: Vec<String>,
+}
+
+/// An operator.
+///
+/// ```
+/// use kubewright_runtime::operator::{Description, Operator};
+///
+/// let description = Operator::new("shop").describe();
+/// let text = serde_json::to_string(&description).unwrap();
+/// assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), description);
+/// assert_eq!(description.metrics_reader_rules[0].non_resource_urls, ["/metrics"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     /// The version of this form: 1.
@@ -72,33 +91,99 @@ pub struct Description {
     pub name: String,
     /// Its controllers.
     pub controllers: Vec<ControllerDescription>,
-    /// What it needs to be allowed: to read what it declares, and what its rules say.
+    /// Its webhooks.
+    #[serde(default)]
+    pub webhooks: Vec<WebhookDescription>,
+    /// The kinds it converts.
+    #[serde(default)]
+    pub conversions: Vec<ConversionDescription>,
+    /// What it needs to be allowed everywhere (a `ClusterRole`): to read what it declares, to write events, and what its rules
+    /// say.
     pub rules: Vec<Rule>,
+    /// What it needs in its own namespace (a `Role`) to elect a leader.
+    #[serde(default)]
+    pub leader_election_rules: Vec<Rule>,
+    /// What it needs everywhere to know who may read its metrics.
+    #[serde(default)]
+    pub metrics_auth_rules: Vec<Rule>,
+    /// What whoever reads its metrics needs.
+    #[serde(default)]
+    pub metrics_reader_rules: Vec<Rule>,
+    /// What it needs everywhere if it makes its own certificates: to tell the API server of them.
+    #[serde(default)]
+    pub certificate_rules: Vec<Rule>,
+    /// What it needs in its own namespace if it makes its own certificates: to keep them.
+    #[serde(default)]
+    pub certificate_namespace_rules: Vec<Rule>,
 }
 
 impl Operator {
     /// The operator as data.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// assert_eq!(Operator::new("shop").describe().version, 1);
+    /// ```
     pub fn describe(&self) -> Description {
-        // One rule per group reads better than one per kind.
-        let mut reads: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for kind in self.declarations.kinds() {
-            reads.entry(kind.group()).or_default().push(kind.plural());
+        let mut rules = reading(self.declarations.kinds(), &["get", "list", "watch"]);
+        rules.extend(reading(self.declarations.live_kinds(), &["get", "list"]));
+        if !self.controllers.is_empty() {
+            rules.push(Rule::new(["events.k8s.io"], ["events"], ["create", "patch"]));
         }
-        let mut rules: Vec<Rule> = reads
-            .into_iter()
-            .map(|(group, mut resources)| {
-                resources.sort_unstable();
-                resources.dedup();
-                Rule::new(vec![group], resources, vec!["get", "list", "watch"])
-            })
-            .collect();
         rules.extend(self.rules.iter().cloned());
+        let (certificate_rules, certificate_namespace_rules) = self.certificate_rules();
         Description {
             version: 1,
             name: self.name.clone(),
             controllers: self.controllers.iter().map(describe).collect(),
+            webhooks: self.webhooks.iter().flat_map(Webhook::describe).collect(),
+            conversions: self.conversions.iter().map(describe_conversion).collect(),
             rules,
+            leader_election_rules: leader_election_rules(),
+            metrics_auth_rules: vec![
+                Rule::new(["authentication.k8s.io"], ["tokenreviews"], ["create"]),
+                Rule::new(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
+            ],
+            metrics_reader_rules: vec![Rule::urls(["/metrics"], ["get"])],
+            certificate_rules,
+            certificate_namespace_rules,
         }
+    }
+}
+
+/// What it takes to read kinds. One rule per group reads better than one per kind.
+fn reading<'a>(kinds: impl Iterator<Item = &'a Kind>, verbs: &[&str]) -> Vec<Rule> {
+    let mut reads: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in kinds {
+        reads.entry(kind.group()).or_default().push(kind.plural());
+    }
+    reads
+        .into_iter()
+        .map(|(group, mut resources)| {
+            resources.sort_unstable();
+            resources.dedup();
+            Rule::new(vec![group], resources, verbs.to_vec())
+        })
+        .collect()
+}
+
+/// kubebuilder's, without `ConfigMaps`, which are no locks any more. The second is for the events about who leads.
+fn leader_election_rules() -> Vec<Rule> {
+    let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    vec![
+        Rule::new(vec!["coordination.k8s.io"], vec!["leases"], all.to_vec()),
+        Rule::new(["events.k8s.io"], ["events"], ["create", "patch"]),
+    ]
+}
+
+fn describe_conversion(conversion: &Conversion) -> ConversionDescription {
+    let kind = conversion.kind();
+    ConversionDescription {
+        definition: format!("{}.{}", kind.plural(), kind.group()),
+        hub: kind.api_version(),
+        kind: kind.kind().to_owned(),
+        versions: conversion.versions().map(str::to_owned).collect(),
     }
 }
 
@@ -125,6 +210,7 @@ mod tests {
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
     use super::*;
+    use crate::webhook::AdmissionRequest;
 
     #[test]
     fn a_description_is_versioned_json_and_reads_follow_from_declarations() {
@@ -148,12 +234,55 @@ mod tests {
                         { "apiVersion": "v1", "kind": "Secret", "wakes": "a function" },
                     ],
                 }],
+                "webhooks": [],
+                "conversions": [],
                 "rules": [
                     { "apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list", "watch"] },
                     { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"] },
+                    { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
                     { "apiGroups": ["apps"], "resources": ["deployments/status"], "verbs": ["patch"] },
                 ],
+                "leaderElectionRules": [
+                    {
+                        "apiGroups": ["coordination.k8s.io"],
+                        "resources": ["leases"],
+                        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+                    },
+                    { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
+                ],
+                "metricsAuthRules": [
+                    { "apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"] },
+                    { "apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"] },
+                ],
+                "metricsReaderRules": [{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }],
+                "certificateRules": [],
+                "certificateNamespaceRules": [],
             })
         );
+    }
+    #[test]
+    fn webhooks_are_described_with_what_their_certificates_need() {
+        let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
+        let description = Operator::new("shop").webhook(webhook).describe();
+        assert_eq!(description.webhooks[0].name, "mconfigmap.kb.io");
+        assert_eq!(
+            serde_json::to_value((&description.certificate_rules, &description.certificate_namespace_rules)).unwrap(),
+            serde_json::json!([
+                [{
+                    "apiGroups": ["admissionregistration.k8s.io"],
+                    "resources": ["mutatingwebhookconfigurations"],
+                    "resourceNames": ["shop-mutating-webhook-configuration"],
+                    "verbs": ["get", "list", "watch", "patch"],
+                }],
+                [{
+                    "apiGroups": [""],
+                    "resources": ["secrets"],
+                    "resourceNames": ["shop-webhook-service-cert"],
+                    "verbs": ["get", "list", "watch", "create", "update", "patch"],
+                }],
+            ])
+        );
+        let text = serde_json::to_string(&description).unwrap();
+        assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), description);
     }
 }

@@ -16,6 +16,16 @@ use crate::serve::CertificateError;
 use crate::stop::{Stop, Stopper};
 
 /// Why an operator's program failed.
+///
+/// ```
+/// use kubewright_runtime::flags::{Environment, Flags};
+/// use kubewright_runtime::operator::{MainError, Operator};
+///
+/// let flags = Flags::try_parse_from(["shop", "--metrics-bind-address=:0", "--metrics-cert-path=/no/such/folder"]).unwrap();
+/// // A folder without certificates is not an error for metrics: one is made.
+/// let manager: Result<_, MainError> = Operator::new("shop").manager_with(&flags, &Environment::of([]));
+/// assert!(manager.is_ok());
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MainError {
     /// The log flags make no sense.
@@ -130,6 +140,14 @@ impl Operator {
     }
 
     /// A manager of all that, configured as the flags say.
+    ///
+    /// ```
+    /// use kubewright_runtime::flags::{Environment, Flags};
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let manager = Operator::new("shop").manager_with(&Flags::default(), &Environment::of([])).unwrap();
+    /// assert!(!manager.serves_webhooks());
+    /// ```
     pub fn manager_with(&self, flags: &Flags, environment: &Environment) -> Result<Manager, MainError> {
         let mut manager = self
             .manager()?
@@ -142,6 +160,7 @@ impl Operator {
         {
             manager = manager.secure_metrics(certificates, flags.enable_http2);
         }
+        manager = self.serve_webhooks(manager, flags, environment)?;
         if let Some(election) = flags.election(&self.name, environment) {
             manager = manager.leader_election(election);
         }

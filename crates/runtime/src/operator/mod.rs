@@ -3,20 +3,25 @@
 
 mod describe;
 mod main;
+mod rule;
+mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::cache::Index;
 use crate::controller::Controller;
+use crate::conversion::Conversion;
 use crate::informer::{DeclarationError, Declarations, InformerOptions};
 use crate::lease::ElectionOptions;
 use crate::manager::{Manager, ManagerError, Runnable};
 use crate::object::{Kind, Object};
 use crate::stop::Stop;
+use crate::webhook::Webhook;
 
-pub use describe::{ControllerDescription, Description, Rule, WatchDescription};
+pub use describe::{ControllerDescription, ConversionDescription, Description, WatchDescription};
 pub use main::MainError;
+pub use rule::Rule;
 
 type AddRunnable = dyn Fn(Manager) -> Manager + Send + Sync;
 
@@ -46,6 +51,8 @@ pub struct Operator {
     name: String,
     controllers: Vec<Controller>,
     runnables: Vec<(String, Arc<AddRunnable>)>,
+    webhooks: Vec<Webhook>,
+    conversions: Vec<Conversion>,
     declarations: Declarations,
     mistakes: Vec<DeclarationError>,
     rules: Vec<Rule>,
@@ -53,11 +60,19 @@ pub struct Operator {
 
 impl Operator {
     /// An operator that does nothing yet.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// assert_eq!(Operator::new("shop").name(), "shop");
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         Operator {
             name: name.into(),
             controllers: Vec::new(),
             runnables: Vec::new(),
+            webhooks: Vec::new(),
+            conversions: Vec::new(),
             declarations: Declarations::default(),
             mistakes: Vec::new(),
             rules: Vec::new(),
@@ -65,6 +80,15 @@ impl Operator {
     }
 
     /// Adds a controller.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>());
+    /// assert_eq!(operator.describe().controllers.len(), 1);
+    /// ```
     pub fn controller(mut self, controller: Controller) -> Self {
         controller.declare(&mut self.declarations);
         self.controllers.push(controller);
@@ -72,6 +96,17 @@ impl Operator {
     }
 
     /// Adds something else that runs on the leader.
+    ///
+    /// ```
+    /// use kubewright_runtime::manager::RunContext;
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").runnable("ticker", |context: RunContext| async move {
+    ///     context.stop.stopped().await;
+    ///     Ok(())
+    /// });
+    /// # drop(operator);
+    /// ```
     pub fn runnable(mut self, name: impl Into<String>, runnable: impl Runnable + Clone + Sync) -> Self {
         let name = name.into();
         let add = {
@@ -82,13 +117,67 @@ impl Operator {
         self
     }
 
+    /// Adds webhooks. They answer on every replica.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
+    ///
+    /// let operator = Operator::new("shop")
+    ///     .webhook(Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(())));
+    /// assert_eq!(operator.describe().webhooks[0].path, "/mutate--v1-configmap");
+    /// ```
+    pub fn webhook(mut self, webhook: impl Into<Webhook>) -> Self {
+        self.webhooks.push(webhook.into());
+        self
+    }
+
+    /// Converts a kind between its versions.
+    ///
+    /// ```
+    /// use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+    /// use kubewright_runtime::conversion::Conversion;
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").conversion(Conversion::hub::<HorizontalPodAutoscaler>());
+    /// assert_eq!(operator.describe().conversions[0].hub, "autoscaling/v2");
+    /// ```
+    pub fn conversion(mut self, conversion: impl Into<Conversion>) -> Self {
+        self.conversions.push(conversion.into());
+        self
+    }
+
     /// Objects of this kind are read from the cache.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::operator::{Operator, Rule};
+    ///
+    /// let rules = Operator::new("shop").reads::<Secret>().describe().rules;
+    /// assert_eq!(rules, [Rule::new([""], ["secrets"], ["get", "list", "watch"])]);
+    /// ```
     pub fn reads<K: Object>(mut self) -> Self {
         self.declarations.reads(Kind::of::<K>());
         self
     }
 
+    /// Objects of this kind are read from the server whenever they are read, and not cached.
+    pub fn reads_live<K: Object>(mut self) -> Self {
+        self.declarations.reads_live(Kind::of::<K>());
+        self
+    }
+
     /// How objects of this kind are cached: namespaces, selectors, transform, resync.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::informer::InformerOptions;
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").cached::<Secret>(InformerOptions::default());
+    /// # drop(operator);
+    /// ```
     pub fn cached<K: Object>(mut self, options: InformerOptions) -> Self {
         if let Err(mistake) = self.declarations.configure(Kind::of::<K>(), options) {
             self.mistakes.push(mistake);
@@ -97,6 +186,15 @@ impl Operator {
     }
 
     /// Makes objects of this kind findable by values.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let node = |pod: &Pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect();
+    /// let operator = Operator::new("shop").reads::<Pod>().index("node", node);
+    /// # drop(operator);
+    /// ```
     pub fn index<K: Object>(
         mut self,
         name: impl Into<Arc<str>>,
@@ -107,27 +205,55 @@ impl Operator {
     }
 
     /// Only these namespaces are cached, unless a kind says otherwise.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").namespaces(["shop", "shop-test"]);
+    /// # drop(operator);
+    /// ```
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.declarations.namespaces(namespaces);
         self
     }
 
     /// What it may do beyond reading what it declares.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::{Operator, Rule};
+    ///
+    /// let rule = Rule::new(["apps"], ["deployments"], ["create", "patch"]);
+    /// assert!(Operator::new("shop").rule(rule.clone()).describe().rules.contains(&rule));
+    /// ```
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Its name.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// assert_eq!(Operator::new("shop").name(), "shop");
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// A manager of all that, to be configured further and run.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let manager = Operator::new("shop").manager().unwrap();
+    /// assert!(manager.stats().is_empty());
+    /// ```
     pub fn manager(&self) -> Result<Manager, ManagerError> {
         if let Some(mistake) = self.mistakes.first() {
             return Err(mistake.clone().into());
         }
+        crate::webhook::check(&self.webhooks)?;
         let mut manager = Manager::new();
         *manager.declarations() = self.declarations.clone();
         for controller in &self.controllers {
@@ -135,6 +261,12 @@ impl Operator {
         }
         for (_, add) in &self.runnables {
             manager = add(manager);
+        }
+        for webhook in &self.webhooks {
+            manager = manager.webhook(webhook.clone());
+        }
+        for conversion in &self.conversions {
+            manager = manager.conversion(conversion.clone());
         }
         Ok(manager)
     }
@@ -168,6 +300,7 @@ impl fmt::Debug for Operator {
         f.debug_struct("Operator")
             .field("name", &self.name)
             .field("controllers", &self.controllers)
+            .field("webhooks", &self.webhooks)
             .finish_non_exhaustive()
     }
 }

@@ -6,6 +6,27 @@ use std::time::Duration;
 use kube::core::Status;
 
 /// Why a list or a watch failed.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use kubewright_runtime::cache::{Indexes, Store};
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::object::Kind;
+/// use kubewright_runtime::reflector::{Reflector, Target};
+///
+/// let ghosts = Kind::named("nowhere.example.com", "v1", "Ghost", "ghosts", true);
+/// let store = Store::new(ghosts.clone(), Indexes::default());
+/// let reflector = Reflector::new(kube, Target::new(ghosts), store.writer(None), Chance::from_entropy());
+/// let mut health = reflector.health();
+/// tokio::spawn(reflector.run());
+/// let health = health.wait_for(|health| health.trouble().is_some()).await?;
+/// assert_eq!(health.trouble().unwrap().failure.code(), Some(404));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
     /// The server answered with an error.
@@ -36,6 +57,12 @@ impl Failure {
         self.code() == Some(404)
     }
 
+    /// What a server answers that does not have a kind.
+    pub(super) fn not_served() -> Self {
+        let message = "the server could not find the requested resource";
+        Failure::Status(Status::failure(message, "NotFound").with_code(404).boxed())
+    }
+
     /// The server does not know how to begin a watch with the state (`WatchList`, KEP-3157).
     pub(super) fn refuses_streaming(&self) -> bool {
         matches!(self.code(), Some(400 | 405 | 415 | 422))
@@ -60,7 +87,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Status(status) => write!(f, "{} ({})", status.message, status.code),
+            Failure::Status(status) => {
+                let hint = crate::permission::hint(status);
+                write!(f, "{} ({}){hint}", status.message, status.code)
+            }
             Failure::Transport(text) => f.write_str(text),
         }
     }

@@ -6,6 +6,27 @@ use std::time::Duration;
 use super::failure::Failure;
 
 /// How a reflector fares.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use kubewright_runtime::cache::{Indexes, Store};
+/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::object::Kind;
+/// use kubewright_runtime::reflector::{Health, Reflector, Target};
+///
+/// let ghosts = Kind::named("nowhere.example.com", "v1", "Ghost", "ghosts", true);
+/// let store = Store::new(ghosts.clone(), Indexes::default());
+/// let reflector = Reflector::new(kube, Target::new(ghosts), store.writer(None), Chance::from_entropy());
+/// let mut health = reflector.health();
+/// assert_eq!(*health.borrow(), Health::Starting);
+/// tokio::spawn(reflector.run());
+/// health.wait_for(Health::is_missing).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Health {
     /// The first list is under way.
@@ -14,19 +35,41 @@ pub enum Health {
     Watching,
     /// Something failed and is being retried; the store keeps what it knows.
     Failing(Trouble),
+    /// Discovery does not know the kind: its CRD is not installed, or was deleted. Nothing is listed or watched, the store is
+    /// empty, and discovery is asked now and then. Everything begins again when the kind appears.
+    Missing(Trouble),
 }
 
 impl Health {
     /// What is wrong, if something is.
     pub fn trouble(&self) -> Option<&Trouble> {
         match self {
-            Health::Failing(trouble) => Some(trouble),
-            _ => None,
+            Health::Failing(trouble) | Health::Missing(trouble) => Some(trouble),
+            Health::Starting | Health::Watching => None,
         }
+    }
+
+    /// Whether the server does not have the kind, so that there is nothing to watch.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Health::Missing(_))
     }
 }
 
 /// What is wrong with a reflector.
+///
+/// ```
+/// use kubewright_runtime::reflector::{Failure, Trouble};
+/// use std::time::Duration;
+///
+/// let trouble = Trouble {
+///     target: "Deployment.apps in namespace shop".to_owned(),
+///     failure: Failure::Transport("connection reset".to_owned()),
+///     attempts: 1,
+///     retry_in: Duration::from_millis(250),
+///     missing: false,
+/// };
+/// assert_eq!(trouble.to_string(), "watching Deployment.apps in namespace shop fails: connection reset");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trouble {
     /// What is listed and watched, as `Deployment.apps in namespace shop`.

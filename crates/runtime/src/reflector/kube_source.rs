@@ -9,6 +9,7 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::core::params::{ListParams, WatchParams};
 use kube::core::{Status, request};
+use serde::Deserialize;
 
 use super::failure::Failure;
 use super::source::{Frames, ListRequest, Source, WatchRequest};
@@ -61,6 +62,17 @@ impl KubeSource {
     }
 }
 
+/// What discovery says of a group version, as far as it matters here.
+#[derive(Deserialize)]
+struct Discovered {
+    resources: Vec<DiscoveredResource>,
+}
+
+#[derive(Deserialize)]
+struct DiscoveredResource {
+    name: String,
+}
+
 async fn text(response: Response<Body>) -> Result<Bytes, Failure> {
     let body = response.into_body().collect().await.map_err(Failure::transport)?;
     Ok(body.to_bytes())
@@ -83,6 +95,21 @@ impl Source for KubeSource {
             self.request.list(&params)
         };
         text(self.send(request).await?).await
+    }
+
+    async fn is_served(&self) -> Result<bool, Failure> {
+        let kind = &self.target.kind;
+        let request = Request::get(kind.group_version_path()).body(Vec::new());
+        let response = match self.send(request.map_err(request::Error::BuildRequest)).await {
+            Ok(response) => response,
+            Err(failure) if failure.is_missing() => return Ok(false),
+            Err(failure) => return Err(failure),
+        };
+        let discovered: Discovered = serde_json::from_slice(&text(response).await?).map_err(Failure::transport)?;
+        Ok(discovered
+            .resources
+            .iter()
+            .any(|resource| resource.name == kind.plural()))
     }
 
     async fn watch(&self, request: &WatchRequest) -> Result<KubeFrames, Failure> {

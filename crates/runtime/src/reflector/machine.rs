@@ -4,16 +4,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::failure::Failure;
 use super::health::{Health, Trouble};
-use super::source::{ListRequest, Source, WatchRequest};
+use super::source::{Frames as _, ListRequest, Source, WatchRequest};
 use super::target::Target;
 use crate::cache::Writer;
 use crate::chance::Chance;
-use crate::object::{Frame, FrameKind, Page, Record, RecordError};
+use crate::object::{Frame, FrameKind, FrameObject, Page, Record, RecordError};
 use crate::queue::Backoff;
 
 /// Pages of this many objects, as client-go.
@@ -23,14 +24,21 @@ const BACKOFF: Backoff = Backoff {
     base: Duration::from_millis(200),
     max: Duration::from_secs(30),
 };
-/// How often a kind that is not served is asked for, at most.
+/// How long discovery is left alone at most while a kind is not served; a tenth longer by chance.
 const MISSING_MAX: Duration = Duration::from_secs(10);
+const MISSING_JITTER: f64 = 0.1;
 /// The server ends a watch after 290 s; one that says nothing for longer is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(305);
 /// A watch that lived this long was a success, even if it had nothing to say.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
-/// This many answers of 404 in a row mean that the kind is gone, and its objects with it.
+/// Where discovery cannot be asked, this many answers of 404 in a row mean that the kind is gone, and its objects with it.
 const GONE_AFTER: u32 = 2;
+/// A server that knows how to begin a watch with the state says something within this time, or that it has said all. One that
+/// does not know, and does not say so either, is silent after the last object.
+const STATE_SILENCE: Duration = Duration::from_secs(10);
+
+/// No more room than this is kept between two frames.
+const SCRATCH_MAX: usize = 64 << 10;
 
 /// What the machine is about to do.
 pub(super) enum State<F> {
@@ -48,6 +56,8 @@ pub(super) enum State<F> {
         from: String,
         progress: Progress,
     },
+    /// The server says that it has no such kind: ask discovery, which costs less and knows better.
+    Missing,
     /// Something failed.
     Waiting { until: Instant, then: Box<State<F>> },
 }
@@ -76,6 +86,8 @@ pub(super) struct Machine<S> {
     source: S,
     target: Target,
     type_meta: String,
+    /// Room to read frames in.
+    scratch: Vec<u8>,
     writer: Writer,
     chance: Chance,
     health: watch::Sender<Health>,
@@ -83,6 +95,8 @@ pub(super) struct Machine<S> {
     failures: u32,
     /// Answers in a row that the kind is not served.
     missing: u32,
+    /// Whether its objects were forgotten since then.
+    forgotten: bool,
     /// Whether the server may know how to stream the state.
     may_stream: bool,
     /// Whether a list in pages expired on the way: the next one asks for all at once.
@@ -120,12 +134,14 @@ impl<S: Source> Machine<S> {
         Machine {
             source,
             type_meta: target.kind.type_meta(),
+            scratch: Vec::new(),
             target,
             writer,
             chance,
             health,
             failures: 0,
             missing: 0,
+            forgotten: false,
             may_stream: true,
             unpaged: false,
         }
@@ -146,6 +162,7 @@ impl<S: Source> Machine<S> {
             State::Listing { continue_token } => self.list(continue_token).await,
             State::Resume { from } => self.resume(from).await,
             State::Watching { frames, from, progress } => self.watch(frames, from, progress).await,
+            State::Missing => self.look_for_kind().await,
             State::Waiting { until, then } => {
                 tokio::time::sleep_until(until).await;
                 *then
@@ -171,15 +188,20 @@ impl<S: Source> Machine<S> {
     }
 
     async fn stream(&mut self, mut frames: S::Frames) -> State<S::Frames> {
-        let line = match next_frame(&mut frames).await {
-            Ok(Some(line)) => line,
+        let line = match tokio::time::timeout(STATE_SILENCE, frames.next()).await {
+            Ok(Some(Ok(line))) => line,
+            Ok(Some(Err(failure))) => return self.retry(failure, State::Start),
             Ok(None) => {
                 return self.retry(
                     Failure::transport("the watch ended before the state was complete"),
                     State::Start,
                 );
             }
-            Err(failure) => return self.retry(failure, State::Start),
+            Err(_) => {
+                tracing::debug!(watched = %self.target, "the server does not say where the state ends; listing it");
+                self.may_stream = false;
+                return State::Start;
+            }
         };
         match self.read_frame(&line) {
             Ok(Told::Changed(record)) => self.writer.listed(record),
@@ -214,7 +236,7 @@ impl<S: Source> Machine<S> {
             Err(failure) => return self.retry(failure, State::Start),
         };
         if let Some((count, error)) = page.broken {
-            tracing::warn!(target = %self.target, count, %error, "objects of a list are skipped");
+            tracing::warn!(watched = %self.target, count, %error, "objects of a list are skipped");
         }
         for record in page.items {
             self.writer.listed(self.transformed(record));
@@ -280,7 +302,7 @@ impl<S: Source> Machine<S> {
             self.failures = 0;
         }
         if failure.is_expired() && was_useful {
-            tracing::debug!(target = %self.target, %failure, "listing again");
+            tracing::debug!(watched = %self.target, %failure, "listing again");
             return State::Start;
         }
         let then = if failure.is_expired() || failure.is_missing() {
@@ -292,73 +314,128 @@ impl<S: Source> Machine<S> {
     }
 
     fn retry(&mut self, failure: Failure, then: State<S::Frames>) -> State<S::Frames> {
-        let missing = failure.is_missing();
-        let mut backoff = BACKOFF;
-        if missing {
-            backoff.max = MISSING_MAX;
+        if failure.is_missing() {
+            self.missing = self.missing.saturating_add(1);
+            let (trouble, until) = self.trouble(failure, true);
+            self.report(Health::Failing(trouble));
+            return State::Waiting {
+                until,
+                then: Box::new(State::Missing),
+            };
         }
-        let delay = self
-            .chance
-            .jittered(backoff.delay(self.failures), 1.0)
-            .max(failure.retry_after());
-        self.failures = self.failures.saturating_add(1);
-        self.missing = if missing { self.missing.saturating_add(1) } else { 0 };
-        if self.missing == GONE_AFTER {
-            self.writer.clear();
-        }
-        let trouble = Trouble {
-            target: self.target.to_string(),
-            failure,
-            attempts: self.failures,
-            retry_in: delay,
-            missing,
-        };
-        let is_news = self
-            .health
-            .borrow()
-            .trouble()
-            .is_none_or(|known| known.failure != trouble.failure);
-        if is_news {
-            tracing::warn!("{trouble}");
-        }
-        self.health.send_replace(Health::Failing(trouble));
+        self.missing = 0;
+        let (trouble, until) = self.trouble(failure, false);
+        self.report(Health::Failing(trouble));
         State::Waiting {
-            until: Instant::now() + delay,
+            until,
             then: Box::new(then),
         }
     }
 
+    /// The server said that there is no such kind. That may be one of several servers that is behind the others, so nothing is
+    /// forgotten before discovery says the same.
+    async fn look_for_kind(&mut self) -> State<S::Frames> {
+        match self.source.is_served().await {
+            Ok(true) => State::Start,
+            Ok(false) => {
+                self.forget();
+                let failure = match self.health.borrow().trouble() {
+                    Some(trouble) => trouble.failure.clone(),
+                    None => Failure::not_served(),
+                };
+                let (trouble, until) = self.trouble(failure, true);
+                self.report(Health::Missing(trouble));
+                State::Waiting {
+                    until,
+                    then: Box::new(State::Missing),
+                }
+            }
+            // Who cannot ask discovery asks for the objects themselves.
+            Err(_) => {
+                if self.missing >= GONE_AFTER {
+                    self.forget();
+                }
+                State::Start
+            }
+        }
+    }
+
+    /// The kind is gone, and its objects with it.
+    fn forget(&mut self) {
+        if !self.forgotten {
+            self.forgotten = true;
+            self.writer.clear();
+        }
+    }
+
+    /// One more failure, and when to try again.
+    fn trouble(&mut self, failure: Failure, missing: bool) -> (Trouble, Instant) {
+        let (backoff, jitter) = if missing {
+            let max = MISSING_MAX;
+            (Backoff { max, ..BACKOFF }, MISSING_JITTER)
+        } else {
+            (BACKOFF, 1.0)
+        };
+        let retry_in = self
+            .chance
+            .jittered(backoff.delay(self.failures), jitter)
+            .max(failure.retry_after());
+        self.failures = self.failures.saturating_add(1);
+        let trouble = Trouble {
+            target: self.target.to_string(),
+            failure,
+            attempts: self.failures,
+            retry_in,
+            missing,
+        };
+        (trouble, Instant::now() + retry_in)
+    }
+
+    fn report(&self, health: Health) {
+        if let Some(trouble) = health.trouble() {
+            let known = self.health.borrow().trouble().map(|known| known.failure.clone());
+            if known.as_ref() != Some(&trouble.failure) {
+                tracing::warn!("{trouble}");
+            }
+        }
+        self.health.send_replace(health);
+    }
+
     fn succeeded(&mut self) {
         if self.health.borrow().trouble().is_some() {
-            tracing::info!(target = %self.target, "watching again");
+            tracing::info!(watched = %self.target, "watching again");
         }
         self.missing = 0;
+        self.forgotten = false;
         self.health.send_replace(Health::Watching);
     }
 
-    fn read_frame(&self, line: &[u8]) -> Result<Told, Failure> {
-        let frame = Frame::parse(line).map_err(Failure::transport)?;
+    fn read_frame(&mut self, line: &[u8]) -> Result<Told, Failure> {
+        if self.scratch.capacity() > SCRATCH_MAX {
+            self.scratch = Vec::new();
+        }
+        let frame = Frame::parse(line, &self.type_meta, &mut self.scratch).map_err(Failure::transport)?;
         match frame.kind {
             FrameKind::Added | FrameKind::Modified => Ok(self.read(frame.object)?.map_or(Told::Nothing, Told::Changed)),
             FrameKind::Deleted => Ok(self.read(frame.object)?.map_or(Told::Nothing, Told::Deleted)),
             FrameKind::Bookmark => {
-                let bookmark = serde_json::from_slice(frame.object).map_err(Failure::transport)?;
+                let bookmark = said(&frame.object)?;
                 Ok(Told::Bookmark(bookmark))
             }
             FrameKind::Error => {
-                let status = serde_json::from_slice(frame.object).map_err(Failure::transport)?;
+                let status = said(&frame.object)?;
                 Err(Failure::Status(status))
             }
             FrameKind::Unknown => Ok(Told::Nothing),
         }
     }
 
-    fn read(&self, object: &[u8]) -> Result<Option<Record>, Failure> {
-        match Record::parse(object, &self.target.kind) {
+    fn read(&self, object: FrameObject<'_>) -> Result<Option<Record>, Failure> {
+        match object.into_record(&self.target.kind) {
             Ok(record) => Ok(Some(self.transformed(record))),
             Err(RecordError::Scan(error)) => Err(Failure::transport(error)),
             Err(error) => {
-                tracing::warn!(target = %self.target, %error, "an object is skipped");
+                tracing::warn!(watched = %self.target, %error, "an object is skipped");
                 Ok(None)
             }
         }
@@ -379,7 +456,7 @@ impl<S: Source> Machine<S> {
         if let Ok(Some(changed)) = changed {
             return changed;
         }
-        tracing::error!(target = %self.target, object = %record.key(), "a transform failed; the object is kept whole");
+        tracing::error!(watched = %self.target, object = %record.key(), "a transform failed; the object is kept whole");
         record
     }
 }
@@ -391,6 +468,14 @@ enum Told {
     Bookmark(Bookmark),
     /// Something we do not know, or cannot keep.
     Nothing,
+}
+
+/// What the object of a frame says that is none of the watched kind.
+fn said<T: DeserializeOwned>(object: &FrameObject<'_>) -> Result<T, Failure> {
+    match object {
+        FrameObject::Text(text) => serde_json::from_slice(text).map_err(Failure::transport),
+        FrameObject::Record(_) => Err(Failure::transport("a frame says two things at once")),
+    }
 }
 
 /// The next frame, unless the connection is dead.

@@ -25,20 +25,26 @@ pub use target::{Target, Transform};
 
 /// Lists and watches one target and feeds a store, forever.
 ///
-/// ```no_run
-/// # async fn example(client: kube::Client) {
-/// use k8s_openapi::api::core::v1::Pod;
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kubewright_runtime::cache::{Indexes, Store};
 /// use kubewright_runtime::chance::Chance;
 /// use kubewright_runtime::object::Kind;
-/// use kubewright_runtime::reflector::{Reflector, Target};
+/// use kubewright_runtime::reflector::{Health, Reflector, Target};
 ///
-/// let kind = Kind::of::<Pod>();
+/// let kind = Kind::of::<ConfigMap>();
 /// let store = Store::new(kind.clone(), Indexes::default());
-/// let target = Target::new(kind).namespace("shop");
-/// let reflector = Reflector::new(client, target, store.writer(Some("shop")), Chance::from_entropy());
+/// let target = Target::new(kind).namespace("kube-system");
+/// let reflector = Reflector::new(kube, target, store.writer(Some("kube-system")), Chance::from_entropy());
+/// let health = reflector.health();
 /// tokio::spawn(reflector.run());
 /// store.synced().await;
+/// assert_eq!(*health.borrow(), Health::Watching);
+/// # Ok(())
 /// # }
 /// ```
 pub struct Reflector {

@@ -30,6 +30,9 @@ pub(super) trait Source: Send + Sync {
     /// The text of a list.
     fn list(&self, request: &ListRequest) -> impl Future<Output = Result<Bytes, Failure>> + Send;
 
+    /// Whether discovery knows the resource: a question that costs the server little.
+    fn is_served(&self) -> impl Future<Output = Result<bool, Failure>> + Send;
+
     /// An open watch.
     fn watch(&self, request: &WatchRequest) -> impl Future<Output = Result<Self::Frames, Failure>> + Send;
 }

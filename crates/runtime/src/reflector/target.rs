@@ -8,6 +8,19 @@ use serde_json::Value;
 use crate::object::{Kind, Selector};
 
 /// Changes an object before the cache keeps it, to save memory: removes what nobody here reads.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_runtime::object::Kind;
+/// use kubewright_runtime::reflector::{Target, Transform};
+///
+/// // Nobody here reads what the Pods are made of.
+/// let lean = Transform::new(|pod| {
+///     pod["spec"].take();
+/// });
+/// let target = Target::new(Kind::of::<Pod>()).transform(lean);
+/// # let _ = target;
+/// ```
 #[derive(Clone)]
 pub struct Transform(Arc<dyn Fn(&mut Value) + Send + Sync>);
 

@@ -39,6 +39,10 @@ struct Cluster {
     /// What the next requests or frames meet, in order.
     faults: VecDeque<Fault>,
     refuses_streaming: bool,
+    /// Knows how to stream the state, but not how to say where it ends.
+    never_ends_the_state: bool,
+    /// What discovery says; `None` if it may not be asked.
+    discovery: Option<bool>,
     page: usize,
     requests: Vec<String>,
 }
@@ -64,6 +68,7 @@ impl Server {
         let cluster = Cluster {
             revision: 10,
             page: 2,
+            discovery: Some(true),
             ..Cluster::default()
         };
         Server {
@@ -191,6 +196,12 @@ impl Source for Server {
         Ok(serde_json::to_vec(&body).unwrap().into())
     }
 
+    async fn is_served(&self) -> Result<bool, Failure> {
+        let mut cluster = self.cluster.lock();
+        cluster.requests.push("discovery".to_owned());
+        cluster.discovery.ok_or_else(|| answer(403))
+    }
+
     async fn watch(&self, request: &WatchRequest) -> Result<ServerFrames, Failure> {
         let said = match request {
             WatchRequest::State => "stream".to_owned(),
@@ -205,13 +216,15 @@ impl Source for Server {
                     return Err(answer(422));
                 }
                 let mut pending: VecDeque<_> = cluster.objects.values().map(|object| line("ADDED", object)).collect();
-                pending.push_back(line(
-                    "BOOKMARK",
-                    &json!({ "metadata": {
-                        "resourceVersion": cluster.revision.to_string(),
-                        "annotations": { "k8s.io/initial-events-end": "true" },
-                    } }),
-                ));
+                if !cluster.never_ends_the_state {
+                    pending.push_back(line(
+                        "BOOKMARK",
+                        &json!({ "metadata": {
+                            "resourceVersion": cluster.revision.to_string(),
+                            "annotations": { "k8s.io/initial-events-end": "true" },
+                        } }),
+                    ));
+                }
                 (cluster.revision, pending)
             }
             WatchRequest::After(revision) => (revision.parse().unwrap(), VecDeque::new()),
@@ -453,46 +466,121 @@ async fn a_watch_that_closes_at_once_again_and_again_is_not_a_busy_loop() {
     assert!(server.requests().len() < 12);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_kind_that_is_not_served_yet_is_waited_for() {
-    let server = Server::new();
-    server.put("a");
-    server.fail(&vec![Fault::Answer(404); 20]);
-    let running = run(&server);
-    tokio::time::sleep(Duration::from_secs(30)).await;
-    let trouble = running.health.borrow().trouble().cloned().unwrap();
-    assert!(trouble.missing);
-    assert_eq!(
-        trouble.to_string(),
-        "ConfigMap is not served; waiting for its CustomResourceDefinition"
-    );
-    server.cluster.lock().faults.clear();
-    // A kind that appears is found within the shortest longest wait.
-    tokio::time::timeout(Duration::from_secs(20), running.store.synced())
-        .await
-        .unwrap();
+/// Takes the kind away, or brings it back.
+fn serve(server: &Server, is_there: bool) {
+    let mut cluster = server.cluster.lock();
+    cluster.discovery = Some(is_there);
+    cluster.faults.clear();
+    if !is_there {
+        cluster.faults.extend([Fault::Broken, Fault::Answer(404)]);
+    }
+    drop(cluster);
+    if !is_there {
+        server.changed.notify_waiters();
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_vanishes_takes_its_objects_along() {
+async fn a_kind_that_is_not_served_yet_is_waited_for_by_asking_discovery() {
+    let server = Server::new();
+    server.put("a");
+    server.cluster.lock().discovery = Some(false);
+    server.fail(&[Fault::Answer(404)]);
+    let running = run(&server);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let health = running.health.borrow().clone();
+    assert!(health.is_missing());
+    assert_eq!(
+        health.trouble().unwrap().to_string(),
+        "ConfigMap is not served; waiting for its CustomResourceDefinition"
+    );
+    // One question for the objects, and then a cheap one every ten seconds.
+    let requests = server.requests();
+    assert_eq!(requests.iter().filter(|request| *request != "discovery").count(), 1);
+    assert!((55..70).contains(&requests.len()), "{}", requests.len());
+    serve(&server, true);
+    // A kind that appears is found within the longest wait.
+    tokio::time::timeout(Duration::from_secs(12), running.store.synced())
+        .await
+        .unwrap();
+    assert_eq!(*running.health.borrow(), Health::Watching);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_vanishes_takes_its_objects_along_and_comes_back_by_itself() {
     let server = Server::new();
     server.put("a");
     let running = run(&server);
     running.store.synced().await;
     let mut events = running.store.subscribe();
     heard(&mut events);
+    serve(&server, false);
+    server.put("a");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(heard(&mut events), ["-a?"]);
+    assert!(!running.store.is_synced());
+    assert!(running.health.borrow().is_missing());
+    server.requests();
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert!(server.requests().iter().all(|request| request == "discovery"));
+    assert_eq!(heard(&mut events), [] as [&str; 0]);
+
+    serve(&server, true);
+    running.store.synced().await;
+    assert_eq!(heard(&mut events), ["+a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_behind_the_others_makes_nobody_forget_anything() {
+    let server = Server::new();
+    server.put("a");
+    let running = run(&server);
+    running.store.synced().await;
+    let mut events = running.store.subscribe();
+    heard(&mut events);
+    // Discovery still knows the kind, so the answers are not believed.
     server.fail(&[
         Fault::Broken,
         Fault::Answer(404),
         Fault::Answer(404),
         Fault::Answer(404),
+        Fault::Answer(404),
     ]);
+    server.put("b");
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_eq!(heard(&mut events), ["+b"]);
+    assert_eq!(*running.health.borrow(), Health::Watching);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_not_ask_discovery_believes_the_second_answer() {
+    let server = Server::new();
     server.put("a");
-    tokio::time::sleep(Duration::from_millis(1200)).await;
-    assert_eq!(heard(&mut events), ["-a?"]);
-    assert!(!running.store.is_synced());
+    server.cluster.lock().discovery = None;
+    let running = run(&server);
     running.store.synced().await;
-    assert_eq!(heard(&mut events), ["+a"]);
+    let mut events = running.store.subscribe();
+    heard(&mut events);
+    server.fail(&[Fault::Broken, Fault::Answer(404), Fault::Answer(404)]);
+    server.put("a");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(heard(&mut events), ["-a?", "+a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_say_where_the_state_ends_is_listed() {
+    let server = Server::new();
+    server.cluster.lock().never_ends_the_state = true;
+    server.put("a");
+    let running = run(&server);
+    tokio::time::timeout(Duration::from_secs(11), running.store.synced())
+        .await
+        .unwrap();
+    assert_eq!(names(&running.store), ["a"]);
+    assert_eq!(server.requests(), ["stream", "list", "watch 11"]);
+    server.put("b");
+    settle().await;
+    assert_eq!(names(&running.store), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,28 +1,39 @@
 //! The certificate a server shows: from files that may change at any time, or made for the occasion.
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::pem;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::time::sleep;
 
+use super::files::{Files, Look, cannot_read};
+use crate::clock::Clock;
 use crate::metrics::CertificateMetrics;
 use crate::stop::Stop;
 
 /// How often files are looked at; certificates are replaced long before they end.
 const LOOK: Duration = Duration::from_secs(10);
+/// How soon they are looked at again when they are not usable: half of them may have been written.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why there is no certificate.
+///
+/// ```
+/// use kubewright_runtime::serve::{CertificateError, Certificates};
+///
+/// let error = Certificates::from_files("/no/tls.crt", "/no/tls.key").unwrap_err();
+/// assert!(matches!(error, CertificateError::Read { .. }));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file cannot be read.
@@ -66,21 +77,24 @@ pub struct Certificates {
     metrics: Option<CertificateMetrics>,
 }
 
-struct Files {
-    certificate: PathBuf,
-    key: PathBuf,
-}
-
 impl Certificates {
-    /// From a PEM file with the certificate and its chain, and one with the key.
+    /// From a PEM file with the certificate and its chain, and one with the key. A server that uses them follows the files.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// let error = Certificates::from_files("/no/tls.crt", "/no/tls.key").unwrap_err();
+    /// assert_eq!(error.to_string(), "cannot read /no/tls.crt");
+    /// ```
     pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, CertificateError> {
-        let files = Files {
-            certificate: certificate.into(),
-            key: key.into(),
+        let files = Files::new(certificate.into(), key.into());
+        let shown = match files.look() {
+            Look::Changed(pair) => Shown::of(pair),
+            Look::Same => Shown::default(),
+            Look::Unusable { error, .. } => return Err(error),
         };
-        let (text, shown) = files.read()?;
         Ok(Certificates {
-            shown: Arc::new(Shown(RwLock::new((text, shown)))),
+            shown: Arc::new(shown),
             files: Some(Arc::new(files)),
             metrics: None,
         })
@@ -88,6 +102,13 @@ impl Certificates {
 
     /// From a folder; where it has no such files, one is made. controller-runtime's way for metrics: what counts is that nobody
     /// else can read along.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// let made = Certificates::from_folder("/no/such/folder".as_ref(), "tls.crt", "tls.key").unwrap();
+    /// assert!(!made.is_from_files());
+    /// ```
     pub fn from_folder(folder: &Path, certificate: &str, key: &str) -> Result<Self, CertificateError> {
         let (certificate, key) = (folder.join(certificate), folder.join(key));
         if certificate.exists() && key.exists() {
@@ -98,19 +119,79 @@ impl Certificates {
     }
 
     /// Made for the occasion, for these names and addresses. Who connects cannot tell it from any other.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// assert!(Certificates::self_signed(&["localhost", "::1"]).is_ok());
+    /// ```
     pub fn self_signed(names: &[&str]) -> Result<Self, CertificateError> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = rcgen::generate_simple_self_signed(names).map_err(CertificateError::Make)?;
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-        let shown = certified(vec![made.cert.der().clone()], key)?;
+        let pair = certified(vec![made.cert.der().clone()], key)?;
         Ok(Certificates {
-            shown: Arc::new(Shown(RwLock::new((Vec::new(), shown)))),
+            shown: Arc::new(Shown::of(pair)),
             files: None,
             metrics: None,
         })
     }
 
-    /// Counts reads of the files.
+    /// None yet: handshakes fail until there is something to show.
+    pub(crate) fn pending() -> Self {
+        Certificates {
+            shown: Arc::default(),
+            files: None,
+            metrics: None,
+        }
+    }
+
+    /// Shows another one from now on, until its end. Connections that are open stay.
+    pub(crate) fn show(&self, pair: Arc<CertifiedKey>, not_after: Option<Timestamp>) {
+        let mut state = self.shown.0.write();
+        let is_same = state.pair.as_ref().is_some_and(|shown| shown.cert == pair.cert);
+        if is_same {
+            return;
+        }
+        state.pair = Some(pair);
+        state.not_after = not_after;
+        if let Some(metrics) = &self.metrics {
+            metrics.reads.with([]).inc();
+        }
+    }
+
+    /// The clock that says when a certificate has ended.
+    pub(crate) fn follow_clock(&self, clock: Clock) {
+        self.shown.0.write().clock = Some(clock);
+    }
+
+    /// Whether there is something to show.
+    pub(crate) fn is_showing(&self) -> bool {
+        self.shown.pair().is_some()
+    }
+
+    /// For servers of your own on rustls.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// let resolver = Certificates::self_signed(&["localhost"]).unwrap().resolver();
+    /// assert!(!resolver.only_raw_public_keys());
+    /// ```
+    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
+        Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>
+    }
+
+    /// Counts reads of the files, as controller-runtime does: each of them.
+    ///
+    /// ```
+    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
+    /// let certificates = Certificates::self_signed(&["localhost"]).unwrap().with_metrics(metrics.certificates);
+    /// # drop(certificates);
+    /// ```
     pub fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         if self.files.is_some() {
             metrics.reads.with([]).inc();
@@ -120,69 +201,100 @@ impl Certificates {
     }
 
     /// Whether they come from files.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// assert!(!Certificates::self_signed(&["localhost"]).unwrap().is_from_files());
+    /// ```
     pub fn is_from_files(&self) -> bool {
         self.files.is_some()
     }
 
-    /// Follows the files until asked to stop. A pair that cannot be used is reported, and the last good one stays.
+    /// Follows the files until asked to stop. A pair that cannot be used is reported once, and the last good one stays.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::serve::Certificates;
+    /// use kubewright_runtime::stop::Stopper;
+    ///
+    /// let (stopper, stop) = Stopper::new();
+    /// let certificates = Certificates::self_signed(&["localhost"]).unwrap();
+    /// let watching = tokio::spawn(async move { certificates.watch(stop).await });
+    /// stopper.stop();
+    /// watching.await.unwrap();
+    /// # }
+    /// ```
     pub async fn watch(&self, stop: Stop) {
-        if self.files.is_none() {
-            return stop.stopped().await;
-        }
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.stopped() => return,
-                () = sleep(LOOK) => self.look().await,
+        let follow = async {
+            let Some(files) = &self.files else {
+                return std::future::pending().await;
+            };
+            // A server and a manager may both ask for it; one look is enough.
+            let _follower = files.follower.lock().await;
+            let mut pause = LOOK;
+            loop {
+                sleep(pause).await;
+                pause = if self.look().await { LOOK } else { LOOK_AGAIN };
             }
+        };
+        tokio::select! {
+            biased;
+            () = stop.stopped() => {}
+            () = follow => {}
         }
     }
 
-    /// Looks at the files once.
-    pub(super) async fn look(&self) {
+    /// Looks at the files once. Whether they can be used.
+    pub(super) async fn look(&self) -> bool {
         let Some(files) = self.files.clone() else {
-            return;
+            return true;
         };
         let path = files.certificate.clone();
-        let read = tokio::task::spawn_blocking(move || files.read()).await;
-        self.take(read.unwrap_or_else(|gone| {
-            Err(CertificateError::Read {
-                path,
-                source: io::Error::other(gone),
-            })
-        }));
-    }
-
-    fn take(&self, read: Result<(Vec<u8>, Arc<CertifiedKey>), CertificateError>) {
-        match read {
-            Ok((text, _)) if text == self.shown.0.read().0 => {}
-            Ok(changed) => {
-                tracing::info!("the serving certificate has changed");
-                *self.shown.0.write() = changed;
-                if let Some(metrics) = &self.metrics {
-                    metrics.reads.with([]).inc();
-                }
+        let look = tokio::task::spawn_blocking(move || files.look()).await;
+        let look = look.unwrap_or_else(|gone| Look::Unusable {
+            error: cannot_read(&path, io::Error::other(gone)),
+            is_news: true,
+        });
+        if let Some(metrics) = &self.metrics {
+            metrics.reads.with([]).inc();
+            if matches!(look, Look::Unusable { .. }) {
+                metrics.errors.with([]).inc();
             }
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the serving certificate cannot be read"
-                );
-                if let Some(metrics) = &self.metrics {
-                    metrics.errors.with([]).inc();
+        }
+        match look {
+            Look::Same => true,
+            Look::Changed(pair) => {
+                tracing::info!(file = %path.display(), "the serving certificate has changed");
+                self.shown.0.write().pair = Some(pair);
+                true
+            }
+            Look::Unusable { error, is_news } => {
+                if is_news {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "the serving certificate cannot be read; the last one stays");
                 }
+                false
             }
         }
     }
 
     /// How a server speaks TLS with it. HTTP/2 is offered only on request, as kubebuilder's scaffold has it.
+    ///
+    /// ```
+    /// use kubewright_runtime::serve::Certificates;
+    ///
+    /// let config = Certificates::self_signed(&["localhost"]).unwrap().server_config(false).unwrap();
+    /// assert_eq!(config.alpn_protocols, [b"http/1.1"]);
+    /// ```
     pub fn server_config(&self, http2: bool) -> Result<ServerConfig, CertificateError> {
         let provider = Arc::new(ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(CertificateError::Key)?
             .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>);
+            .with_cert_resolver(self.resolver());
         if http2 {
             config.alpn_protocols.push(b"h2".to_vec());
         }
@@ -191,29 +303,7 @@ impl Certificates {
     }
 }
 
-impl Files {
-    /// The texts, to see whether they changed, and what they mean.
-    fn read(&self) -> Result<(Vec<u8>, Arc<CertifiedKey>), CertificateError> {
-        let read = |path: &Path| {
-            fs::read(path).map_err(|source| CertificateError::Read {
-                path: path.to_owned(),
-                source,
-            })
-        };
-        let (certificate, key) = (read(&self.certificate)?, read(&self.key)?);
-        let pem = |path: &Path| {
-            let path = path.to_owned();
-            move |source| CertificateError::Pem { path, source }
-        };
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&certificate).collect();
-        let chain = chain.map_err(pem(&self.certificate))?;
-        let private = PrivateKeyDer::from_pem_slice(&key).map_err(pem(&self.key))?;
-        let shown = certified(chain, private)?;
-        Ok(([certificate, key].concat(), shown))
-    }
-}
-
-fn certified(
+pub(super) fn certified(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 ) -> Result<Arc<CertifiedKey>, CertificateError> {
@@ -225,12 +315,39 @@ fn certified(
         .map_err(CertificateError::Key)
 }
 
-/// What is shown now, with the text it came from.
-struct Shown(RwLock<(Vec<u8>, Arc<CertifiedKey>)>);
+/// What is shown now.
+#[derive(Default)]
+struct Shown(RwLock<State>);
+
+#[derive(Default)]
+struct State {
+    pair: Option<Arc<CertifiedKey>>,
+    /// Not any more after that. Files are shown whatever they say: who checks them says best what is wrong.
+    not_after: Option<Timestamp>,
+    clock: Option<Clock>,
+}
+
+impl Shown {
+    fn of(pair: Arc<CertifiedKey>) -> Self {
+        Shown(RwLock::new(State {
+            pair: Some(pair),
+            ..State::default()
+        }))
+    }
+
+    fn pair(&self) -> Option<Arc<CertifiedKey>> {
+        let state = self.0.read();
+        let has_ended = |(clock, not_after): (Clock, Timestamp)| clock.now() > not_after;
+        if state.clock.zip(state.not_after).is_some_and(has_ended) {
+            return None;
+        }
+        state.pair.clone()
+    }
+}
 
 impl ResolvesServerCert for Shown {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0.read().1))
+        self.pair()
     }
 }
 

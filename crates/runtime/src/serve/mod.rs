@@ -8,6 +8,7 @@ mod authorize;
 mod cache;
 mod certificates;
 mod checks;
+mod files;
 mod pages;
 mod review;
 mod router;

@@ -267,8 +267,113 @@ async fn a_replaced_certificate_is_shown_without_a_restart_and_a_broken_one_is_n
     get_tls(server.address, &seen, "/metrics", "").await;
     assert_eq!(seen.0.lock().pop(), Some(second));
     let text = registry.render();
-    assert!(text.contains("certwatcher_read_certificate_total 2\n"), "{text}");
+    // Each read counts, as with controller-runtime: the first, a broken one, a new one and the same again.
+    assert!(text.contains("certwatcher_read_certificate_total 4\n"), "{text}");
     assert!(text.contains("certwatcher_read_certificate_errors_total 1\n"), "{text}");
+}
+
+/// A folder as the kubelet mounts a Secret: the files are links into a folder that is a link to one version.
+#[cfg(unix)]
+struct Mount {
+    folder: tempfile::TempDir,
+    versions: u32,
+}
+
+#[cfg(unix)]
+impl Mount {
+    fn new() -> (Self, Vec<u8>) {
+        let mut mount = Mount {
+            folder: tempfile::tempdir().unwrap(),
+            versions: 0,
+        };
+        let first = mount.replace();
+        for file in ["tls.crt", "tls.key"] {
+            let link = std::path::Path::new("..data").join(file);
+            std::os::unix::fs::symlink(link, mount.folder.path().join(file)).unwrap();
+        }
+        (mount, first)
+    }
+
+    /// Writes a new version, turns the link, and removes the old version, as the kubelet does.
+    fn replace(&mut self) -> Vec<u8> {
+        let path = self.folder.path();
+        let old = path.join(format!("..version-{}", self.versions));
+        self.versions += 1;
+        let name = format!("..version-{}", self.versions);
+        std::fs::create_dir(path.join(&name)).unwrap();
+        let made = write_pair(&path.join(&name));
+        std::os::unix::fs::symlink(&name, path.join("..data_tmp")).unwrap();
+        std::fs::rename(path.join("..data_tmp"), path.join("..data")).unwrap();
+        let _ = std::fs::remove_dir_all(old);
+        made
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_mounted_secret_is_followed_through_its_links() {
+    let (mut mount, first) = Mount::new();
+    let path = mount.folder.path().to_owned();
+    let certificates = Certificates::from_files(path.join("tls.crt"), path.join("tls.key")).unwrap();
+    let server = start(Router::new(), Some(certificates.clone())).await;
+    let seen = Arc::new(Seen::default());
+    get_tls(server.address, &seen, "/", "").await;
+    assert_eq!(seen.0.lock().pop(), Some(first));
+    let second = mount.replace();
+    assert!(certificates.look().await);
+    get_tls(server.address, &seen, "/", "").await;
+    assert_eq!(seen.0.lock().pop(), Some(second));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mount_that_changes_all_the_time_is_never_read_half_old_and_half_new() {
+    let (mut mount, _) = Mount::new();
+    let path = mount.folder.path().to_owned();
+    let certificates = Certificates::from_files(path.join("tls.crt"), path.join("tls.key")).unwrap();
+    let turning = tokio::task::spawn_blocking(move || {
+        for _ in 0..300 {
+            mount.replace();
+        }
+        mount
+    });
+    let (mut good, mut looks) = (0, 0);
+    while !turning.is_finished() {
+        good += u32::from(certificates.look().await);
+        looks += 1;
+    }
+    let _mount = turning.await.unwrap();
+    assert!(certificates.look().await);
+    // The reader reads again when the link was turned meanwhile, and only gives up when that happens thrice.
+    assert!(good * 10 >= looks * 9, "{good} of {looks}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pair_that_is_half_written_is_looked_at_again_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    write_pair(folder.path());
+    let registry = Registry::new();
+    let metrics = RuntimeMetrics::register(&registry).unwrap().certificates;
+    let certificates = Certificates::from_folder(folder.path(), "tls.crt", "tls.key").unwrap();
+    let certificates = certificates.with_metrics(metrics.clone());
+    let (stopper, stop) = Stopper::new();
+    let watching = tokio::spawn({
+        let certificates = certificates.clone();
+        async move { certificates.watch(stop).await }
+    });
+    // The certificate of one pair, the key of another.
+    let key = std::fs::read(folder.path().join("tls.key")).unwrap();
+    write_pair(folder.path());
+    let new_key = std::fs::read(folder.path().join("tls.key")).unwrap();
+    std::fs::write(folder.path().join("tls.key"), key).unwrap();
+    sleep(Duration::from_secs(16)).await;
+    let errors = metrics.errors.with([]).get();
+    assert!(errors >= 4.0, "{errors}");
+    std::fs::write(folder.path().join("tls.key"), new_key).unwrap();
+    sleep(Duration::from_secs(3)).await;
+    assert!((metrics.errors.with([]).get() - errors).abs() <= 1.0);
+    stopper.stop();
+    watching.await.unwrap();
 }
 
 #[tokio::test]

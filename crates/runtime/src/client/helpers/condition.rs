@@ -65,6 +65,20 @@ impl ConditionUpdate {
 }
 
 /// Sets the condition of a type. The time of transition changes only with the status. Returns whether anything changed.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use kubewright_runtime::client::helpers::{ConditionUpdate, set_condition};
+///
+/// let at = |second| Timestamp::from_second(second).unwrap();
+/// let mut conditions = Vec::new();
+/// assert!(set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), at(1)));
+/// // Another reason is news, but no transition.
+/// assert!(set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "MostRun"), at(2)));
+/// assert_eq!(conditions[0].last_transition_time.0, at(1));
+/// assert!(set_condition(&mut conditions, &ConditionUpdate::is_false("Ready", "NoneRun"), at(3)));
+/// assert_eq!(conditions[0].last_transition_time.0, at(3));
+/// ```
 pub fn set_condition(conditions: &mut Vec<Condition>, update: &ConditionUpdate, now: Timestamp) -> bool {
     let Some(existing) = conditions.iter_mut().find(|condition| condition.type_ == update.type_) else {
         conditions.push(Condition {
@@ -94,6 +108,17 @@ fn whole_seconds(now: Timestamp) -> Time {
 }
 
 /// Removes the condition of a type. Returns whether there was one.
+///
+/// ```
+/// use kubewright_runtime::client::helpers::{ConditionUpdate, remove_condition, set_condition};
+/// use jiff::Timestamp;
+///
+/// let mut conditions = Vec::new();
+/// let now = Timestamp::from_second(1_000).unwrap();
+/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
+/// assert!(remove_condition(&mut conditions, "Ready"));
+/// assert!(!remove_condition(&mut conditions, "Ready"));
+/// ```
 pub fn remove_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
     let before = conditions.len();
     conditions.retain(|condition| condition.type_ != type_);
@@ -101,11 +126,33 @@ pub fn remove_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
 }
 
 /// The condition of a type.
+///
+/// ```
+/// use kubewright_runtime::client::helpers::{ConditionUpdate, find_condition, set_condition};
+/// use jiff::Timestamp;
+///
+/// let mut conditions = Vec::new();
+/// let now = Timestamp::from_second(1_000).unwrap();
+/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
+/// assert_eq!(find_condition(&conditions, "Ready").unwrap().reason, "AllRun");
+/// assert!(find_condition(&conditions, "Degraded").is_none());
+/// ```
 pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
 /// Whether there is a condition of a type and it holds.
+///
+/// ```
+/// use kubewright_runtime::client::helpers::{ConditionUpdate, is_condition_true, set_condition};
+/// use jiff::Timestamp;
+///
+/// let mut conditions = Vec::new();
+/// let now = Timestamp::from_second(1_000).unwrap();
+/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
+/// assert!(is_condition_true(&conditions, "Ready"));
+/// assert!(!is_condition_true(&conditions, "Degraded"));
+/// ```
 pub fn is_condition_true(conditions: &[Condition], type_: &str) -> bool {
     find_condition(conditions, type_).is_some_and(|condition| condition.status == "True")
 }

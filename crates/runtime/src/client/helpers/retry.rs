@@ -7,12 +7,23 @@ use super::super::Error;
 
 /// What is not there is `None`, not an error.
 ///
-/// ```no_run
-/// # async fn example(client: kubewright_runtime::client::Client, key: kubewright_runtime::object::ObjectKey) -> Result<(), kubewright_runtime::client::Error> {
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+///
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kubewright_runtime::client::helpers::ignore_not_found;
+/// use kubewright_runtime::object::ObjectKey;
 ///
-/// ignore_not_found(client.delete::<ConfigMap>(&key).await)?;
+/// let key = ObjectKey::namespaced("default", "gone");
+/// let deleted = ignore_not_found(client.delete::<ConfigMap>(&key).await)?;
+/// assert_eq!(deleted, None);
 /// # Ok(())
 /// # }
 /// ```
@@ -25,6 +36,27 @@ pub fn ignore_not_found<T>(result: Result<T, Error>) -> Result<Option<T>, Error>
 }
 
 /// What is there already is `None`, not an error.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
+///
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::client::helpers::ignore_already_exists;
+///
+/// let mut namespace = Namespace::default();
+/// namespace.metadata.name = Some("default".to_owned());
+/// let created = ignore_already_exists(client.create(&namespace).await)?;
+/// assert!(created.is_none());
+/// # Ok(())
+/// # }
+/// ```
 pub fn ignore_already_exists<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -35,17 +67,28 @@ pub fn ignore_already_exists<T>(result: Result<T, Error>) -> Result<Option<T>, E
 
 /// Tries something up to five times, as long as it fails with a conflict: read the object, change it, update it.
 ///
-/// ```no_run
-/// # async fn example(client: kubewright_runtime::client::Client, key: kubewright_runtime::object::ObjectKey) -> Result<(), kubewright_runtime::client::Error> {
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::helpers::{add_finalizer, retry_on_conflict};
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// # let kube = server.client();
+/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
 ///
-/// retry_on_conflict(async || {
-///     let mut object = client.live().get::<ConfigMap>(&key).await?.into_owned();
+/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
+/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::client::helpers::{add_finalizer, has_finalizer, retry_on_conflict};
+/// use kubewright_runtime::object::ObjectKey;
+///
+/// let key = ObjectKey::cluster("default");
+/// let updated = retry_on_conflict(async || {
+///     let mut object = client.live().get::<Namespace>(&key).await?.into_owned();
 ///     add_finalizer(&mut object, "example.com/cleanup");
 ///     client.update(&object).await
 /// })
 /// .await?;
+/// assert!(has_finalizer(&updated, "example.com/cleanup"));
 /// # Ok(())
 /// # }
 /// ```

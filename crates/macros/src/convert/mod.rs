@@ -1,0 +1,134 @@
+//! `#[derive(Convert)]`: a spoke's attributes say how it differs from its hub; both directions follow.
+
+mod attributes;
+mod enums;
+mod field;
+mod root;
+mod structs;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Type};
+
+use attributes::Container;
+
+/// Which way a conversion goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    ToHub,
+    FromHub,
+}
+
+/// What every part of the derive needs to know.
+struct Context {
+    hub: Type,
+    /// The module that holds `FieldError` and `support`.
+    runtime: TokenStream,
+    fallible: Vec<Way>,
+}
+
+/// A function body for each direction.
+struct Bodies {
+    to_hub: TokenStream,
+    from_hub: TokenStream,
+}
+
+/// The code of a derive. `door` is the crate through which the derive was called.
+pub(crate) fn expand(item: TokenStream, door: &str) -> TokenStream {
+    let code = syn::parse2(item).and_then(|input| derive(&input, door));
+    code.unwrap_or_else(|error| error.to_compile_error())
+}
+
+fn derive(input: &DeriveInput, door: &str) -> Result<TokenStream, Error> {
+    let container = Container::parse(input)?;
+    let (bodies, context) = match &input.data {
+        Data::Struct(data) => structs::bodies(input, data, &container, door)?,
+        Data::Enum(data) => enums::bodies(input, data, &container, door)?,
+        Data::Union(_) => return Err(Error::new_spanned(&input.ident, "unions cannot derive `Convert`")),
+    };
+    let spoke = &input.ident;
+    let (generics, arguments, bounds) = input.generics.split_for_impl();
+    let spoke = quote!(#spoke #arguments);
+    let conversions = context.conversions(&quote!(#generics), &spoke, &quote!(#bounds), &bodies);
+    let roots = root::conversions(input, &container, &context)?;
+    Ok(quote!(#conversions #roots))
+}
+
+impl Context {
+    fn new(container: &Container, door: &str, fallible: &[Way]) -> Self {
+        let door = Ident::new(door, Span::call_site());
+        let runtime = container
+            .runtime
+            .as_ref()
+            .map_or_else(|| quote!(::#door), |path| quote!(#path));
+        Context {
+            hub: container.hub.clone(),
+            runtime: quote!(#runtime::conversion),
+            fallible: [&container.fallible, fallible].concat(),
+        }
+    }
+
+    fn fallible(&self, way: Way) -> bool {
+        self.fallible.contains(&way)
+    }
+
+    /// Both impls. The bodies call what they convert `value`.
+    fn conversions(
+        &self,
+        generics: &TokenStream,
+        spoke: &TokenStream,
+        bounds: &TokenStream,
+        bodies: &Bodies,
+    ) -> TokenStream {
+        let hub = &self.hub;
+        let hub = quote!(#hub);
+        let to_hub = self.one(Way::ToHub, generics, spoke, &hub, bounds, &bodies.to_hub);
+        let from_hub = self.one(Way::FromHub, generics, &hub, spoke, bounds, &bodies.from_hub);
+        quote!(#to_hub #from_hub)
+    }
+
+    fn one(
+        &self,
+        way: Way,
+        generics: &TokenStream,
+        from: &TokenStream,
+        to: &TokenStream,
+        bounds: &TokenStream,
+        body: &TokenStream,
+    ) -> TokenStream {
+        let value = value();
+        // A type without fields has nothing to read.
+        let allow = quote!(#[allow(unused_variables, clippy::all, clippy::pedantic)]);
+        if self.fallible(way) {
+            let runtime = &self.runtime;
+            quote! {
+                #[automatically_derived]
+                #allow
+                impl #generics ::core::convert::TryFrom<#from> for #to #bounds {
+                    type Error = #runtime::FieldError;
+                    fn try_from(#value: #from) -> ::core::result::Result<Self, Self::Error> {
+                        ::core::result::Result::Ok(#body)
+                    }
+                }
+            }
+        } else {
+            quote! {
+                #[automatically_derived]
+                #allow
+                impl #generics ::core::convert::From<#from> for #to #bounds {
+                    fn from(#value: #from) -> Self {
+                        #body
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The name of what is converted. User code does not see it.
+fn value() -> Ident {
+    Ident::new("value", Span::mixed_site())
+}

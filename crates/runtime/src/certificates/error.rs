@@ -1,0 +1,100 @@
+//! Why certificates are not in place.
+
+use std::error::Error;
+
+use super::local::rewrite::ANNOTATION;
+use super::permission::Permission;
+use super::target::Target;
+
+/// Why certificates are not in place, yet. All of it is tried again.
+///
+/// ```
+/// use kubewright_runtime::certificates::KeepError;
+///
+/// let error = KeepError::Foreign {
+///     secret: "shop/webhook-cert".to_owned(),
+///     reason: "cert-manager keeps it".to_owned(),
+/// };
+/// assert!(error.to_string().starts_with("Secret shop/webhook-cert is not ours: cert-manager keeps it;"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeepError {
+    /// A right is missing.
+    #[error("{message}; the rule that is missing: {rule}")]
+    Forbidden {
+        /// What the server said.
+        message: String,
+        /// What would allow it.
+        rule: Box<Permission>,
+    },
+    /// The server said no.
+    #[error("cannot {verb} {what}: {message}")]
+    Refused {
+        /// What was asked.
+        verb: &'static str,
+        /// Of what.
+        what: String,
+        /// What the server said.
+        message: String,
+    },
+    /// The server was not reached, or its answer made no sense.
+    #[error("cannot {verb} {what}: the API server does not answer")]
+    Unreachable {
+        /// What was asked.
+        verb: &'static str,
+        /// Of what.
+        what: String,
+        /// Why.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The Secret belongs to somebody else.
+    #[error("Secret {secret} is not ours: {reason}; name another one, or give its files with --webhook-cert-path")]
+    Foreign {
+        /// Which.
+        secret: String,
+        /// How that is known.
+        reason: String,
+    },
+    /// No certificate can be made.
+    #[error(transparent)]
+    Make(Box<dyn Error + Send + Sync>),
+    /// A name that no object can have.
+    #[error("{0:?} is no name of an object")]
+    Name(String),
+    /// Somebody else writes at the same time, again and again.
+    #[error("somebody else keeps writing {0}")]
+    Contended(String),
+    /// What a local run left behind cannot be understood.
+    #[error(
+        "{what}: the annotation {annotation} cannot be read, so what was there before the local run cannot be restored; apply its manifest again and remove the annotation"
+    )]
+    Unreadable {
+        /// Which object.
+        what: String,
+        /// The annotation.
+        annotation: &'static str,
+    },
+}
+
+impl KeepError {
+    pub(super) fn unreadable(target: &Target) -> Self {
+        KeepError::Unreadable {
+            what: target.to_string(),
+            annotation: ANNOTATION,
+        }
+    }
+
+    /// With its sources, in one line.
+    pub(super) fn told(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = self.source();
+        while let Some(error) = source {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            source = error.source();
+        }
+        text
+    }
+}

@@ -1,0 +1,205 @@
+//! Keeps a managed certificate: reads the Secret, does what is due, shows the certificate, tells the API server whom to trust.
+//! Every replica does all of it; whoever comes second finds it done.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::bundle::base64;
+use super::error::KeepError;
+use super::inject::{Injection, Service, inject};
+use super::keys::Material;
+use super::local::rewrite::{LeftBehind, left_behind};
+use super::objects::{Objects, Place, Write, Written};
+use super::options::ManagedOptions;
+use super::pace::{Pace, Said};
+use super::plan::{Terms, carry_out};
+use super::secret::SharedSecret;
+use super::serving::Progress;
+use super::target::Target;
+use super::watches::Watches;
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::serve::Certificates;
+use crate::stop::Stop;
+
+/// How often something is read again after somebody else wrote it, before that is an error.
+const TRIES: usize = 10;
+
+/// Keeps a managed certificate.
+pub(super) struct Keeper {
+    kube: kube::Client,
+    clock: Clock,
+    options: ManagedOptions,
+    terms: Terms,
+    service: Service,
+    certificates: Certificates,
+    chance: Chance,
+    /// The last that was good, for when somebody destroys the Secret.
+    memory: Option<Material>,
+    /// Whether everything was in place once.
+    settled: bool,
+    pace: Pace,
+    said: Said,
+}
+
+impl Keeper {
+    pub(super) fn new(kube: kube::Client, clock: Clock, options: ManagedOptions, certificates: Certificates) -> Self {
+        Keeper {
+            kube,
+            clock,
+            terms: Terms::of(&options),
+            service: Service {
+                namespace: options.namespace.clone(),
+                name: options.service.clone(),
+            },
+            options,
+            certificates,
+            chance: Chance::from_entropy(),
+            memory: None,
+            settled: false,
+            pace: Pace::default(),
+            said: Said::default(),
+        }
+    }
+
+    /// Keeps it until asked to stop.
+    pub(super) async fn run(mut self, progress: &Progress, stop: Stop) {
+        let secret = (self.options.namespace.as_str(), self.options.secret.as_str());
+        let watches = Watches::start(&self.kube, Some(secret), &self.options.targets, &self.chance);
+        loop {
+            let passed = tokio::select! {
+                biased;
+                () = stop.stopped() => return,
+                passed = self.pass() => passed,
+            };
+            let pause = match passed {
+                Ok(next) => {
+                    self.said.fine();
+                    self.settled = true;
+                    progress.send_modify(|state| *state = Ok(()));
+                    let now = self.clock.now();
+                    let until = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+                    self.pace.next(until.min(self.options.resync))
+                }
+                Err(error) => {
+                    let told = error.told();
+                    self.said.trouble(&told);
+                    // A replica that can answer goes on answering while the API server has its own troubles.
+                    if !self.settled || !self.certificates.is_showing() {
+                        progress.send_modify(|state| *state = Err(told));
+                    }
+                    self.pace.after_failure(&self.chance)
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.stopped() => return,
+                () = pause.wait(watches.changed()) => {}
+            }
+        }
+    }
+
+    /// Puts everything in place. Says when something will be due.
+    pub(super) async fn pass(&mut self) -> Result<Timestamp, KeepError> {
+        let (namespace, name) = (&self.options.namespace, &self.options.secret);
+        let secret = SharedSecret::new(Objects(self.kube.clone()), namespace, name)?;
+        let mut announced = false;
+        for _ in 0..TRIES {
+            let Some(found) = secret.read().await? else {
+                continue;
+            };
+            let now = self.clock.now();
+            let mut material = found.material.clone();
+            let mut changed = false;
+            let is_sound = |material: &Material| material.is_sound(self.terms.name(), now);
+            let remembered = self.memory.clone().filter(is_sound);
+            if let Some(memory) = remembered.filter(|_| !is_sound(&material)) {
+                tracing::warn!(secret = secret.what(), "restoring certificates that somebody removed");
+                (material, changed) = (memory, true);
+            }
+            let made = carry_out(&mut material, &self.terms, now, announced);
+            let (made, next) = made.map_err(|error| KeepError::Make(error.into()))?;
+            if made || changed {
+                self.pace.wrote();
+                let broken = found.broken();
+                if secret.write(found, &material).await? {
+                    let until = material.leaf.as_ref().map(|leaf| leaf.validity.not_after.to_string());
+                    tracing::info!(secret = secret.what(), broken, until, "certificates were made");
+                }
+                continue;
+            }
+            self.show(material.clone());
+            if announced {
+                return Ok(next);
+            }
+            self.announce(&material).await?;
+            announced = true;
+        }
+        Err(KeepError::Contended(secret.what().to_owned()))
+    }
+
+    fn show(&mut self, material: Material) {
+        if let Some(leaf) = &material.leaf {
+            self.certificates
+                .show(leaf.certified.clone(), Some(leaf.validity.not_after));
+        }
+        self.memory = Some(material);
+    }
+
+    /// Has everybody trust all authorities. What fails for one target does not keep it from the others.
+    async fn announce(&mut self, material: &Material) -> Result<(), KeepError> {
+        let bundle = base64(material.bundle().as_bytes());
+        let mut announced = Ok(());
+        for target in self.options.targets.clone() {
+            let told = self.tell(&target, &bundle).await;
+            announced = announced.and(told);
+        }
+        announced
+    }
+
+    async fn tell(&mut self, target: &Target, bundle: &str) -> Result<(), KeepError> {
+        let (objects, place) = (Objects(self.kube.clone()), Place::target(target)?);
+        for _ in 0..TRIES {
+            let Some(object) = objects.get(&place).await? else {
+                // Whoever installs it wakes us up.
+                self.said.note(target, "is not there yet");
+                return Ok(());
+            };
+            let patch = match left_behind(target.kind, &object, self.clock.now(), !self.settled) {
+                LeftBehind::Patch(patch, run) => {
+                    tracing::warn!(%target, run = run.holder, "restoring what a local run left behind");
+                    patch
+                }
+                LeftBehind::Alive(run) => {
+                    self.said
+                        .note(target, &format!("is used by the local run {}", run.holder));
+                    return Ok(());
+                }
+                LeftBehind::Unreadable => return Err(KeepError::unreadable(target)),
+                LeftBehind::Nothing => match inject(target.kind, &object, &self.service, bundle) {
+                    Injection::Nothing => return Ok(()),
+                    Injection::Patch(patch) => patch,
+                    Injection::Others => {
+                        self.said.note(
+                            target,
+                            "gets its caBundle from cert-manager: give its certificate with --webhook-cert-path",
+                        );
+                        return Ok(());
+                    }
+                    Injection::NotOurs => {
+                        let Service { namespace, name } = &self.service;
+                        let note = format!("has no webhook behind the Service {namespace}/{name}");
+                        self.said.note(target, &note);
+                        return Ok(());
+                    }
+                },
+            };
+            self.pace.wrote();
+            if let Written::Done(_) = objects.write(&place, Write::Patch, &patch).await? {
+                tracing::info!(%target, "it was written");
+            }
+        }
+        Err(KeepError::Contended(target.to_string()))
+    }
+}

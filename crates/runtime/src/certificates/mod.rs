@@ -1,0 +1,31 @@
+//! The certificates of webhooks, so that nobody has to think about them: from files, made and kept by the manager, or for a
+//! run on this machine. [`Source`] says which; [`ServingCertificates`] shows them and keeps them; [`local`] is for development.
+
+mod authority;
+mod bundle;
+mod error;
+mod inject;
+mod keeper;
+mod keys;
+pub mod local;
+mod objects;
+mod options;
+mod pace;
+mod permission;
+mod plan;
+mod secret;
+mod serving;
+mod source;
+mod target;
+mod validity;
+mod watches;
+
+#[cfg(test)]
+mod proptests;
+
+pub use error::KeepError;
+pub use options::ManagedOptions;
+pub use permission::Permission;
+pub use serving::ServingCertificates;
+pub use source::{CertificateFiles, Source};
+pub use target::{Target, TargetKind};

@@ -1,0 +1,132 @@
+//! What holds a caBundle: the objects through which the API server finds the webhooks.
+
+use std::fmt;
+
+/// A kind of object that says where webhooks are and whom to trust there.
+///
+/// ```
+/// use kubewright_runtime::certificates::{Target, TargetKind};
+///
+/// assert_eq!(Target::mutating("shop").kind, TargetKind::Mutating);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetKind {
+    /// A `MutatingWebhookConfiguration`.
+    Mutating,
+    /// A `ValidatingWebhookConfiguration`.
+    Validating,
+    /// A `CustomResourceDefinition` that converts through a webhook.
+    Conversion,
+}
+
+impl TargetKind {
+    /// Its API group.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::TargetKind;
+    ///
+    /// assert_eq!(TargetKind::Conversion.group(), "apiextensions.k8s.io");
+    /// ```
+    pub fn group(self) -> &'static str {
+        match self {
+            TargetKind::Mutating | TargetKind::Validating => "admissionregistration.k8s.io",
+            TargetKind::Conversion => "apiextensions.k8s.io",
+        }
+    }
+
+    /// Its resource, as in a path or a rule.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::TargetKind;
+    ///
+    /// assert_eq!(TargetKind::Conversion.resource(), "customresourcedefinitions");
+    /// ```
+    pub fn resource(self) -> &'static str {
+        match self {
+            TargetKind::Mutating => "mutatingwebhookconfigurations",
+            TargetKind::Validating => "validatingwebhookconfigurations",
+            TargetKind::Conversion => "customresourcedefinitions",
+        }
+    }
+
+    /// Its kind.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::TargetKind;
+    ///
+    /// assert_eq!(TargetKind::Validating.kind(), "ValidatingWebhookConfiguration");
+    /// ```
+    pub fn kind(self) -> &'static str {
+        match self {
+            TargetKind::Mutating => "MutatingWebhookConfiguration",
+            TargetKind::Validating => "ValidatingWebhookConfiguration",
+            TargetKind::Conversion => "CustomResourceDefinition",
+        }
+    }
+}
+
+/// One object with a caBundle.
+///
+/// ```
+/// use kubewright_runtime::certificates::Target;
+///
+/// let target = Target::conversion("markdownviews.view.example.com");
+/// assert_eq!(target.to_string(), "CustomResourceDefinition markdownviews.view.example.com");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target {
+    /// What it is.
+    pub kind: TargetKind,
+    /// Its name.
+    pub name: String,
+}
+
+impl Target {
+    /// A `MutatingWebhookConfiguration`.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::Target;
+    ///
+    /// assert_eq!(Target::mutating("shop").kind.resource(), "mutatingwebhookconfigurations");
+    /// ```
+    pub fn mutating(name: impl Into<String>) -> Self {
+        Target {
+            kind: TargetKind::Mutating,
+            name: name.into(),
+        }
+    }
+
+    /// A `ValidatingWebhookConfiguration`.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::Target;
+    ///
+    /// assert_eq!(Target::validating("shop").kind.group(), "admissionregistration.k8s.io");
+    /// ```
+    pub fn validating(name: impl Into<String>) -> Self {
+        Target {
+            kind: TargetKind::Validating,
+            name: name.into(),
+        }
+    }
+
+    /// A `CustomResourceDefinition` that converts through a webhook.
+    ///
+    /// ```
+    /// use kubewright_runtime::certificates::Target;
+    ///
+    /// assert_eq!(Target::conversion("boats.example.com").kind.kind(), "CustomResourceDefinition");
+    /// ```
+    pub fn conversion(name: impl Into<String>) -> Self {
+        Target {
+            kind: TargetKind::Conversion,
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.kind(), self.name)
+    }
+}

@@ -1,0 +1,251 @@
+//! The webhooks of a manager: served on every replica, from before the caches are filled until after they are gone.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::ManagerError;
+use crate::certificates::ServingCertificates;
+use crate::client::Client;
+use crate::conversion::{self, Conversion, Conversions};
+use crate::metrics::{RuntimeMetrics, WebhookMetrics};
+use crate::serve::{BindAddress, Checks, HttpServer};
+use crate::stop::{Stop, Stopper};
+use crate::webhook::{self, Endpoint, Webhook, WebhookError, WebhookServer};
+
+/// How long the readiness check waits for a connection, as controller-runtime does.
+const REACH: Duration = Duration::from_secs(10);
+
+/// What is served, and how.
+pub(super) struct Webhooks {
+    pub(super) admission: Vec<Webhook>,
+    pub(super) conversions: Vec<Conversion>,
+    pub(super) address: BindAddress,
+    /// The certificates, and whether HTTP/2 is spoken.
+    pub(super) tls: Option<(ServingCertificates, bool)>,
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Webhooks {
+            admission: Vec::new(),
+            conversions: Vec::new(),
+            address: BindAddress::At { host: None, port: 9443 },
+            tls: None,
+        }
+    }
+}
+
+/// Webhooks that are being served.
+pub(super) struct Served {
+    listening: Running,
+    /// Whoever keeps the certificates and tells the API server of them.
+    keeping: Running,
+}
+
+/// Tasks that end together.
+struct Running {
+    stopper: Stopper,
+    stop: Stop,
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    fn new() -> Self {
+        let (stopper, stop) = Stopper::new();
+        Running {
+            stopper,
+            stop,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    async fn finish(mut self, what: &str, deadline: Instant) {
+        self.stopper.stop();
+        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout_at(deadline, rest).await.is_err() {
+            tracing::warn!("{what} did not end in time");
+        }
+    }
+}
+
+impl Webhooks {
+    pub(super) fn is_served(&self) -> bool {
+        let any = !self.admission.is_empty() || !self.conversions.is_empty();
+        any && !matches!(self.address, BindAddress::Off)
+    }
+
+    /// Every mistake that can be known before anything is started.
+    pub(super) fn check(&self) -> Result<(), ManagerError> {
+        webhook::check(&self.admission)?;
+        let conversions = conversions(&self.conversions)?;
+        let taken = |hook: &webhook::WebhookDescription| hook.path == conversion::PATH;
+        if !conversions.is_empty()
+            && let Some(hook) = self.admission.iter().flat_map(Webhook::describe).find(taken)
+        {
+            return Err(WebhookError::SamePath {
+                path: hook.path,
+                first: hook.name,
+                second: "conversion".to_owned(),
+            }
+            .into());
+        }
+        if self.is_served() && self.tls.is_none() {
+            return Err(ManagerError::NoWebhookCertificates);
+        }
+        Ok(())
+    }
+
+    /// A replica is not ready before its webhooks answer.
+    pub(super) fn announce(&self, ready: &Checks) -> Arc<OnceLock<SocketAddr>> {
+        let started = Arc::new(OnceLock::new());
+        if self.is_served() {
+            let (started, certificates) = (Arc::clone(&started), self.tls.clone());
+            ready.add("webhook", move || {
+                let address = started.get().copied();
+                let known = certificates
+                    .as_ref()
+                    .map_or(Ok(()), |(certificates, _)| certificates.check());
+                async move {
+                    let address = address.ok_or("webhook server has not been started yet")?;
+                    known?;
+                    reach(address).await
+                }
+            });
+        }
+        started
+    }
+
+    /// Begins to listen.
+    pub(super) async fn start(
+        self,
+        client: &Client,
+        metrics: &RuntimeMetrics,
+        started: &OnceLock<SocketAddr>,
+    ) -> Result<Served, ManagerError> {
+        let mut running = Served {
+            listening: Running::new(),
+            keeping: Running::new(),
+        };
+        if !self.is_served() {
+            return Ok(running);
+        }
+        let Some((certificates, http2)) = self.tls else {
+            return Err(ManagerError::NoWebhookCertificates);
+        };
+        let server = serve_counting(&self.admission, &self.conversions, client, Some(&metrics.webhooks))?;
+        let address = self.address;
+        let listening = match HttpServer::bind(&address, server.router()).await {
+            Ok(Some(listening)) => listening,
+            Ok(None) => return Ok(running),
+            Err(source) => return Err(ManagerError::Listen { address, source }),
+        };
+        let certificates = certificates.with_metrics(metrics.certificates.clone());
+        let listening = listening
+            .with_tls(certificates.certificates(), http2)
+            .map_err(ManagerError::WebhookCertificates)?;
+        let paths: Vec<_> = server.paths().map(str::to_owned).collect();
+        tracing::info!(address = %listening.address(), ?paths, "serving webhooks");
+        let _ = started.set(listening.address());
+        let Served {
+            listening: answering,
+            keeping,
+        } = &mut running;
+        answering.tasks.spawn(listening.run(answering.stop.clone()));
+        let (kube, clock, stop) = (client.kube().clone(), client.clock(), keeping.stop.clone());
+        keeping
+            .tasks
+            .spawn(async move { certificates.keep(kube, clock, stop).await });
+        Ok(running)
+    }
+}
+
+impl Served {
+    /// Gives back what was taken from the API server, then answers what is asked already, and nothing more.
+    pub(super) async fn finish(self, deadline: Instant) {
+        let half = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
+        self.keeping.finish("keeping certificates", half).await;
+        self.listening.finish("answering webhooks", deadline).await;
+    }
+}
+
+/// A server of webhooks and conversions.
+pub(crate) fn serve(
+    admission: &[Webhook],
+    kinds: &[Conversion],
+    client: &Client,
+) -> Result<WebhookServer, ManagerError> {
+    serve_counting(admission, kinds, client, None)
+}
+
+fn serve_counting(
+    admission: &[Webhook],
+    kinds: &[Conversion],
+    client: &Client,
+    metrics: Option<&WebhookMetrics>,
+) -> Result<WebhookServer, ManagerError> {
+    let mut server = WebhookServer::with_client(admission.iter().cloned(), client)?;
+    let mut conversions = conversions(kinds)?;
+    if let Some(metrics) = metrics {
+        conversions = conversions.counting(metrics);
+    }
+    if !conversions.is_empty() {
+        server = server.route(conversion::PATH, Convert(conversions))?;
+    }
+    Ok(match metrics {
+        Some(metrics) => server.with_metrics(metrics.clone()),
+        None => server,
+    })
+}
+
+fn conversions(kinds: &[Conversion]) -> Result<Conversions, ManagerError> {
+    let mut conversions = Conversions::new();
+    for kind in kinds {
+        conversions.add(kind.clone())?;
+    }
+    Ok(conversions)
+}
+
+/// Conversion as an endpoint.
+struct Convert(Conversions);
+
+impl Endpoint for Convert {
+    fn call(&self, request: Request<Bytes>) -> futures_util::future::BoxFuture<'static, Response<Bytes>> {
+        let conversions = self.0.clone();
+        Box::pin(async move {
+            let (parts, body) = conversions.answer(request.body()).into_parts();
+            // A whole body is never an error.
+            let body = body
+                .collect()
+                .await
+                .map(http_body_util::Collected::to_bytes)
+                .unwrap_or_default();
+            Response::from_parts(parts, body)
+        })
+    }
+
+    fn max_body(&self) -> usize {
+        conversion::MAX_BODY
+    }
+}
+
+/// Whether somebody listens.
+async fn reach(address: SocketAddr) -> Result<(), String> {
+    let host = match address.ip() {
+        IpAddr::V4(host) if host.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(host) if host.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        host => host,
+    };
+    match timeout(REACH, TcpStream::connect((host, address.port()))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("webhook server is not reachable: {error}")),
+        Err(_) => Err("webhook server is not reachable: it does not accept connections".to_owned()),
+    }
+}

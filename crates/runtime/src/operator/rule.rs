@@ -1,0 +1,101 @@
+//! What an operator may do.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What an operator may do: a rule of a role.
+///
+/// ```
+/// use kubewright_runtime::operator::Rule;
+///
+/// let rule = Rule::new(["apps"], ["deployments"], ["create", "patch"]);
+/// assert_eq!(rule.to_string(), r#"Rule::new(["apps"], ["deployments"], ["create", "patch"])"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// The API groups; the core group is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// The resources in them, as `deployments` or `deployments/status`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Only objects of these names; all, if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Paths that are no resources, as `/metrics`.
+    #[serde(default, rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+    /// The verbs.
+    pub verbs: Vec<String>,
+}
+
+impl Rule {
+    /// A rule.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Rule;
+    ///
+    /// assert_eq!(Rule::new([""], ["pods"], ["delete"]).verbs, ["delete"]);
+    /// ```
+    pub fn new<S: Into<String>>(
+        groups: impl IntoIterator<Item = S>,
+        resources: impl IntoIterator<Item = S>,
+        verbs: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Rule {
+            api_groups: groups.into_iter().map(Into::into).collect(),
+            resources: resources.into_iter().map(Into::into).collect(),
+            verbs: verbs.into_iter().map(Into::into).collect(),
+            ..Rule::default()
+        }
+    }
+
+    /// Only for objects of these names.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Rule;
+    ///
+    /// let rule = Rule::new([""], ["secrets"], ["get"]).named(["token"]);
+    /// assert_eq!(rule.resource_names, ["token"]);
+    /// ```
+    pub fn named(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.resource_names = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// A rule for paths that are no resources.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Rule;
+    ///
+    /// assert_eq!(Rule::urls(["/metrics"], ["get"]).non_resource_urls, ["/metrics"]);
+    /// ```
+    pub fn urls<S: Into<String>>(paths: impl IntoIterator<Item = S>, verbs: impl IntoIterator<Item = S>) -> Self {
+        Rule {
+            non_resource_urls: paths.into_iter().map(Into::into).collect(),
+            verbs: verbs.into_iter().map(Into::into).collect(),
+            ..Rule::default()
+        }
+    }
+}
+
+/// As it is written in a program.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.non_resource_urls.is_empty() {
+            write!(
+                f,
+                "Rule::new({:?}, {:?}, {:?})",
+                self.api_groups, self.resources, self.verbs
+            )?;
+        } else {
+            write!(f, "Rule::urls({:?}, {:?})", self.non_resource_urls, self.verbs)?;
+        }
+        if self.resource_names.is_empty() {
+            return Ok(());
+        }
+        write!(f, ".named({:?})", self.resource_names)
+    }
+}

@@ -1,0 +1,42 @@
+//! Admission webhooks: filling in what users leave out, refusing what is wrong.
+//! [`Webhook`] says what is judged by whom, [`field`] says what is wrong in Kubernetes' own words, [`WebhookServer`] answers, and
+//! [`Configurations`] tell the API server of it.
+//!
+//! Answers are those of controller-runtime to the byte, but for what its types are called: objects that do not fit their type
+//! are told in serde's words, and a patch contains nothing but what a [`Defaulter`] changed.
+
+mod align;
+mod builder;
+mod defaulting;
+mod describe;
+mod error;
+pub mod field;
+mod handler;
+mod patch;
+mod rejection;
+mod render;
+mod request;
+mod response;
+mod review;
+mod server;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod validating;
+
+pub use builder::{AnyKind, Webhook};
+pub use defaulting::Defaulter;
+pub use describe::{RuleDescription, WebhookDescription, WebhookType};
+pub use error::{WebhookError, check};
+pub use handler::Handler;
+pub use patch::PatchOperation;
+pub use rejection::{Rejection, Verdict, Warnings};
+pub use render::{Configurations, Reach};
+pub use request::{AdmissionRequest, ContentError, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
+pub use response::AdmissionResponse;
+pub use server::{Endpoint, MAX_BODY, WebhookServer};
+pub use settings::{
+    AdmissionRule, FailurePolicy, MatchCondition, MatchPolicy, ReinvocationPolicy, Scope, Settings, SideEffects,
+};
+pub use validating::Validator;

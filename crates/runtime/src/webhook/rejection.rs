@@ -1,0 +1,205 @@
+//! What a validator or a defaulter says: fine, with warnings, or why not.
+
+use std::error::Error;
+
+use kube::core::Status;
+
+use super::field::ErrorList;
+use super::response::AdmissionResponse;
+use crate::object::Kind;
+
+/// Texts that the user is shown, whatever becomes of the request.
+///
+/// ```
+/// use kubewright_runtime::webhook::Warnings;
+///
+/// let mut warnings = Warnings::none();
+/// warnings.push("spec.image is deprecated, use spec.viewerImage");
+/// assert_eq!(warnings.iter().count(), 1);
+/// assert_eq!(Warnings::from(["one", "two"]).iter().count(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warnings(Vec<String>);
+
+impl Warnings {
+    /// None.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::Warnings::none().iter().count(), 0);
+    /// ```
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Adds a warning.
+    ///
+    /// ```
+    /// let mut warnings = kubewright_runtime::webhook::Warnings::none();
+    /// warnings.push("soon gone");
+    /// ```
+    pub fn push(&mut self, warning: impl Into<String>) {
+        self.0.push(warning.into());
+    }
+
+    /// The warnings.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Warnings;
+    ///
+    /// assert_eq!(Warnings::from(["a", "b"]).iter().collect::<Vec<_>>(), ["a", "b"]);
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    pub(super) fn into_texts(self) -> Vec<String> {
+        self.0
+    }
+}
+
+impl<S: Into<String>, const N: usize> From<[S; N]> for Warnings {
+    fn from(texts: [S; N]) -> Self {
+        Warnings(texts.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Warnings {
+    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
+        Warnings(texts.into_iter().map(Into::into).collect())
+    }
+}
+
+/// What a validator says.
+///
+/// ```
+/// use kubewright_runtime::webhook::{Rejection, Verdict, Warnings};
+///
+/// fn judge(replicas: i32) -> Verdict {
+///     match replicas {
+///         0 => Ok(Warnings::from(["nobody will answer"])),
+///         1..10 => Ok(Warnings::none()),
+///         _ => Err(Rejection::denied("too many")),
+///     }
+/// }
+/// assert!(judge(0).is_ok() && judge(11).is_err());
+/// ```
+pub type Verdict = Result<Warnings, Rejection>;
+
+#[derive(Debug)]
+enum Why {
+    Denied(String),
+    Invalid(ErrorList),
+    Status(Box<Status>),
+}
+
+/// Why a request is refused.
+///
+/// Any error becomes one with `?`: an answer of the server is passed on as it is, everything else is `Forbidden` (403) with
+/// the error's text, as controller-runtime has it.
+///
+/// ```
+/// use kubewright_runtime::webhook::{Rejection, Warnings};
+///
+/// fn port(text: &str) -> Result<u16, Rejection> {
+///     if text == "0" {
+///         return Err(Rejection::denied("port 0 is not for us").with_warnings(Warnings::from(["think again"])));
+///     }
+///     Ok(text.parse::<u16>()?)
+/// }
+/// assert!(port("80").is_ok() && port("0").is_err() && port("eighty").is_err());
+/// ```
+#[derive(Debug)]
+pub struct Rejection {
+    why: Why,
+    warnings: Warnings,
+}
+
+impl Rejection {
+    /// Refused with 403 and this text.
+    ///
+    /// ```
+    /// let rejection = kubewright_runtime::webhook::Rejection::denied("not on a Friday");
+    /// # drop(rejection);
+    /// ```
+    pub fn denied(message: impl Into<String>) -> Self {
+        Why::Denied(message.into()).into()
+    }
+
+    /// Refused with an answer of one's own.
+    ///
+    /// ```
+    /// use kube::core::Status;
+    /// use kubewright_runtime::webhook::Rejection;
+    ///
+    /// let busy = Rejection::status(Status::failure("come back later", "TooManyRequests").with_code(429));
+    /// # drop(busy);
+    /// ```
+    pub fn status(status: Status) -> Self {
+        Why::Status(Box::new(status)).into()
+    }
+
+    /// Adds warnings.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{Rejection, Warnings};
+    ///
+    /// let rejection = Rejection::denied("no").with_warnings(Warnings::from(["think again"]));
+    /// # drop(rejection);
+    /// ```
+    pub fn with_warnings(mut self, warnings: Warnings) -> Self {
+        self.warnings.0.extend(warnings.0);
+        self
+    }
+
+    /// What the server is told about an object of this kind and name.
+    pub(super) fn into_response(self, kind: &Kind, name: &str) -> AdmissionResponse {
+        let response = match self.why {
+            Why::Denied(message) => AdmissionResponse::denied(message),
+            Why::Invalid(errors) => AdmissionResponse::refused(errors.into_status(kind.group(), kind.kind(), name)),
+            Why::Status(status) => AdmissionResponse::refused(*status),
+        };
+        response.with_warnings(self.warnings.0)
+    }
+}
+
+impl From<Why> for Rejection {
+    fn from(why: Why) -> Self {
+        Rejection {
+            why,
+            warnings: Warnings::none(),
+        }
+    }
+}
+
+impl From<ErrorList> for Rejection {
+    fn from(errors: ErrorList) -> Self {
+        Why::Invalid(errors).into()
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Rejection {
+    fn from(error: E) -> Self {
+        match status_of(&error) {
+            Some(status) => Rejection::status(status.clone()),
+            None => Rejection::denied(error.to_string()),
+        }
+    }
+}
+
+/// The answer of the server that an error comes from, however deep.
+fn status_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(crate::client::Error::Api { status, .. }) = error.downcast_ref() {
+            return Some(status);
+        }
+        if let Some(kube::Error::Api(status)) = error.downcast_ref() {
+            return Some(status);
+        }
+        if let Some(status) = error.downcast_ref::<Status>() {
+            return Some(status);
+        }
+        next = error.source();
+    }
+    None
+}

@@ -1,0 +1,245 @@
+//! Webhook configurations for a cluster.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1 as api;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::describe::{RuleDescription, WebhookDescription, WebhookType};
+use super::settings::{MatchCondition, MatchPolicy, ReinvocationPolicy, Scope};
+
+/// How the API server reaches the webhooks.
+///
+/// ```
+/// use kubewright_runtime::webhook::Reach;
+///
+/// let service = Reach::service("shop-system", "shop-webhook-service");
+/// let local = Reach::url("https://127.0.0.1:9443", b"-----BEGIN CERTIFICATE-----\n");
+/// # drop((service, local));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    place: Place,
+    ca_bundle: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Service {
+        namespace: String,
+        name: String,
+        port: Option<i32>,
+    },
+    Url(String),
+}
+
+impl Reach {
+    /// Through a Service, on its port 443. The caBundle is somebody else's to fill in.
+    ///
+    /// ```
+    /// let reach = kubewright_runtime::webhook::Reach::service("shop-system", "shop-webhook-service");
+    /// # drop(reach);
+    /// ```
+    pub fn service(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Reach {
+            place: Place::Service {
+                namespace: namespace.into(),
+                name: name.into(),
+                port: None,
+            },
+            ca_bundle: None,
+        }
+    }
+
+    /// At an address, as `https://127.0.0.1:9443`, with the certificates to trust there, as PEM.
+    ///
+    /// ```
+    /// let reach = kubewright_runtime::webhook::Reach::url("https://127.0.0.1:9443", "-----BEGIN CERTIFICATE-----\n");
+    /// # drop(reach);
+    /// ```
+    pub fn url(base: impl Into<String>, ca_bundle: impl Into<Vec<u8>>) -> Self {
+        Reach {
+            place: Place::Url(base.into().trim_end_matches('/').to_owned()),
+            ca_bundle: Some(ca_bundle.into()),
+        }
+    }
+
+    /// Another port of the Service.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Reach;
+    ///
+    /// let reach = Reach::service("shop", "webhooks").port(9443).ca_bundle("-----BEGIN CERTIFICATE-----\n");
+    /// # drop(reach);
+    /// ```
+    pub fn port(mut self, number: i32) -> Self {
+        if let Place::Service { port, .. } = &mut self.place {
+            *port = Some(number);
+        }
+        self
+    }
+
+    /// The certificates to trust there, as PEM.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Reach;
+    ///
+    /// let reach = Reach::service("shop-system", "shop-webhook-service").ca_bundle("-----BEGIN CERTIFICATE-----\n");
+    /// # drop(reach);
+    /// ```
+    pub fn ca_bundle(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.ca_bundle = Some(pem.into());
+        self
+    }
+
+    fn client_config(&self, path: &str) -> api::WebhookClientConfig {
+        let ca_bundle = self.ca_bundle.clone().map(ByteString);
+        match &self.place {
+            Place::Url(base) => api::WebhookClientConfig {
+                ca_bundle,
+                service: None,
+                url: Some(format!("{base}{path}")),
+            },
+            Place::Service { namespace, name, port } => api::WebhookClientConfig {
+                ca_bundle,
+                service: Some(api::ServiceReference {
+                    name: name.clone(),
+                    namespace: namespace.clone(),
+                    path: Some(path.to_owned()),
+                    port: *port,
+                }),
+                url: None,
+            },
+        }
+    }
+}
+
+/// The webhook configurations of an operator; none of a type that has no webhooks.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::webhook::{AdmissionRequest, Configurations, Reach, Webhook};
+///
+/// let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
+/// let configurations = Configurations::render("shop", &webhook.describe(), &Reach::service("shop-system", "shop-webhook-service"));
+/// let mutating = configurations.mutating.unwrap();
+/// assert_eq!(mutating.metadata.name.as_deref(), Some("shop-mutating-webhook-configuration"));
+/// assert!(configurations.validating.is_none());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Configurations {
+    /// The mutating webhooks.
+    pub mutating: Option<api::MutatingWebhookConfiguration>,
+    /// The validating webhooks.
+    pub validating: Option<api::ValidatingWebhookConfiguration>,
+}
+
+impl Configurations {
+    /// Renders what webhooks say of themselves; the names begin with the operator's, as kubebuilder's do.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{Configurations, Reach};
+    ///
+    /// let none = Configurations::render("shop", &[], &Reach::service("shop-system", "shop-webhook-service"));
+    /// assert_eq!(none, Configurations::default());
+    /// ```
+    pub fn render(operator: &str, webhooks: &[WebhookDescription], reach: &Reach) -> Self {
+        let of = |role| webhooks.iter().filter(move |webhook| webhook.role == role);
+        let metadata = |name| ObjectMeta {
+            name: Some(name),
+            ..ObjectMeta::default()
+        };
+        let mutating: Vec<_> = of(WebhookType::Mutating)
+            .map(|webhook| mutating(webhook, reach))
+            .collect();
+        let validating: Vec<_> = of(WebhookType::Validating)
+            .map(|webhook| validating(webhook, reach))
+            .collect();
+        Configurations {
+            mutating: (!mutating.is_empty()).then(|| api::MutatingWebhookConfiguration {
+                metadata: metadata(Self::mutating_name(operator)),
+                webhooks: Some(mutating),
+            }),
+            validating: (!validating.is_empty()).then(|| api::ValidatingWebhookConfiguration {
+                metadata: metadata(Self::validating_name(operator)),
+                webhooks: Some(validating),
+            }),
+        }
+    }
+
+    /// What the mutating configuration of an operator is called.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Configurations;
+    ///
+    /// assert_eq!(Configurations::mutating_name("shop"), "shop-mutating-webhook-configuration");
+    /// ```
+    pub fn mutating_name(operator: &str) -> String {
+        format!("{operator}-mutating-webhook-configuration")
+    }
+
+    /// What the validating configuration of an operator is called.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Configurations;
+    ///
+    /// assert_eq!(Configurations::validating_name("shop"), "shop-validating-webhook-configuration");
+    /// ```
+    pub fn validating_name(operator: &str) -> String {
+        format!("{operator}-validating-webhook-configuration")
+    }
+}
+
+fn mutating(webhook: &WebhookDescription, reach: &Reach) -> api::MutatingWebhook {
+    api::MutatingWebhook {
+        admission_review_versions: webhook.review_versions.clone(),
+        client_config: reach.client_config(&webhook.path),
+        failure_policy: Some(webhook.failure_policy.as_str().to_owned()),
+        match_conditions: conditions(&webhook.match_conditions),
+        match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),
+        name: webhook.name.clone(),
+        namespace_selector: webhook.namespace_selector.clone(),
+        object_selector: webhook.object_selector.clone(),
+        reinvocation_policy: webhook
+            .reinvocation_policy
+            .map(ReinvocationPolicy::as_str)
+            .map(str::to_owned),
+        rules: Some(rules(&webhook.rules)),
+        side_effects: webhook.side_effects.as_str().to_owned(),
+        timeout_seconds: webhook.timeout_seconds,
+    }
+}
+
+fn validating(webhook: &WebhookDescription, reach: &Reach) -> api::ValidatingWebhook {
+    api::ValidatingWebhook {
+        admission_review_versions: webhook.review_versions.clone(),
+        client_config: reach.client_config(&webhook.path),
+        failure_policy: Some(webhook.failure_policy.as_str().to_owned()),
+        match_conditions: conditions(&webhook.match_conditions),
+        match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),
+        name: webhook.name.clone(),
+        namespace_selector: webhook.namespace_selector.clone(),
+        object_selector: webhook.object_selector.clone(),
+        rules: Some(rules(&webhook.rules)),
+        side_effects: webhook.side_effects.as_str().to_owned(),
+        timeout_seconds: webhook.timeout_seconds,
+    }
+}
+
+fn conditions(conditions: &[MatchCondition]) -> Option<Vec<api::MatchCondition>> {
+    let condition = |condition: &MatchCondition| api::MatchCondition {
+        name: condition.name.clone(),
+        expression: condition.expression.clone(),
+    };
+    (!conditions.is_empty()).then(|| conditions.iter().map(condition).collect())
+}
+
+fn rules(rules: &[RuleDescription]) -> Vec<api::RuleWithOperations> {
+    let rule = |rule: &RuleDescription| api::RuleWithOperations {
+        api_groups: Some(rule.rule.api_groups.clone()),
+        api_versions: Some(rule.rule.api_versions.clone()),
+        operations: Some(rule.operations.clone()),
+        resources: Some(rule.rule.resources.clone()),
+        scope: rule.scope.map(Scope::as_str).map(str::to_owned),
+    };
+    rules.iter().map(rule).collect()
+}

@@ -1,0 +1,466 @@
+//! Answers the API server's calls, with or without a socket.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
+
+use super::builder::Webhook;
+use super::error::{WebhookError, check};
+use super::handler::AnyHandler;
+use super::response::AdmissionResponse;
+use super::review::{self, Review};
+use crate::client::Client;
+use crate::metrics::{Gauge, WebhookMetrics};
+use crate::serve::{Answer, Router};
+
+/// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
+///
+/// ```
+/// assert_eq!(kubewright_runtime::webhook::MAX_BODY, 7_340_032);
+/// ```
+pub const MAX_BODY: usize = 7 << 20;
+
+/// How long a body may take to arrive; the API server has given up by then.
+const BODY: Duration = Duration::from_secs(30);
+
+/// Something served beside the webhooks, as the conversion between versions at `/convert`. Async functions of a request are
+/// endpoints.
+///
+/// ```
+/// use bytes::Bytes;
+/// use http::{Request, Response};
+/// use kubewright_runtime::webhook::{Endpoint, WebhookServer};
+///
+/// fn hello() -> impl Endpoint {
+///     |_: Request<Bytes>| async { Response::new(Bytes::from("hello")) }
+/// }
+/// let server = WebhookServer::empty().route("/hello", hello()).unwrap();
+/// assert_eq!(server.paths().collect::<Vec<_>>(), ["/hello"]);
+/// ```
+pub trait Endpoint: Send + Sync + 'static {
+    /// The answer to a request.
+    fn call(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
+
+    /// Longer bodies are refused with 413.
+    fn max_body(&self) -> usize {
+        MAX_BODY
+    }
+}
+
+impl<F, R> Endpoint for F
+where
+    F: Fn(Request<Bytes>) -> R + Send + Sync + 'static,
+    R: Future<Output = Response<Bytes>> + Send + 'static,
+{
+    fn call(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
+        Box::pin(self(request))
+    }
+}
+
+/// Who answers at a path.
+#[derive(Clone)]
+enum Route {
+    Admission(Arc<dyn AnyHandler>),
+    Other(Arc<dyn Endpoint>),
+}
+
+#[derive(Clone, Default)]
+struct Inner {
+    routes: BTreeMap<String, Route>,
+    metrics: Option<WebhookMetrics>,
+}
+
+/// Answers the API server's calls. Cloning shares it.
+///
+/// It has no socket of its own: [`service`](WebhookServer::service) answers in this process, [`router`](WebhookServer::router) is
+/// for an [`HttpServer`](crate::serve::HttpServer), and a manager does all that.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use bytes::Bytes;
+/// use http::Request;
+/// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
+///
+/// let never = Webhook::raw("/never", |_: AdmissionRequest| async { AdmissionResponse::denied("never") });
+/// let server = WebhookServer::new([never]).unwrap();
+/// let review = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7"}}"#;
+/// let request = Request::post("/never").header("content-type", "application/json").body(Bytes::from(review)).unwrap();
+/// let answer = server.answer(request).await;
+/// assert_eq!(
+///     answer.body(),
+///     "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":\"7\",\"allowed\":false,\
+///      \"status\":{\"metadata\":{},\"message\":\"never\",\"reason\":\"Forbidden\",\"code\":403}}}\n"
+/// );
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct WebhookServer(Arc<Inner>);
+
+impl WebhookServer {
+    /// A server of nothing, to which endpoints can be added.
+    ///
+    /// ```
+    /// assert!(kubewright_runtime::webhook::WebhookServer::empty().is_empty());
+    /// ```
+    pub fn empty() -> Self {
+        WebhookServer(Arc::default())
+    }
+
+    /// A server of these webhooks, none of which needs a client.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
+    ///
+    /// let always = || Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
+    /// assert!(WebhookServer::new([always()]).is_ok());
+    /// assert!(WebhookServer::new([always(), always()]).is_err()); // one path twice
+    /// ```
+    pub fn new(webhooks: impl IntoIterator<Item = impl Into<Webhook>>) -> Result<Self, WebhookError> {
+        Self::build(webhooks, None)
+    }
+
+    /// A server of these webhooks.
+    ///
+    /// ```
+    /// # fn example(client: &kubewright_runtime::client::Client) -> Result<(), kubewright_runtime::webhook::WebhookError> {
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::webhook::{Validator, Webhook, WebhookServer};
+    ///
+    /// struct Rules(Client);
+    /// impl Validator<ConfigMap> for Rules {}
+    ///
+    /// let webhook = Webhook::of::<ConfigMap>().validator_with(|client| Rules(client.clone()));
+    /// let server = WebhookServer::with_client([webhook], client)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_client(
+        webhooks: impl IntoIterator<Item = impl Into<Webhook>>,
+        client: &Client,
+    ) -> Result<Self, WebhookError> {
+        Self::build(webhooks, Some(client))
+    }
+
+    fn build(
+        webhooks: impl IntoIterator<Item = impl Into<Webhook>>,
+        client: Option<&Client>,
+    ) -> Result<Self, WebhookError> {
+        let webhooks: Vec<Webhook> = webhooks.into_iter().map(Into::into).collect();
+        check(&webhooks)?;
+        let mut routes = BTreeMap::new();
+        for (description, factory) in webhooks.iter().flat_map(Webhook::hooks) {
+            let Some(handler) = factory.make(client) else {
+                return Err(WebhookError::NeedsClient(description.path));
+            };
+            routes.insert(description.path, Route::Admission(handler));
+        }
+        Ok(WebhookServer(Arc::new(Inner { routes, metrics: None })))
+    }
+
+    /// Serves something else at a path that no webhook has.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use http::{Request, Response};
+    /// use kubewright_runtime::webhook::WebhookServer;
+    ///
+    /// let server = WebhookServer::empty();
+    /// let server = server.route("/version", |_: Request<Bytes>| async { Response::new(Bytes::from("1")) }).unwrap();
+    /// assert!(server.route("/version", |_: Request<Bytes>| async { Response::new(Bytes::new()) }).is_err());
+    /// ```
+    pub fn route(self, path: impl Into<String>, endpoint: impl Endpoint) -> Result<Self, WebhookError> {
+        let path = path.into();
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        if inner.routes.contains_key(&path) {
+            let (first, second) = (path.clone(), path.clone());
+            return Err(WebhookError::SamePath { path, first, second });
+        }
+        inner.routes.insert(path, Route::Other(Arc::new(endpoint)));
+        Ok(WebhookServer(Arc::new(inner)))
+    }
+
+    /// Counts what it answers, under controller-runtime's names.
+    ///
+    /// ```
+    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
+    ///
+    /// let registry = Registry::new();
+    /// let metrics = RuntimeMetrics::register(&registry).unwrap();
+    /// let webhook = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
+    /// let server = WebhookServer::new([webhook]).unwrap().with_metrics(metrics.webhooks);
+    /// assert!(registry.render().contains("controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/always\"} 0\n"));
+    /// # drop(server);
+    /// ```
+    pub fn with_metrics(self, metrics: WebhookMetrics) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        for path in inner.routes.keys() {
+            metrics.in_flight.with([path]);
+            // The likely ones are there from the start, so that rates can be computed.
+            for code in ["200", "500"] {
+                metrics.requests.with([path, code]);
+            }
+        }
+        inner.metrics = Some(metrics);
+        WebhookServer(Arc::new(inner))
+    }
+
+    /// The paths it answers at.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
+    ///
+    /// let always = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
+    /// assert_eq!(WebhookServer::new([always]).unwrap().paths().collect::<Vec<_>>(), ["/always"]);
+    /// ```
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.routes.keys().map(String::as_str)
+    }
+
+    /// Whether it answers nowhere.
+    ///
+    /// ```
+    /// assert!(kubewright_runtime::webhook::WebhookServer::empty().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.0.routes.is_empty()
+    }
+
+    /// The answer to a request.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use bytes::Bytes;
+    /// use http::Request;
+    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
+    ///
+    /// let always = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
+    /// let server = WebhookServer::new([always]).unwrap();
+    /// // What is no review is answered too: with 200, as the API server expects, and an error inside.
+    /// let answer = server.answer(Request::post("/always").body(Bytes::new()).unwrap()).await;
+    /// assert_eq!(answer.status(), 200);
+    /// assert!(answer.body().ends_with(b"\"message\":\"request body is empty\",\"code\":400}}}\n"));
+    /// # }
+    /// ```
+    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let path = request.uri().path();
+        let Some((path, route)) = self.0.routes.get_key_value(path) else {
+            return plain(StatusCode::NOT_FOUND, "404 page not found");
+        };
+        let began = Instant::now();
+        let _here = self
+            .0
+            .metrics
+            .as_ref()
+            .map(|metrics| Here::enter(&metrics.in_flight.with([path])));
+        let answer = match route {
+            Route::Other(endpoint) if request.body().len() > endpoint.max_body() => too_large(endpoint.max_body()),
+            Route::Other(endpoint) => endpoint.call(request).await,
+            Route::Admission(handler) => json(self.review(path, handler, &request).await),
+        };
+        if let Some(metrics) = &self.0.metrics {
+            metrics.latency.with([path]).observe_duration(began.elapsed());
+            metrics.requests.with([path, answer.status().as_str()]).inc();
+        }
+        answer
+    }
+
+    /// The same as a function, to be registered with whoever calls webhooks in this process.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use bytes::Bytes;
+    /// use http::Request;
+    /// use kubewright_runtime::webhook::WebhookServer;
+    ///
+    /// let service = WebhookServer::empty().service();
+    /// assert_eq!(service(Request::new(Bytes::new())).await.status(), 404);
+    /// # }
+    /// ```
+    pub fn service(
+        &self,
+    ) -> impl Fn(Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> + Clone + Send + Sync + 'static + use<> {
+        let server = self.clone();
+        move |request| {
+            let server = server.clone();
+            Box::pin(async move { server.answer(request).await })
+        }
+    }
+
+    /// The same for an [`HttpServer`](crate::serve::HttpServer).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::serve::{BindAddress, Certificates, HttpServer};
+    /// use kubewright_runtime::webhook::WebhookServer;
+    ///
+    /// let server = WebhookServer::empty();
+    /// let listening = HttpServer::bind(&BindAddress::loopback(), server.router()).await.unwrap().unwrap();
+    /// let listening = listening.with_tls(Certificates::self_signed(&["localhost"]).unwrap(), true).unwrap();
+    /// println!("webhooks are served at https://{}", listening.address());
+    /// # }
+    /// ```
+    pub fn router(&self) -> Router {
+        let server = self.clone();
+        Router::new().route("/", move |request: Request<Incoming>| {
+            let server = server.clone();
+            async move { server.answer_stream(request).await }
+        })
+    }
+
+    /// Reads a body, up to what may be read, and answers.
+    async fn answer_stream(&self, request: Request<Incoming>) -> Answer {
+        let limit = match self.0.routes.get(request.uri().path()) {
+            Some(Route::Admission(_)) => MAX_BODY,
+            Some(Route::Other(endpoint)) => endpoint.max_body(),
+            None => 0,
+        };
+        let (parts, body) = request.into_parts();
+        let answer = match timeout(BODY, Limited::new(body, limit).collect()).await {
+            Ok(Ok(body)) => self.answer(Request::from_parts(parts, body.to_bytes())).await,
+            Ok(Err(error)) if !error.is::<LengthLimitError>() => errored(400, &error.to_string()),
+            Ok(Err(_)) => match self.0.routes.get(parts.uri.path()) {
+                Some(Route::Admission(_)) => errored(413, &too_large_message(limit)),
+                Some(Route::Other(_)) => too_large(limit),
+                None => plain(StatusCode::NOT_FOUND, "404 page not found"),
+            },
+            Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request's body took too long"),
+        };
+        answer.map(Full::new)
+    }
+
+    async fn review(&self, path: &str, handler: &Arc<dyn AnyHandler>, request: &Request<Bytes>) -> Vec<u8> {
+        let Review { meta, request } = match read(request) {
+            Ok(review) => review,
+            Err(response) => {
+                tracing::error!(path, error = response.status.message, "bad admission request");
+                return review::write(None, "", &response);
+            }
+        };
+        let uid = request.uid.clone();
+        let span = tracing::info_span!(
+            "webhook",
+            path,
+            uid,
+            kind = request.kind.kind,
+            namespace = request.namespace,
+            name = request.name,
+            operation = request.operation.as_str(),
+            user = request.user_info.username,
+        );
+        // Calling a handler may panic as well as awaiting it.
+        let judged = AssertUnwindSafe(async { handler.handle(request).await }.instrument(span.clone()));
+        let response = judged.catch_unwind().await.unwrap_or_else(|panic| {
+            if let Some(metrics) = &self.0.metrics {
+                metrics.panics.with([]).inc();
+            }
+            AdmissionResponse::errored(500, format!("panic: {} [recovered]", text_of(&*panic)))
+        });
+        span.in_scope(|| {
+            tracing::debug!(
+                allowed = response.allowed,
+                code = response.status.code,
+                message = response.status.message,
+                "answered"
+            );
+        });
+        review::write(Some(&meta), &uid, &response)
+    }
+}
+
+/// The review in a request, or what is answered to something that is none.
+fn read(request: &Request<Bytes>) -> Result<Review, Box<AdmissionResponse>> {
+    let refuse = |code, what: &str| Err(Box::new(AdmissionResponse::errored(code, what)));
+    let body = request.body();
+    if body.is_empty() {
+        return refuse(400, "request body is empty");
+    }
+    if body.len() >= MAX_BODY {
+        return refuse(413, &too_large_message(MAX_BODY));
+    }
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    if content_type.is_none_or(|value| value != "application/json") {
+        let found = String::from_utf8_lossy(content_type.map_or(b"", HeaderValue::as_bytes));
+        return refuse(400, &format!("contentType={found}, expected application/json"));
+    }
+    Review::read(body).or_else(|error| refuse(400, &error))
+}
+
+/// What a panic says.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown")
+}
+
+fn too_large_message(limit: usize) -> String {
+    format!("request entity is too large; limit is {limit} bytes")
+}
+
+fn errored(code: u16, message: &str) -> Response<Bytes> {
+    json(review::write(None, "", &AdmissionResponse::errored(code, message)))
+}
+
+fn json(body: Vec<u8>) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(body));
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+fn plain(code: StatusCode, text: &str) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(format!("{text}\n")));
+    *answer.status_mut() = code;
+    let headers = answer.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
+}
+
+fn too_large(limit: usize) -> Response<Bytes> {
+    plain(StatusCode::PAYLOAD_TOO_LARGE, &too_large_message(limit))
+}
+
+/// One request that is being answered.
+struct Here(Gauge);
+
+impl Here {
+    fn enter(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Here(gauge.clone())
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl fmt::Debug for WebhookServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.routes.keys()).finish()
+    }
+}

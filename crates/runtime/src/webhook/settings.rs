@@ -1,0 +1,414 @@
+//! What a webhook configuration says about one webhook.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use serde::{Deserialize, Serialize};
+
+use super::request::Operation;
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$what])* #[serde(rename = $text)] $word,)*
+        }
+
+        impl $name {
+            /// The word in manifests.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$word => $text,)*
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// What happens when the webhook cannot be asked.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::FailurePolicy::Ignore.as_str(), "Ignore");
+    /// ```
+    FailurePolicy {
+        /// The request fails.
+        Fail = "Fail",
+        /// The request goes on as if there were no webhook.
+        Ignore = "Ignore",
+    }
+}
+
+words! {
+    /// Whether the webhook does anything besides answering.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::SideEffects::NoneOnDryRun.as_str(), "NoneOnDryRun");
+    /// ```
+    SideEffects {
+        /// It does not.
+        None = "None",
+        /// It does, but not when the request is a dry run.
+        NoneOnDryRun = "NoneOnDryRun",
+    }
+}
+
+words! {
+    /// Whether the webhook is asked about other versions of what its rules name.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::MatchPolicy::Equivalent.as_str(), "Equivalent");
+    /// ```
+    MatchPolicy {
+        /// Only what the rules name.
+        Exact = "Exact",
+        /// Also what the server can convert to what the rules name.
+        Equivalent = "Equivalent",
+    }
+}
+
+words! {
+    /// Whether a mutating webhook is asked again when a later one changed the object.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::ReinvocationPolicy::IfNeeded.as_str(), "IfNeeded");
+    /// ```
+    ReinvocationPolicy {
+        /// Once is enough.
+        Never = "Never",
+        /// Once more.
+        IfNeeded = "IfNeeded",
+    }
+}
+
+words! {
+    /// Which objects a rule is about.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_runtime::webhook::Scope::All.as_str(), "*");
+    /// ```
+    Scope {
+        /// Those of the cluster.
+        Cluster = "Cluster",
+        /// Those in namespaces.
+        Namespaced = "Namespaced",
+        /// All.
+        All = "*",
+    }
+}
+
+/// A condition in CEL that must hold for the webhook to be asked.
+///
+/// ```
+/// use kubewright_runtime::webhook::MatchCondition;
+///
+/// let condition = MatchCondition::new("not-the-kubelet", "!('system:nodes' in request.userInfo.groups)");
+/// assert_eq!(condition.name, "not-the-kubelet");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchCondition {
+    /// Its name.
+    pub name: String,
+    /// The expression.
+    pub expression: String,
+}
+
+impl MatchCondition {
+    /// A condition.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::MatchCondition;
+    ///
+    /// assert_eq!(MatchCondition::new("big", "object.spec.replicas > 10").expression, "object.spec.replicas > 10");
+    /// ```
+    pub fn new(name: impl Into<String>, expression: impl Into<String>) -> Self {
+        MatchCondition {
+            name: name.into(),
+            expression: expression.into(),
+        }
+    }
+}
+
+/// What a webhook is asked about: resources of groups in versions; `*` stands for all.
+///
+/// ```
+/// use kubewright_runtime::webhook::AdmissionRule;
+///
+/// let pods = AdmissionRule::new([""], ["v1"], ["pods", "pods/ephemeralcontainers"]);
+/// assert_eq!(pods.resources.len(), 2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdmissionRule {
+    /// The API groups; the core group is empty.
+    pub api_groups: Vec<String>,
+    /// The versions.
+    pub api_versions: Vec<String>,
+    /// The resources, as `pods`, `pods/status` or `pods/*`.
+    pub resources: Vec<String>,
+}
+
+impl AdmissionRule {
+    /// A rule.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::AdmissionRule;
+    ///
+    /// assert_eq!(AdmissionRule::new(["apps"], ["v1"], ["deployments"]).api_groups, ["apps"]);
+    /// ```
+    pub fn new<S: Into<String>>(
+        groups: impl IntoIterator<Item = S>,
+        versions: impl IntoIterator<Item = S>,
+        resources: impl IntoIterator<Item = S>,
+    ) -> Self {
+        AdmissionRule {
+            api_groups: groups.into_iter().map(Into::into).collect(),
+            api_versions: versions.into_iter().map(Into::into).collect(),
+            resources: resources.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// What a webhook configuration says about one webhook. The defaults are kubebuilder's: create and update, `Fail`, no side
+/// effects, `v1`.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kubewright_runtime::webhook::{AdmissionRequest, FailurePolicy, Operation, Webhook};
+///
+/// let webhook = Webhook::of::<Deployment>()
+///     .defaulter(|_: &mut Deployment, _: &AdmissionRequest| Ok(()))
+///     .mutating(|settings| {
+///         settings.name("replicas.shop.example.com").operations([Operation::Create]).failure_policy(FailurePolicy::Ignore)
+///     });
+/// let description = webhook.describe().remove(0);
+/// assert_eq!(description.name, "replicas.shop.example.com");
+/// assert_eq!(description.rules[0].operations, ["CREATE"]);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub(super) name: Option<String>,
+    pub(super) path: Option<String>,
+    pub(super) rules: Vec<AdmissionRule>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) scope: Option<Scope>,
+    pub(super) failure_policy: FailurePolicy,
+    pub(super) side_effects: SideEffects,
+    pub(super) timeout_seconds: Option<i32>,
+    pub(super) match_policy: Option<MatchPolicy>,
+    pub(super) namespace_selector: Option<LabelSelector>,
+    pub(super) object_selector: Option<LabelSelector>,
+    pub(super) match_conditions: Vec<MatchCondition>,
+    pub(super) reinvocation_policy: Option<ReinvocationPolicy>,
+    pub(super) review_versions: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            name: None,
+            path: None,
+            rules: Vec::new(),
+            operations: vec![Operation::Create, Operation::Update],
+            scope: None,
+            failure_policy: FailurePolicy::Fail,
+            side_effects: SideEffects::None,
+            timeout_seconds: None,
+            match_policy: None,
+            namespace_selector: None,
+            object_selector: None,
+            match_conditions: Vec::new(),
+            reinvocation_policy: None,
+            review_versions: vec!["v1".to_owned()],
+        }
+    }
+}
+
+impl Settings {
+    /// Its name: at least three words with dots, unique in the cluster's configuration. Default: `m<kind>.kb.io` or
+    /// `v<kind>.kb.io`.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let settings = Settings::default().name("vview.example.com");
+    /// # drop(settings);
+    /// ```
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where it is served. Default: `/mutate-<group>-<version>-<kind>` or `/validate-<group>-<version>-<kind>`, with dashes for
+    /// the group's dots.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let settings = Settings::default().path("/validate-views");
+    /// # drop(settings);
+    /// ```
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// What it is asked about, instead of the webhook's kind. May be called several times.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{AdmissionRule, Settings};
+    ///
+    /// let settings = Settings::default().rule(AdmissionRule::new([""], ["v1"], ["pods"]));
+    /// # drop(settings);
+    /// ```
+    pub fn rule(mut self, rule: AdmissionRule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Which operations it is asked about. Default: create and update.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{Operation, Settings};
+    ///
+    /// let settings = Settings::default().operations([Operation::Create, Operation::Delete]);
+    /// # drop(settings);
+    /// ```
+    pub fn operations(mut self, operations: impl IntoIterator<Item = Operation>) -> Self {
+        self.operations = operations.into_iter().collect();
+        self
+    }
+
+    /// Whether it is asked about objects in namespaces, of the cluster, or both. Default: both.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{Scope, Settings};
+    ///
+    /// let settings = Settings::default().scope(Scope::Namespaced);
+    /// # drop(settings);
+    /// ```
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// What happens when it cannot be asked. Default: the request fails.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{FailurePolicy, Settings};
+    ///
+    /// let settings = Settings::default().failure_policy(FailurePolicy::Ignore);
+    /// # drop(settings);
+    /// ```
+    pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
+        self.failure_policy = policy;
+        self
+    }
+
+    /// Whether it does anything besides answering. Default: no.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{Settings, SideEffects};
+    ///
+    /// let settings = Settings::default().side_effects(SideEffects::NoneOnDryRun);
+    /// # drop(settings);
+    /// ```
+    pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
+        self.side_effects = side_effects;
+        self
+    }
+
+    /// How long the server waits for the answer: 1 to 30. Default: the server's, 10.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let settings = Settings::default().timeout_seconds(5);
+    /// # drop(settings);
+    /// ```
+    pub fn timeout_seconds(mut self, seconds: i32) -> Self {
+        self.timeout_seconds = Some(seconds);
+        self
+    }
+
+    /// Whether it is asked about other versions of the kind. Default: the server's, it is.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{MatchPolicy, Settings};
+    ///
+    /// let settings = Settings::default().match_policy(MatchPolicy::Exact);
+    /// # drop(settings);
+    /// ```
+    pub fn match_policy(mut self, policy: MatchPolicy) -> Self {
+        self.match_policy = Some(policy);
+        self
+    }
+
+    /// It is asked only about objects in namespaces with these labels.
+    ///
+    /// ```
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let selector = LabelSelector { match_labels: Some([("tier".to_owned(), "gold".to_owned())].into()), match_expressions: None };
+    /// let settings = Settings::default().namespace_selector(selector);
+    /// # drop(settings);
+    /// ```
+    pub fn namespace_selector(mut self, selector: LabelSelector) -> Self {
+        self.namespace_selector = Some(selector);
+        self
+    }
+
+    /// It is asked only about objects with these labels, before or after.
+    ///
+    /// ```
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let selector = LabelSelector { match_labels: Some([("tier".to_owned(), "gold".to_owned())].into()), match_expressions: None };
+    /// let settings = Settings::default().object_selector(selector);
+    /// # drop(settings);
+    /// ```
+    pub fn object_selector(mut self, selector: LabelSelector) -> Self {
+        self.object_selector = Some(selector);
+        self
+    }
+
+    /// It is asked only where this CEL expression is true. May be called several times.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let settings = Settings::default().match_condition("not-mine", "request.userInfo.username != 'me'");
+    /// # drop(settings);
+    /// ```
+    pub fn match_condition(mut self, name: impl Into<String>, expression: impl Into<String>) -> Self {
+        self.match_conditions.push(MatchCondition::new(name, expression));
+        self
+    }
+
+    /// Whether it is asked again when a later webhook changed the object; only for mutating ones. Default: the server's, no.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::{ReinvocationPolicy, Settings};
+    ///
+    /// let settings = Settings::default().reinvocation_policy(ReinvocationPolicy::IfNeeded);
+    /// # drop(settings);
+    /// ```
+    pub fn reinvocation_policy(mut self, policy: ReinvocationPolicy) -> Self {
+        self.reinvocation_policy = Some(policy);
+        self
+    }
+
+    /// Which versions of `AdmissionReview` the server may send, best first. Default: `v1`.
+    ///
+    /// ```
+    /// use kubewright_runtime::webhook::Settings;
+    ///
+    /// let settings = Settings::default().review_versions(["v1", "v1beta1"]);
+    /// # drop(settings);
+    /// ```
+    pub fn review_versions(mut self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.review_versions = versions.into_iter().map(Into::into).collect();
+        self
+    }
+}

@@ -1,0 +1,241 @@
+//! Reviews nobody sane would send: no panic, always a well-formed answer.
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Map, Value, json};
+
+use crate::kinds::{forgetful, preserving, review, shop};
+use crate::webhook::ask;
+
+const ANNOTATION: &str = "shop.example.com/conversion-data";
+
+/// Any JSON.
+fn anything(chance: &mut StdRng, depth: usize) -> Value {
+    match chance.random_range(0..if depth == 0 { 6 } else { 8 }) {
+        0 => Value::Null,
+        1 => chance.random::<bool>().into(),
+        2 => chance.random::<i64>().into(),
+        // Long fractions lose their last digit when JSON is read.
+        3 => json!(f64::from(chance.random_range(-4096..4096)) / 8.0),
+        4 => word(chance).into(),
+        5 => json!({}),
+        6 => (0..chance.random_range(0..4))
+            .map(|_| anything(chance, depth - 1))
+            .collect(),
+        _ => {
+            let members = (0..chance.random_range(0..5)).map(|_| (word(chance), anything(chance, depth - 1)));
+            Value::Object(members.collect::<Map<_, _>>())
+        }
+    }
+}
+
+fn word(chance: &mut StdRng) -> String {
+    const WORDS: [&str; 24] = [
+        "",
+        "spec",
+        "metadata",
+        "name",
+        "labels",
+        "annotations",
+        "apiVersion",
+        "kind",
+        "size",
+        "replicas",
+        "ports",
+        "v1",
+        "v1beta1",
+        "shop.example.com/v1",
+        "shop.example.com/v1beta1",
+        "shop.example.com/v1alpha1",
+        "Shop",
+        "members",
+        "elements",
+        "seen",
+        "kept",
+        "5s",
+        "\u{0}\u{1f980}",
+        ANNOTATION,
+    ];
+    WORDS[chance.random_range(0..WORDS.len())].to_owned()
+}
+
+/// A review that is right.
+fn proper(chance: &mut StdRng) -> Value {
+    let versions = ["v1", "v1beta1", "v1alpha1"];
+    let specs = [
+        json!({ "replicas": 3, "paused": true, "ports": [{ "name": "a", "number": 1, "protocol": "UDP" }] }),
+        json!({ "size": 3, "timeout": "5s", "ports": [{ "name": "a", "number": 1 }], "shelves": { "a": { "height": 0.5 } } }),
+        json!({ "size": "3", "ports": [1, 2], "motto": "m" }),
+    ];
+    let conversions = preserving();
+    let objects: Vec<_> = (0..chance.random_range(0..4))
+        .map(|_| {
+            let which = chance.random_range(0..3);
+            let object = shop(versions[which], "a", &specs[which]);
+            // Half of them have travelled before and carry a note.
+            let via = format!("shop.example.com/{}", versions[chance.random_range(0..3)]);
+            if chance.random() {
+                conversions.convert(&object, &via).unwrap()
+            } else {
+                object
+            }
+        })
+        .collect();
+    review(
+        &format!("shop.example.com/{}", versions[chance.random_range(0..3)]),
+        &objects,
+    )
+}
+
+/// Replaces, removes or adds something somewhere.
+fn mutate(value: &mut Value, chance: &mut StdRng) {
+    let here = chance.random_range(0..6) == 0;
+    match value {
+        Value::Object(members) if !here && !members.is_empty() => {
+            let at = chance.random_range(0..members.len());
+            let key = members.keys().nth(at).unwrap().clone();
+            match chance.random_range(0..8) {
+                0 => {
+                    members.remove(&key);
+                }
+                1 => {
+                    let value = anything(chance, 2);
+                    members.insert(word(chance), value);
+                }
+                _ => mutate(members.get_mut(&key).unwrap(), chance),
+            }
+        }
+        Value::Array(elements) if !here && !elements.is_empty() => {
+            let at = chance.random_range(0..elements.len());
+            mutate(&mut elements[at], chance);
+        }
+        // Notes are JSON in a text.
+        Value::String(text) if text.starts_with('{') && !here => {
+            let mut note: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+            mutate(&mut note, chance);
+            *text = note.to_string();
+        }
+        value => *value = anything(chance, 3),
+    }
+}
+
+/// Anything that can happen to bytes.
+fn damage(bytes: &mut Vec<u8>, chance: &mut StdRng) {
+    for _ in 0..chance.random_range(1..4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = chance.random_range(0..bytes.len());
+        match chance.random_range(0..4) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] = chance.random(),
+            2 => bytes.insert(at, b"{}[]\",:0"[chance.random_range(0..8)]),
+            _ => {
+                let end = chance.random_range(at..bytes.len());
+                bytes.drain(at..end);
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_and_mutated_reviews_get_well_formed_answers() {
+    let mut chance = StdRng::seed_from_u64(12);
+    let both = [forgetful(), preserving()];
+    let (mut refused, mut failed, mut succeeded) = (0, 0, 0);
+    for number in 0..10_000 {
+        let conversions = &both[number % 2];
+        let (asked, body) = match number % 5 {
+            0 => {
+                let any = anything(&mut chance, 6);
+                (None, any.to_string().into_bytes())
+            }
+            1 => {
+                let mut body = proper(&mut chance).to_string().into_bytes();
+                damage(&mut body, &mut chance);
+                (None, body)
+            }
+            _ => {
+                let mut review = proper(&mut chance);
+                for _ in 0..chance.random_range(0..4) {
+                    let objects = review["request"]["objects"].as_array().map_or(0, Vec::len);
+                    // Mostly the objects: a damaged review is soon refused.
+                    if objects > 0 && chance.random_range(0..8) > 0 {
+                        let at = chance.random_range(0..objects);
+                        mutate(&mut review["request"]["objects"][at], &mut chance);
+                    } else {
+                        mutate(&mut review, &mut chance);
+                    }
+                }
+                let body = review.to_string().into_bytes();
+                (Some(review), body)
+            }
+        };
+        let (code, body) = ask(conversions, &body);
+        if code == 400 {
+            assert!(body.is_empty());
+            refused += 1;
+            continue;
+        }
+        assert_eq!(code, 200);
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        let response = &answer["response"];
+        let result = &response["result"];
+        if result["status"] == "Failure" {
+            assert!(!result["message"].as_str().unwrap().is_empty());
+            assert_ne!(result["message"], "internal error occurred during conversion");
+            assert_eq!(response["convertedObjects"], Value::Null);
+            failed += 1;
+            continue;
+        }
+        assert_eq!(result["status"], "Success");
+        succeeded += 1;
+        let Some(asked) = asked else { continue };
+        let request = &asked["request"];
+        assert_eq!(response["uid"], request["uid"].as_str().unwrap_or(""));
+        let objects = request["objects"].as_array().cloned().unwrap_or_default();
+        let converted = response["convertedObjects"].as_array().cloned().unwrap_or_default();
+        assert_eq!(objects.len(), converted.len());
+        for (object, converted) in objects.iter().zip(&converted) {
+            assert_eq!(converted["apiVersion"], request["desiredAPIVersion"]);
+            assert_eq!(converted["kind"], object["kind"]);
+            let strip = |object: &Value| {
+                let mut metadata = object["metadata"].clone();
+                if let Value::Object(members) = &mut metadata {
+                    members.remove("annotations");
+                }
+                metadata
+            };
+            assert_eq!(strip(converted), strip(object));
+        }
+    }
+    // All three kinds of answers were really tried.
+    println!("{refused} refused, {failed} failed, {succeeded} succeeded");
+    assert!(
+        refused > 1500 && failed > 1000 && succeeded > 2000,
+        "{refused} {failed} {succeeded}"
+    );
+}
+
+#[test]
+fn a_large_review_is_answered_in_time_that_grows_with_it() {
+    let spec = |unknown: usize| {
+        let members = (0..unknown).map(|at| (format!("unknown{at}"), json!({ "a": at })));
+        let mut spec = members.collect::<Map<_, _>>();
+        spec.insert("size".to_owned(), json!(1));
+        Value::Object(spec)
+    };
+    let time = |unknown: usize| {
+        let review = review("shop.example.com/v1", &[shop("v1beta1", "a", &spec(unknown))]).to_string();
+        let start = std::time::Instant::now();
+        let (code, body) = ask(&preserving(), review.as_bytes());
+        assert_eq!(code, 200);
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        let spec = answer["response"]["convertedObjects"][0]["spec"].as_object().unwrap();
+        assert_eq!(spec.len(), unknown + 3);
+        start.elapsed()
+    };
+    time(1000);
+    let (small, large) = (time(2000), time(20_000));
+    assert!(large < small * 60, "{small:?} {large:?}");
+}

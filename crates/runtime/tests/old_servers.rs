@@ -1,0 +1,240 @@
+//! Servers older than ours, or with other habits: no watch that begins with the state, resourceVersions that are no numbers.
+//! A layer before the embedded server answers as they do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use http::{Method, Request, Response, StatusCode, Uri};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, StreamBody};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::client::Body;
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::chance::Chance;
+use kubewright_runtime::client::{Client, Outcome, Patch};
+use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
+use kubewright_runtime::object::{Kind, ObjectKey};
+use parking_lot::Mutex;
+use serde_json::json;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Answer = Response<UnsyncBoxBody<bytes::Bytes, BoxError>>;
+
+/// How a server differs from ours.
+#[derive(Clone, Copy, PartialEq)]
+enum Habit {
+    /// As 1.33 does: a watch that begins with the state is off by default, and refused.
+    RefusesTheState,
+    /// As servers do that never heard of it, and do not look at parameters they do not know.
+    IgnoresTheState,
+    /// Not before 1.35 are resourceVersions promised to be numbers.
+    OpaqueVersions,
+}
+
+/// A client of a server with a habit, and what was asked through it.
+#[derive(Clone)]
+struct Old {
+    habit: Habit,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+const PLAIN: &str = r#""resourceVersion":""#;
+const OPAQUE: &str = r#""resourceVersion":"opaque-"#;
+
+impl Old {
+    fn client(&self, server: &ApiServer) -> kube::Client {
+        let (old, plain) = (self.clone(), server.client());
+        let service = tower::service_fn(move |request| {
+            let (old, plain) = (old.clone(), plain.clone());
+            async move { old.send(plain, request).await }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    async fn send(&self, plain: kube::Client, request: Request<Body>) -> Result<Answer, kube::Error> {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let wants_state = query.contains("sendInitialEvents=true");
+        if request.method() == Method::GET {
+            let what = match (wants_state, query.contains("watch=")) {
+                (true, _) => "state",
+                (false, true) => "watch",
+                (false, false) => "list",
+            };
+            self.asked.lock().push(what.to_owned());
+        }
+        match self.habit {
+            Habit::RefusesTheState if wants_state => Ok(refusal()),
+            Habit::RefusesTheState => Ok(whole(plain.send(request).await?)),
+            Habit::IgnoresTheState => {
+                // Without these a new server still ends the state with a bookmark, but not for those who want no bookmarks.
+                let unknown = ["sendInitialEvents=", "resourceVersionMatch=", "allowWatchBookmarks="];
+                let known =
+                    |parameter: &&str| !wants_state || !unknown.iter().any(|unknown| parameter.starts_with(unknown));
+                let query: Vec<_> = query.split('&').filter(known).collect();
+                Ok(whole(plain.send(with_query(request, &query.join("&"))).await?))
+            }
+            Habit::OpaqueVersions => {
+                let query = query.replace("resourceVersion=opaque-", "resourceVersion=");
+                let (parts, body) = with_query(request, &query).into_parts();
+                let body = body.collect().await?.to_bytes();
+                let body = String::from_utf8_lossy(&body).replace(OPAQUE, PLAIN).into_bytes();
+                let answer = plain.send(Request::from_parts(parts, Body::from(body))).await?;
+                Ok(opaque(answer))
+            }
+        }
+    }
+}
+
+fn with_query(mut request: Request<Body>, query: &str) -> Request<Body> {
+    let path = request.uri().path();
+    *request.uri_mut() = format!("{path}?{query}").trim_end_matches('?').parse::<Uri>().unwrap();
+    request
+}
+
+fn whole(answer: Response<Body>) -> Answer {
+    answer.map(|body| body.map_err(BoxError::from).boxed_unsync())
+}
+
+/// Every resourceVersion gets a word before its number; the embedded server sends whole objects in each chunk.
+fn opaque(answer: Response<Body>) -> Answer {
+    answer.map(|body| {
+        let chunks = body.into_data_stream().map(|chunk| {
+            chunk.map(|bytes| {
+                let text = String::from_utf8_lossy(&bytes).replace(PLAIN, OPAQUE);
+                // A list of nothing, and a bookmark before anything, have none.
+                hyper::body::Frame::data(bytes::Bytes::from(text.replace(r#""opaque-""#, r#""""#)))
+            })
+        });
+        StreamBody::new(chunks.map_err(BoxError::from)).boxed_unsync()
+    })
+}
+
+/// What kube-apiserver says while its feature gate `WatchList` is off.
+fn refusal() -> Answer {
+    let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for \
+                   watch unless the WatchList feature gate is enabled";
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": "Invalid",
+        "details": { "group": "meta.k8s.io", "kind": "ListOptions" }, "code": 422,
+    });
+    let body = Body::from(status.to_string().into_bytes());
+    let answer = Response::builder()
+        .status(StatusCode::UNPROCESSABLE_ENTITY)
+        .header("content-type", "application/json")
+        .body(body);
+    whole(answer.unwrap())
+}
+
+struct Env {
+    client: Client,
+    old: Old,
+    _tasks: CacheTasks,
+    _server: ApiServer,
+}
+
+fn start(habit: Habit) -> Env {
+    let server = ApiServer::new(Options::new());
+    let old = Old {
+        habit,
+        asked: Arc::default(),
+    };
+    let kube = old.client(&server);
+    let mut declarations = Declarations::default();
+    declarations.reads(Kind::of::<ConfigMap>());
+    let cache = Cache::new(declarations).unwrap();
+    let tasks = cache.start(&kube, &Chance::seeded(1));
+    Env {
+        client: Client::new(kube, cache).field_owner("tester"),
+        old,
+        _tasks: tasks,
+        _server: server,
+    }
+}
+
+fn config_map(name: &str, value: &str) -> ConfigMap {
+    serde_json::from_value(json!({
+        "metadata": { "name": name, "namespace": "default" }, "data": { "key": value },
+    }))
+    .unwrap()
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::namespaced("default", name)
+}
+
+/// Writes, reads back, changes, deletes: what a reconciler does.
+async fn own_writes_are_seen(client: &Client) {
+    for round in 0..5 {
+        let name = format!("settings-{round}");
+        client.create(&config_map(&name, "first")).await.unwrap();
+        let mut read = client.get::<ConfigMap>(&key(&name)).await.unwrap().into_owned();
+        read.data = config_map(&name, "second").data;
+        client.update(&read).await.unwrap();
+        assert_eq!(client.get::<ConfigMap>(&key(&name)).await.unwrap().data, read.data);
+        client.delete::<ConfigMap>(&key(&name)).await.unwrap();
+        assert!(client.get_opt::<ConfigMap>(&key(&name)).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_to_stream_the_state_is_listed_in_pages_and_own_writes_are_seen() {
+    let env = start(Habit::RefusesTheState);
+    env.client.cache().synced().await;
+    own_writes_are_seen(&env.client).await;
+    assert_eq!(env.old.asked.lock()[..], ["state", "list", "watch"]);
+    assert!(env.client.cache().troubles().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_heard_of_streaming_the_state_is_listed_and_own_writes_are_seen() {
+    let env = start(Habit::IgnoresTheState);
+    tokio::time::timeout(Duration::from_secs(15), env.client.cache().synced())
+        .await
+        .unwrap();
+    own_writes_are_seen(&env.client).await;
+    assert_eq!(env.old.asked.lock()[..], ["state", "list", "watch"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_resource_versions_are_no_numbers_nobody_waits_and_the_cache_follows_all_the_same() {
+    let env = start(Habit::OpaqueVersions);
+    env.client.cache().synced().await;
+    let before = tokio::time::Instant::now();
+    let created = env.client.create(&config_map("settings", "first")).await.unwrap();
+    assert!(created.metadata.resource_version.unwrap().starts_with("opaque-"));
+    // It may be there or not; nobody waits to find out.
+    env.client.get_opt::<ConfigMap>(&key("settings")).await.unwrap();
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let mut seen = env
+        .client
+        .get::<ConfigMap>(&key("settings"))
+        .await
+        .unwrap()
+        .into_owned();
+    assert!(seen.metadata.resource_version.as_ref().unwrap().starts_with("opaque-"));
+
+    // Versions are sent back as they came: updates and their conflicts work.
+    let patch = Patch::Merge(json!({ "data": { "key": "other" } }));
+    env.client.patch::<ConfigMap>(&key("settings"), &patch).await.unwrap();
+    seen.data = config_map("", "mine").data;
+    assert!(env.client.update(&seen).await.unwrap_err().is_conflict());
+    tokio::time::sleep(Duration::from_millis(10)).await;
+
+    let done = env.client.create_or_update(config_map("settings", ""), |object| {
+        object.data = config_map("", "mine").data;
+        Ok(())
+    });
+    assert_eq!(done.await.unwrap().outcome, Outcome::Updated);
+    env.client.delete::<ConfigMap>(&key("settings")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let left = env
+        .client
+        .list::<ConfigMap>(&Query::all().in_namespace("default"))
+        .await
+        .unwrap();
+    assert!(left.iter().all(|object| object.key().name() != "settings"));
+    assert!(env.client.cache().troubles().is_empty());
+}
