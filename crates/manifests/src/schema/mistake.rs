@@ -1,0 +1,28 @@
+//! What is wrong with a type, where, and what to do about it.
+
+use std::fmt;
+
+/// A part of a type that no `CustomResourceDefinition` can describe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The field: `spec.rules[].port`.
+    pub field: String,
+    /// The Rust type the field is of, where its name is known.
+    pub ty: Option<String>,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do instead.
+    pub hint: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.field)?;
+        if let Some(ty) = &self.ty {
+            write!(f, " (type {ty})")?;
+        }
+        write!(f, ": {}; {}", self.problem, self.hint)
+    }
+}
+
+impl std::error::Error for Mistake {}
