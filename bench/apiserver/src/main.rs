@@ -9,6 +9,7 @@ mod door;
 mod peer;
 mod report;
 mod scale;
+mod webhook;
 mod work;
 
 use std::process::ExitCode;

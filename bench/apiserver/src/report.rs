@@ -19,6 +19,8 @@ pub(crate) struct Figures {
     pub(crate) delete: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    /// How much longer a create takes with a webhook in its way.
+    pub(crate) webhook: Duration,
     pub(crate) custom: CustomFigures,
 }
 
@@ -56,7 +58,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 18] = [
     Row::time("start to first answer", |f| f.start.map(milliseconds)),
     Row {
         name: "fresh resident memory",
@@ -73,6 +75,9 @@ const ROWS: [Row; 17] = [
     Row::rate("deletecollection (objects)", |f| Some(f.delete)),
     Row::time("create to watch frame, p50", |f| Some(milliseconds(f.p50))),
     Row::time("create to watch frame, p99", |f| Some(milliseconds(f.p99))),
+    Row::time("added to a create by an HTTPS webhook, p50", |f| {
+        Some(milliseconds(f.webhook))
+    }),
     Row::time("CRD create to first custom resource", |f| {
         Some(milliseconds(f.custom.served))
     }),

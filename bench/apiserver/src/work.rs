@@ -13,6 +13,7 @@ use crate::custom;
 use crate::door::Doors;
 use crate::peer::Peer;
 use crate::report::Figures;
+use crate::webhook;
 
 pub(crate) const NAMESPACE: &str = "bench";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/bench/configmaps";
@@ -104,6 +105,7 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         delete,
         p50,
         p99,
+        webhook: webhook::added(doors).await?,
         custom: custom::all(doors, objects, clients).await?,
     })
 }

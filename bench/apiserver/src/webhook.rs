@@ -1,0 +1,187 @@
+//! What an admission webhook adds to a create: the same HTTPS webhook behind every server, one client, one request at a time.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{Method, Response, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::client::Failure;
+use crate::door::{Door, Doors};
+use crate::work::{NAMESPACE, request};
+
+const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const NAME: &str = "bench.example.com";
+/// How many creates are timed with and without the webhook.
+const TIMED: usize = 400;
+/// How long a configuration may take to be in effect.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How much longer a create takes with a webhook in its way, at the median.
+pub(crate) async fn added(doors: &Doors) -> Result<Duration, Failure> {
+    let hook = Hook::start().await?;
+    let mut door = doors.open().await?;
+    let without = median(doors, &mut door, "without").await?;
+    let configuration = configuration(&hook).to_string();
+    let create = request(doors, Method::POST, CONFIGURATIONS, "application/json", configuration)?;
+    door.send(create).await?;
+    until_asked(doors, &mut door, &hook).await?;
+    let before = hook.asked();
+    let with = median(doors, &mut door, "with").await?;
+    if hook.asked() - before < TIMED {
+        return Err("the webhook was not asked about every create".into());
+    }
+    let path = format!("{CONFIGURATIONS}/{NAME}");
+    door.send(request(doors, Method::DELETE, &path, "", String::new())?)
+        .await?;
+    Ok(with.saturating_sub(without))
+}
+
+fn configuration(hook: &Hook) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": NAME },
+        "webhooks": [{
+            "name": NAME,
+            "clientConfig": { "url": format!("https://{}/", hook.address), "caBundle": STANDARD.encode(&hook.authority) },
+            "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] }],
+            "objectSelector": { "matchLabels": { "hooked": "yes" } },
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }],
+    })
+}
+
+async fn create(doors: &Doors, door: &mut Door, name: &str) -> Result<(), Failure> {
+    let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+    let body = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": name, "labels": { "hooked": "yes" } }, "data": { "key": "value" },
+    });
+    door.send(request(
+        doors,
+        Method::POST,
+        &path,
+        "application/json",
+        body.to_string(),
+    )?)
+    .await?;
+    Ok(())
+}
+
+async fn median(doors: &Doors, door: &mut Door, prefix: &str) -> Result<Duration, Failure> {
+    let mut taken = Vec::with_capacity(TIMED);
+    for i in 0..TIMED {
+        let began = Instant::now();
+        create(doors, door, &format!("{prefix}-{i}")).await?;
+        taken.push(began.elapsed());
+    }
+    taken.sort_unstable();
+    Ok(taken[TIMED / 2])
+}
+
+/// The real server reads configurations a moment after they are written.
+async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook) -> Result<(), Failure> {
+    let began = Instant::now();
+    for i in 0.. {
+        create(doors, door, &format!("marker-{i}")).await?;
+        if hook.asked() > 0 {
+            break;
+        }
+        if began.elapsed() > PATIENCE {
+            return Err("the webhook configuration never took effect".into());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+/// A webhook that allows everything.
+struct Hook {
+    address: SocketAddr,
+    /// The certificate to trust, as PEM.
+    authority: String,
+    asked: Arc<AtomicUsize>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Hook {
+    async fn start() -> Result<Hook, Failure> {
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.self_signed(&key)?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                PrivateKeyDer::try_from(key.serialize_der())?,
+            )?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let serving = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let _ = socket.set_nodelay(true);
+                let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(socket).await else {
+                        return;
+                    };
+                    let service = service_fn(move |request| allow(request, Arc::clone(&count)));
+                    // A client that goes away ends its connection.
+                    let _ = Builder::new(TokioExecutor::new())
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
+                });
+            }
+        });
+        Ok(Hook {
+            address,
+            authority: certificate.pem(),
+            asked,
+            serving,
+        })
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn allow(request: http::Request<Incoming>, count: Arc<AtomicUsize>) -> Result<Response<Full<Bytes>>, Failure> {
+    let body = request.into_body().collect().await?.to_bytes();
+    let review: Value = serde_json::from_slice(&body)?;
+    count.fetch_add(1, Ordering::Relaxed);
+    let answer = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "response": { "uid": review["request"]["uid"], "allowed": true },
+    });
+    Ok(Response::builder()
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(answer.to_string().into()))?)
+}

@@ -1,0 +1,90 @@
+//! What was aimed at, and whether it was met. All goals compare ours with controller-runtime.
+
+/// A goal for one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Goal {
+    /// The figure is only told.
+    None,
+    /// Ours is at least so many times theirs.
+    AtLeast(f64),
+    /// Ours is at most this part of theirs.
+    AtMost(f64),
+    /// The same, and better still this part.
+    AtMostAiming(f64, f64),
+    /// There is none.
+    Zero,
+}
+
+/// How a goal turned out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Met,
+    Missed,
+    /// A figure to compare with is missing.
+    Unknown,
+}
+
+impl Goal {
+    pub(crate) fn verdict(self, theirs: Option<f64>, ours: Option<f64>) -> Option<Verdict> {
+        let judge = |met: bool| if met { Verdict::Met } else { Verdict::Missed };
+        let compared = theirs.zip(ours);
+        Some(match self {
+            Goal::None => return None,
+            Goal::Zero => ours.map_or(Verdict::Unknown, |ours| judge(ours == 0.0)),
+            Goal::AtLeast(times) => compared.map_or(Verdict::Unknown, |(theirs, ours)| judge(ours >= times * theirs)),
+            Goal::AtMost(part) | Goal::AtMostAiming(part, _) => {
+                compared.map_or(Verdict::Unknown, |(theirs, ours)| judge(ours <= part * theirs))
+            }
+        })
+    }
+
+    /// The goal in words.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Goal::None => String::new(),
+            Goal::AtLeast(times) => format!("≥ {times}×"),
+            Goal::AtMost(part) => format!("≤ {}", part_of(part)),
+            Goal::AtMostAiming(part, aim) => format!("≤ {} (aim {})", part_of(part), part_of(aim)),
+            Goal::Zero => "none".to_owned(),
+        }
+    }
+}
+
+fn part_of(part: f64) -> String {
+    if part >= 1.0 {
+        format!("{part}×")
+    } else {
+        format!("1/{:.0}", 1.0 / part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_met_at_its_limit_and_missed_beyond() {
+        let half = Goal::AtMost(0.5);
+        assert_eq!(half.verdict(Some(10.0), Some(5.0)), Some(Verdict::Met));
+        assert_eq!(half.verdict(Some(10.0), Some(5.1)), Some(Verdict::Missed));
+        assert_eq!(
+            Goal::AtLeast(2.0).verdict(Some(10.0), Some(19.0)),
+            Some(Verdict::Missed)
+        );
+        assert_eq!(Goal::Zero.verdict(None, Some(0.0)), Some(Verdict::Met));
+        assert_eq!(Goal::Zero.verdict(Some(3.0), Some(1.0)), Some(Verdict::Missed));
+    }
+
+    #[test]
+    fn a_goal_without_the_other_figure_is_not_called_met() {
+        assert_eq!(Goal::AtMost(0.5).verdict(None, Some(1.0)), Some(Verdict::Unknown));
+        assert_eq!(Goal::None.verdict(Some(1.0), Some(1.0)), None);
+    }
+
+    #[test]
+    fn goals_are_told_in_words() {
+        assert_eq!(Goal::AtMostAiming(0.5, 1.0 / 3.0).words(), "≤ 1/2 (aim 1/3)");
+        assert_eq!(Goal::AtLeast(2.0).words(), "≥ 2×");
+        assert_eq!(Goal::AtMost(1.0).words(), "≤ 1×");
+    }
+}

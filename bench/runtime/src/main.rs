@@ -1,0 +1,52 @@
+//! controller-runtime, `kube_runtime` and this toolkit side by side: the same work against one real API server, one run.
+//!
+//! `cargo run --profile operator -p kubewright-bench-runtime` needs the real binaries (`conformance/upstream/build`) and Go 1.26 or newer
+//! for the peer in `go/`; `--peers` and `--only` leave peers and scenarios out, `--quick` takes a minute and says little.
+
+mod child;
+mod cluster;
+mod goals;
+mod report;
+mod scenarios;
+mod server;
+mod statistics;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use kubewright_bench_runtime::Failure;
+
+use crate::scenarios::Plan;
+
+/// Measures three controller libraries against one real API server.
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    plan: Plan,
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse().plan) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(plan: &Plan) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        // Whoever interrupts the bench wants no server left behind: what runs is dropped, which ends it.
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            done = scenarios::run(plan) => done,
+            _ = tokio::signal::ctrl_c() => Err("interrupted".into()),
+            _ = terminate.recv() => Err("terminated".into()),
+        }
+    })
+}

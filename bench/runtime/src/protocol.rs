@@ -1,0 +1,80 @@
+//! What a child tells the bench, one JSON line each, and what the bench asks it; `go/main.go` has the same fields.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// One line of a child.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// `built`, `done`, or the word of the question that it answers.
+    pub event: String,
+    /// The time of day in nanoseconds; all processes are on one machine.
+    pub at: i64,
+    /// The processor time used so far, user and system, in microseconds.
+    pub cpu: u64,
+    /// Resident memory now, in bytes.
+    pub resident: u64,
+    /// That part of it which is no file's: heap and stacks.
+    pub anonymous: u64,
+    /// Resident memory at most, in bytes.
+    pub peak: u64,
+    /// Live bytes of the heap where they were asked for.
+    pub heap: u64,
+    /// How many objects are done, or in the cache.
+    pub objects: usize,
+    /// How many reconciles there were.
+    pub reconciles: u64,
+    /// How many of them failed.
+    pub errors: u64,
+    /// Those of the errors that said that the object exists already.
+    pub exists: u64,
+    /// Numbers found in objects, and when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<(i64, i64)>,
+    /// The costs of single operations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+}
+
+/// The cost of one operation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Figure {
+    /// Which operation.
+    pub name: String,
+    /// How long it takes.
+    pub nanoseconds: f64,
+    /// How often it allocates.
+    pub allocations: f64,
+}
+
+impl Report {
+    /// Fills in what is true of this process at this moment, and says it.
+    pub fn say(mut self) {
+        self.at = now();
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        self.cpu = (used.tv_sec * 1_000_000 + used.tv_nsec / 1000) as u64;
+        [self.resident, self.anonymous, self.peak] = memory();
+        if let Ok(line) = serde_json::to_string(&self) {
+            println!("{line}");
+        }
+    }
+}
+
+/// The time of day in nanoseconds.
+pub fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as i64)
+}
+
+/// This process' resident memory in bytes: all, what is no file's, and the most there was.
+fn memory() -> [u64; 3] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ["VmRSS:", "RssAnon:", "VmHWM:"].map(|key| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key));
+        let kilobytes = line.and_then(|text| text.trim().split(' ').next()?.parse::<u64>().ok());
+        kilobytes.unwrap_or(0) * 1024
+    })
+}

@@ -1,0 +1,202 @@
+//! The figures of a run, as Markdown tables with ratios and goals.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::child::Peer;
+use crate::goals::{Goal, Verdict};
+use crate::statistics::median;
+use kubewright_bench_runtime::protocol::Figure;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metric {
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) goal: Goal,
+}
+
+struct Row {
+    group: String,
+    metric: Metric,
+    /// One value per round.
+    values: BTreeMap<Peer, Vec<f64>>,
+}
+
+impl Row {
+    fn value(&self, peer: Peer) -> Option<f64> {
+        self.values.get(&peer).and_then(|values| median(values))
+    }
+}
+
+/// All figures, in the order in which they were first told.
+#[derive(Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Notes the figure of one round.
+    pub(crate) fn note(&mut self, group: &str, metric: Metric, peer: Peer, value: f64) {
+        let same = |row: &Row| row.group == group && row.metric.name == metric.name;
+        let at = self.rows.iter().position(same).unwrap_or_else(|| {
+            self.rows.push(Row {
+                group: group.to_owned(),
+                metric,
+                values: BTreeMap::new(),
+            });
+            self.rows.len() - 1
+        });
+        self.rows[at].values.entry(peer).or_default().push(value);
+    }
+
+    /// The medians of all rounds; ratios are ours against controller-runtime.
+    pub(crate) fn render(&self, peers: &[Peer]) -> String {
+        let mut text = String::from("| |");
+        for peer in peers {
+            let _ = write!(text, " {} |", peer.name());
+        }
+        text.push_str(" ours : controller-runtime | goal | |\n|---|");
+        text.push_str(&"---:|".repeat(peers.len() + 1));
+        text.push_str("---|---|");
+        let (mut met, mut judged) = (0, 0);
+        let mut group = "";
+        for row in &self.rows {
+            if row.group != group {
+                group = &row.group;
+                let _ = write!(text, "\n| **{group}** |{}", " |".repeat(peers.len() + 3));
+            }
+            let _ = write!(text, "\n| {} |", row.metric.name);
+            for &peer in peers {
+                let value = row.value(peer);
+                let shown = value.map_or_else(|| "–".to_owned(), |value| in_unit(value, row.metric.unit));
+                let _ = write!(text, " {shown} |");
+            }
+            let (theirs, ours) = (row.value(Peer::ControllerRuntime), row.value(Peer::Ours));
+            let verdict = row.metric.goal.verdict(theirs, ours);
+            let _ = write!(text, " {} | {} |", ratio(theirs, ours), row.metric.goal.words());
+            let word = match verdict {
+                None => "",
+                Some(Verdict::Met) => "met",
+                Some(Verdict::Missed) => "**missed**",
+                Some(Verdict::Unknown) => "not compared",
+            };
+            met += usize::from(verdict == Some(Verdict::Met));
+            judged += usize::from(matches!(verdict, Some(Verdict::Met | Verdict::Missed)));
+            let _ = write!(text, " {word} |");
+        }
+        let _ = write!(text, "\n\ngoals met: {met} of {judged}");
+        text
+    }
+}
+
+/// The costs of single operations; ours may have more of them.
+pub(crate) fn micro_table(theirs: &[Figure], ours: &[Figure]) -> String {
+    let mut text = String::from(
+        "| operation | controller-runtime | allocations | ours | allocations | operations/s |\n|---|---:|---:|---:|---:|---:|",
+    );
+    for figure in ours {
+        let other = theirs.iter().find(|other| other.name == figure.name);
+        let (time, allocations) = other.map_or_else(
+            || ("–".to_owned(), "–".to_owned()),
+            |other| (in_unit(other.nanoseconds, "ns"), format!("{:.1}", other.allocations)),
+        );
+        let _ = write!(
+            text,
+            "\n| {} | {time} | {allocations} | {}{} | {:.1} | {} |",
+            figure.name,
+            in_unit(figure.nanoseconds, "ns"),
+            other.map_or_else(String::new, |other| format!(
+                " (**{:.1}×**)",
+                other.nanoseconds / figure.nanoseconds
+            )),
+            figure.allocations,
+            number(1e9 / figure.nanoseconds),
+        );
+    }
+    text
+}
+
+fn in_unit(value: f64, unit: &str) -> String {
+    if unit.is_empty() {
+        number(value)
+    } else {
+        format!("{} {unit}", number(value))
+    }
+}
+
+fn ratio(theirs: Option<f64>, ours: Option<f64>) -> String {
+    match theirs.zip(ours) {
+        Some((theirs, ours)) if theirs != 0.0 => {
+            let ratio = ours / theirs;
+            if ratio >= 10.0 {
+                format!("{ratio:.0}×")
+            } else {
+                format!("{ratio:.2}×")
+            }
+        }
+        _ => "–".to_owned(),
+    }
+}
+
+/// Three figures are enough.
+pub(crate) fn number(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => {
+            let digits = format!("{value:.0}");
+            let mut grouped = String::new();
+            for (at, digit) in digits.chars().enumerate() {
+                if at > 0 && (digits.len() - at) % 3 == 0 {
+                    grouped.push(' ');
+                }
+                grouped.push(digit);
+            }
+            grouped
+        }
+        value if value >= 10.0 => format!("{value:.1}"),
+        value if value >= 0.1 => format!("{value:.2}"),
+        value if value > 0.0 => format!("{value:.4}"),
+        _ => "0".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Metric = Metric {
+        name: "objects per second",
+        unit: "/s",
+        goal: Goal::AtLeast(2.0),
+    };
+
+    #[test]
+    fn a_table_tells_medians_ratios_and_whether_goals_were_met() {
+        let mut table = Table::default();
+        for value in [100.0, 900.0, 200.0] {
+            table.note("no-op", RATE, Peer::ControllerRuntime, value);
+        }
+        table.note("no-op", RATE, Peer::Ours, 500.0);
+        let text = table.render(&[Peer::ControllerRuntime, Peer::Ours]);
+        let row = "| objects per second | 200 /s | 500 /s | 2.50× | ≥ 2× | met |";
+        assert!(text.contains(row), "{text}");
+        assert!(text.ends_with("goals met: 1 of 1"), "{text}");
+    }
+
+    #[test]
+    fn who_did_not_run_has_no_figure_and_meets_no_goal() {
+        let mut table = Table::default();
+        table.note("no-op", RATE, Peer::Ours, 500.0);
+        let text = table.render(&[Peer::ControllerRuntime, Peer::Ours]);
+        assert!(text.contains("| – | 500 /s | – | ≥ 2× | not compared |"), "{text}");
+        assert!(text.ends_with("goals met: 0 of 0"), "{text}");
+    }
+
+    #[test]
+    fn numbers_have_three_figures_and_groups() {
+        assert_eq!(number(12_345.6), "12 346");
+        assert_eq!(number(43.21), "43.2");
+        assert_eq!(number(0.5), "0.50");
+        assert_eq!(number(0.0), "0");
+    }
+}
