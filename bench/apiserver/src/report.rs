@@ -21,6 +21,8 @@ pub(crate) struct Figures {
     pub(crate) p99: Duration,
     /// How much longer a create takes with a webhook in its way.
     pub(crate) webhook: Duration,
+    /// The same with a webhook in the server's own process.
+    pub(crate) webhook_in_process: Option<Duration>,
     pub(crate) custom: CustomFigures,
 }
 
@@ -58,7 +60,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     Row::time("start to first answer", |f| f.start.map(milliseconds)),
     Row {
         name: "fresh resident memory",
@@ -77,6 +79,9 @@ const ROWS: [Row; 18] = [
     Row::time("create to watch frame, p99", |f| Some(milliseconds(f.p99))),
     Row::time("added to a create by an HTTPS webhook, p50", |f| {
         Some(milliseconds(f.webhook))
+    }),
+    Row::time("added by a webhook in the same process, p50", |f| {
+        f.webhook_in_process.map(milliseconds)
     }),
     Row::time("CRD create to first custom resource", |f| {
         Some(milliseconds(f.custom.served))

@@ -1,6 +1,5 @@
 //! What an admission webhook adds to a create: the same HTTPS webhook behind every server, one client, one request at a time.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -31,17 +30,36 @@ const TIMED: usize = 400;
 /// How long a configuration may take to be in effect.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How much longer a create takes with a webhook in its way, at the median.
+/// How much longer a create takes with an HTTPS webhook in its way, at the median.
 pub(crate) async fn added(doors: &Doors) -> Result<Duration, Failure> {
     let hook = Hook::start().await?;
+    added_by(doors, &hook, "tls").await
+}
+
+/// The same with a webhook in the server's own process, where there is one.
+pub(crate) async fn added_in_process(doors: &Doors) -> Result<Option<Duration>, Failure> {
+    let Doors::InProcess(server) = doors else {
+        return Ok(None);
+    };
+    let mut hook = Hook::start().await?;
+    hook.url = String::from("https://hook.bench/");
+    let count = Arc::clone(&hook.asked);
+    server.handle_host("hook.bench", 443, move |request: http::Request<Bytes>| {
+        let count = Arc::clone(&count);
+        async move { answer(request.body(), &count).unwrap_or_default() }
+    });
+    added_by(doors, &hook, "here").await.map(Some)
+}
+
+async fn added_by(doors: &Doors, hook: &Hook, prefix: &str) -> Result<Duration, Failure> {
     let mut door = doors.open().await?;
-    let without = median(doors, &mut door, "without").await?;
-    let configuration = configuration(&hook).to_string();
+    let without = median(doors, &mut door, &format!("{prefix}-without")).await?;
+    let configuration = configuration(hook).to_string();
     let create = request(doors, Method::POST, CONFIGURATIONS, "application/json", configuration)?;
     door.send(create).await?;
-    until_asked(doors, &mut door, &hook).await?;
+    until_asked(doors, &mut door, hook, prefix).await?;
     let before = hook.asked();
-    let with = median(doors, &mut door, "with").await?;
+    let with = median(doors, &mut door, &format!("{prefix}-with")).await?;
     if hook.asked() - before < TIMED {
         return Err("the webhook was not asked about every create".into());
     }
@@ -58,7 +76,7 @@ fn configuration(hook: &Hook) -> Value {
         "metadata": { "name": NAME },
         "webhooks": [{
             "name": NAME,
-            "clientConfig": { "url": format!("https://{}/", hook.address), "caBundle": STANDARD.encode(&hook.authority) },
+            "clientConfig": { "url": hook.url, "caBundle": STANDARD.encode(&hook.authority) },
             "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] }],
             "objectSelector": { "matchLabels": { "hooked": "yes" } },
             "sideEffects": "None",
@@ -96,10 +114,10 @@ async fn median(doors: &Doors, door: &mut Door, prefix: &str) -> Result<Duration
 }
 
 /// The real server reads configurations a moment after they are written.
-async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook) -> Result<(), Failure> {
+async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook, prefix: &str) -> Result<(), Failure> {
     let began = Instant::now();
     for i in 0.. {
-        create(doors, door, &format!("marker-{i}")).await?;
+        create(doors, door, &format!("{prefix}-marker-{i}")).await?;
         if hook.asked() > 0 {
             break;
         }
@@ -113,7 +131,7 @@ async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook) -> Result<(), 
 
 /// A webhook that allows everything.
 struct Hook {
-    address: SocketAddr,
+    url: String,
     /// The certificate to trust, as PEM.
     authority: String,
     asked: Arc<AtomicUsize>,
@@ -155,7 +173,7 @@ impl Hook {
             }
         });
         Ok(Hook {
-            address,
+            url: format!("https://{address}/"),
             authority: certificate.pem(),
             asked,
             serving,
@@ -175,7 +193,11 @@ impl Drop for Hook {
 
 async fn allow(request: http::Request<Incoming>, count: Arc<AtomicUsize>) -> Result<Response<Full<Bytes>>, Failure> {
     let body = request.into_body().collect().await?.to_bytes();
-    let review: Value = serde_json::from_slice(&body)?;
+    Ok(answer(&body, &count)?.map(Full::new))
+}
+
+fn answer(body: &[u8], count: &AtomicUsize) -> Result<Response<Bytes>, Failure> {
+    let review: Value = serde_json::from_slice(body)?;
     count.fetch_add(1, Ordering::Relaxed);
     let answer = json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
@@ -183,5 +205,5 @@ async fn allow(request: http::Request<Incoming>, count: Arc<AtomicUsize>) -> Res
     });
     Ok(Response::builder()
         .header(header::CONTENT_TYPE, "application/json")
-        .body(Full::new(answer.to_string().into()))?)
+        .body(answer.to_string().into())?)
 }

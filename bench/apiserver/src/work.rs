@@ -106,6 +106,7 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         p50,
         p99,
         webhook: webhook::added(doors).await?,
+        webhook_in_process: webhook::added_in_process(doors).await?,
         custom: custom::all(doors, objects, clients).await?,
     })
 }
