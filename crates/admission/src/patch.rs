@@ -123,6 +123,18 @@ mod tests {
     }
 
     #[test]
+    fn copies_that_grew_too_large_are_not_made_once_more_to_find_the_first() {
+        let object = json!({ "text": "x".repeat(1 << 20) });
+        let copies: Vec<Value> = (0..40)
+            .map(|at| json!({ "op": "copy", "from": "/text", "path": format!("/copy-{at}") }))
+            .collect();
+        let patch = read(&serde_json::to_vec(&copies).unwrap()).unwrap().unwrap();
+        let why = patch.apply(&object).unwrap_err();
+        // The words of a single operation would begin with its name.
+        assert!(why.starts_with("Unable to complete the copy"), "{why}");
+    }
+
+    #[test]
     fn what_is_no_patch_is_told_in_the_words_of_go() {
         for (patch, sentence) in [
             ("hello", "invalid character 'h' looking for beginning of value"),

@@ -369,3 +369,17 @@ async fn a_definition_with_a_dead_webhook_can_be_deleted_with_its_objects() {
     let (code, _) = send(&server, Method::GET, &path, "", Value::Null).await;
     assert_eq!(code, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_does_not_wait_for_a_conversion_longer_than_its_client() {
+    let server = server().await;
+    create(&server, "v1", "north", json!({ "host": "a" })).await;
+    server.handle_service("default", "converter", 443, |_: Request<Bytes>| async move {
+        std::future::pending::<Response<Bytes>>().await
+    });
+    let began = tokio::time::Instant::now();
+    let path = format!("{}/north?timeout=1s", gates("v1beta1"));
+    let (code, answer) = send(&server, Method::GET, &path, "", Value::Null).await;
+    assert_eq!(code, StatusCode::GATEWAY_TIMEOUT, "{answer}");
+    assert_eq!(began.elapsed().as_secs(), 1);
+}

@@ -179,3 +179,21 @@ fn options_do_not_show_their_tokens() {
     let options = Options::new().token("s3cret", kubewright_apiserver::User::admin());
     assert!(!format!("{options:?}").contains("s3cret"));
 }
+
+#[tokio::test]
+async fn a_long_method_is_not_kept_whole_either() {
+    let server = ApiServer::new(Options::new());
+    let request = Request::builder().method("X".repeat(100_000).as_str()).uri("/version");
+    server.handle_as(None, request.body(Bytes::new()).unwrap()).await;
+    let events = server.audit().events();
+    let kept = events.last().map(|event| format!("{event:?}").len());
+    assert!(kept.is_some_and(|kept| kept < 4096), "{kept:?} bytes");
+}
+
+#[tokio::test]
+async fn a_listener_does_not_show_the_administrators_key() {
+    let server = ApiServer::new(Options::new());
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = server.listen(address).await.unwrap();
+    assert!(!format!("{listener:?}").contains("PRIVATE KEY"));
+}

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     secure_port: u16,
 
-    /// Address to listen on. Any other than a loopback address lets other machines in, if they have the kubeconfig.
+    /// Address to listen on. Any other than a loopback address lets other machines in, if they have the kubeconfig or a token.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind_address: IpAddr,
 

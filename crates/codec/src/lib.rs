@@ -10,4 +10,4 @@ pub mod strict;
 pub mod yaml;
 
 pub use decoded::{Decoded, KEPT_DEPTH, NumberLiteral};
-pub use go::quote;
+pub use go::{float as go_float, float_32 as go_float_32, quote};

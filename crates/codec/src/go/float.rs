@@ -20,7 +20,7 @@ pub(crate) fn write_json(number: f64, out: &mut Vec<u8>) {
 
 /// A float as Go's `'g'` format with the shortest precision prints it: scientific from `1e6` up and below `1e-4`, with
 /// at least two digits of exponent.
-pub(crate) fn general(number: f64) -> String {
+pub fn general(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
@@ -31,7 +31,7 @@ pub(crate) fn general(number: f64) -> String {
 }
 
 /// The same for a number rounded to 32 bits first, as `sigs.k8s.io/yaml` prints map keys.
-pub(crate) fn general_32(number: f64) -> String {
+pub fn general_32(number: f64) -> String {
     let number = number as f32;
     if number.is_finite() {
         // The digits are those of the 32-bit number; the wider one only chooses the form.

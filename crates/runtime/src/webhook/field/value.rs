@@ -56,14 +56,14 @@ printed!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
 impl From<f64> for BadValue {
     fn from(number: f64) -> Self {
-        BadValue(general(number, &format!("{number:e}")))
+        BadValue(kubewright_codec::go_float(number))
     }
 }
 
 impl From<f32> for BadValue {
     fn from(number: f32) -> Self {
         // The digits are those of the 32-bit number.
-        BadValue(general(f64::from(number), &format!("{number:e}")))
+        BadValue(kubewright_codec::go_float_32(number.into()))
     }
 }
 
@@ -117,36 +117,4 @@ impl<T: Serialize> From<&[T]> for BadValue {
     fn from(values: &[T]) -> Self {
         BadValue::json(values)
     }
-}
-
-/// A float as Go's `%v` prints it: scientific from a million up and below a ten thousandth, with two digits of exponent.
-fn general(number: f64, scientific: &str) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if number != 0.0 && !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{digits}e{sign}{:02}", exponent.abs());
-    }
-    plain(digits, exponent)
-}
-
-/// `digits` (as in `-1.25`) moved by `exponent` places.
-fn plain(digits: &str, exponent: i32) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
-    let bare: String = digits.chars().filter(char::is_ascii_digit).collect();
-    let point = exponent + 1;
-    if point <= 0 {
-        return format!("{sign}0.{}{bare}", "0".repeat(point.unsigned_abs() as usize));
-    }
-    let point = point as usize;
-    if bare.len() <= point {
-        return format!("{sign}{bare}{}", "0".repeat(point - bare.len()));
-    }
-    format!("{sign}{}.{}", &bare[..point], &bare[point..])
 }
