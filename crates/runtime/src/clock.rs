@@ -25,6 +25,16 @@ pub struct Clock {
 
 impl Clock {
     /// A clock that shows `epoch` now.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use kubewright_runtime::clock::Clock;
+    ///
+    /// let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().unwrap());
+    /// assert_eq!(clock.now().to_string(), "2026-01-01T00:00:00Z");
+    /// # }
+    /// ```
     pub fn starting_at(epoch: Timestamp) -> Self {
         Clock {
             epoch,

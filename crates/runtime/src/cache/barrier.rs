@@ -49,6 +49,18 @@ impl Barrier {
     }
 
     /// Until the object with this uid is gone: after a delete that took effect at once.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Barrier, Indexes, Store};
+    /// use kubewright_runtime::object::{Kind, ObjectKey, Record};
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let store = Store::new(kind.clone(), Indexes::default());
+    /// let old = Record::parse(br#"{"metadata":{"name":"a","uid":"8c5d"}}"#, &kind).unwrap();
+    /// store.writer(None).changed(old);
+    /// store.set_barrier(&ObjectKey::cluster("a"), Barrier::gone("8c5d")); // reads of it wait until this one is gone
+    /// ```
     pub fn gone(uid: &str) -> Self {
         Barrier {
             revision: None,

@@ -242,6 +242,9 @@ impl EventHandler for Shared {
 /// assert!(first.newest().is_deletion() && !fifo.has_synced());
 /// assert_eq!(kinds(&fifo.pop().await.unwrap()), [DeltaKind::Replaced]);
 /// assert!(fifo.has_synced());
+/// assert!(fifo.is_empty());
+/// fifo.close();
+/// assert!(fifo.pop().await.is_none());
 /// # }
 /// ```
 #[derive(Clone)]

@@ -54,6 +54,7 @@ pub enum ReadError {
 /// let found = config_maps.get(&ObjectKey::namespaced("shop", "a")).unwrap().unwrap();
 /// assert_eq!(found.data.as_ref().unwrap()["k"], "v");
 /// assert_eq!(config_maps.list(&Query::all()).unwrap().len(), 1);
+/// assert_eq!(config_maps.store().len(), 1);
 /// ```
 pub struct Lister<K> {
     store: Store,

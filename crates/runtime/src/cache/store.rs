@@ -73,6 +73,7 @@ struct Inner {
 /// writer.finish("7");
 ///
 /// assert!(store.is_synced());
+/// assert!(!store.is_empty());
 /// assert!(store.get("shop/a").is_some());
 /// assert_eq!(store.list(&Query::all().in_namespace("other")).unwrap().len(), 0);
 /// ```
@@ -180,6 +181,21 @@ impl Store {
     }
 
     /// Waits until [`is_synced`](Self::is_synced).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Indexes, Store};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let store = Store::new(Kind::of::<ConfigMap>(), Indexes::default());
+    /// let writer = store.writer(None);
+    /// writer.begin();
+    /// writer.finish("7");
+    /// store.synced().await; // at once: the list is there
+    /// # }
+    /// ```
     pub async fn synced(&self) {
         self.wait(None, |state| state.is_synced().then_some(())).await;
     }
@@ -422,6 +438,17 @@ impl fmt::Debug for Inner {
 /// writer.changed(record("b", 2));
 /// writer.deleted(record("a", 3));
 /// assert!(store.get("a").is_none() && store.get("b").is_some());
+///
+/// writer.begin(); // a second list, as after a cut
+/// writer.listed(record("c", 4));
+/// writer.unlisted(record("c", 5)); // it went before the list was told to its end
+/// writer.finish("5");
+/// writer.bookmark("9");
+/// assert!(writer.store().is_empty());
+///
+/// writer.changed(record("d", 10));
+/// writer.clear();
+/// assert!(store.get("d").is_none());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Writer {

@@ -28,6 +28,7 @@ use super::store::{Registration, Store};
 /// let mut events = store.subscribe();
 /// store.writer(None).changed(Record::parse(br#"{"metadata":{"name":"a"}}"#, &kind).unwrap());
 /// assert!(matches!(events.next().await, Some(Event::Added { .. })));
+/// assert!(events.is_empty());
 /// # }
 /// ```
 #[derive(Debug)]

@@ -26,6 +26,8 @@ use crate::object::{DecodeError, ObjectKey};
 /// let error = client.live().get::<Secret>(&key).await.unwrap_err();
 /// assert!(error.is_not_found());
 /// assert_eq!(error.to_string(), "Secret default/missing not found");
+/// assert_eq!(error.code(), Some(404));
+/// assert!(!error.is_invalid());
 ///
 /// // What nobody declares is not cached; the error names the missing call.
 /// let error = client.get::<Secret>(&key).await.unwrap_err();

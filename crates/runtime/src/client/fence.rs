@@ -54,6 +54,11 @@ enum State {
 /// assert!(fence.check().is_ok());
 /// tokio::time::sleep(Duration::from_secs(10)).await;
 /// assert!(fence.check().is_err());
+///
+/// let fence = Fence::open();
+/// assert!(fence.check().is_ok());
+/// fence.close();
+/// assert!(fence.check().is_err());
 /// # }
 /// ```
 #[derive(Clone, Debug)]

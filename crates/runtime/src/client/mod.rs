@@ -172,6 +172,15 @@ impl Client {
 
     /// Counts how long cached reads wait for own writes, and how often in vain. Clones of the client count too; the first metrics
     /// given are those that count.
+    ///
+    /// ```
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::metrics::RuntimeMetrics;
+    ///
+    /// fn counted(client: Client, metrics: &RuntimeMetrics) -> Client {
+    ///     client.with_metrics(metrics.reads.clone())
+    /// }
+    /// ```
     pub fn with_metrics(self, metrics: ReadMetrics) -> Self {
         // Somebody set them before: those stay.
         let _ = self.shared.read_metrics.set(metrics);
@@ -374,6 +383,19 @@ impl Client {
     }
 
     /// The time it is.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let cache = kubewright_runtime::informer::Cache::new(kubewright_runtime::informer::Declarations::default())?;
+    /// # let client = kubewright_runtime::client::Client::new(server.client(), cache);
+    /// let before = client.clock().now();
+    /// tokio::time::sleep(std::time::Duration::from_secs(60)).await; // a paused clock moves by itself
+    /// assert!(client.clock().now() > before);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn clock(&self) -> Clock {
         self.shared.clock
     }

@@ -34,6 +34,18 @@ impl Patch {
     }
 
     /// The same, which fails with a conflict if the object is no longer as it was before.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::client::Patch;
+    ///
+    /// let mut before = ConfigMap::default();
+    /// before.metadata.resource_version = Some("7".to_owned());
+    /// let mut after = before.clone();
+    /// after.immutable = Some(true);
+    /// let Patch::Merge(patch) = Patch::merge_from_locked(&before, &after).unwrap() else { unreachable!() };
+    /// assert_eq!(patch, serde_json::json!({ "immutable": true, "metadata": { "resourceVersion": "7" } }));
+    /// ```
     pub fn merge_from_locked<A: Serialize, B: Serialize>(before: &A, after: &B) -> serde_json::Result<Self> {
         let version = serde_json::to_value(before)?["metadata"]["resourceVersion"].clone();
         let Patch::Merge(mut patch) = Self::merge_from(before, after)? else {

@@ -43,6 +43,11 @@ use crate::object::ObjectKey;
 /// scale.patch_as::<Value>(&key, &Patch::Merge(json!({ "spec": { "replicas": 3 } }))).await?;
 /// assert_eq!(client.get::<Deployment>(&key).await?.spec.as_ref().unwrap().replicas, Some(3));
 ///
+/// let mut wanted: Value = scale.get_as(&key).await?;
+/// wanted["spec"]["replicas"] = json!(5);
+/// let now: Value = scale.update_as(&key, &wanted).await?;
+/// assert_eq!(now["spec"]["replicas"], 5);
+///
 /// let mut web = client.get::<Deployment>(&key).await?.into_owned();
 /// web.status.get_or_insert_default().observed_generation = Some(2);
 /// client.of::<Deployment>().status().update(&web).await?;
@@ -77,6 +82,26 @@ impl<K> Subresource<K> {
     }
 
     /// Creates it, as `eviction` or `token`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// # let cache = kubewright_runtime::informer::Cache::new(kubewright_runtime::informer::Declarations::default())?;
+    /// # let client = kubewright_runtime::client::Client::new(kube, cache);
+    /// use k8s_openapi::api::core::v1::ServiceAccount;
+    /// use kubewright_runtime::object::ObjectKey;
+    /// use serde_json::{Value, json};
+    ///
+    /// # client.create::<ServiceAccount>(&serde_json::from_value(json!({ "metadata": { "name": "robot", "namespace": "default" } }))?).await?;
+    /// let tokens = client.of::<ServiceAccount>().subresource("token");
+    /// let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": [] } });
+    /// let answer: Value = tokens.create_as(&ObjectKey::namespaced("default", "robot"), &request).await?;
+    /// assert!(answer["status"]["token"].is_string());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn create_as<T: DeserializeOwned>(&self, key: &ObjectKey, body: &impl Serialize) -> Result<T, Error> {
         self.write_as("create", Method::POST, key, body).await
     }

@@ -35,6 +35,12 @@ impl Action {
     }
 
     /// Reconcile again soon, with the back-off of failures, but without being one.
+    ///
+    /// ```
+    /// use kubewright_runtime::controller::Action;
+    ///
+    /// assert_ne!(Action::requeue(), Action::done());
+    /// ```
     pub fn requeue() -> Self {
         Action(Next::RateLimited)
     }
@@ -67,6 +73,12 @@ impl Failure {
     }
 
     /// A failure with nothing but a message.
+    ///
+    /// ```
+    /// use kubewright_runtime::controller::Failure;
+    ///
+    /// assert_eq!(Failure::message("the disk is full").to_string(), "the disk is full");
+    /// ```
     pub fn message(message: impl Into<String>) -> Self {
         Failure {
             source: message.into().into(),

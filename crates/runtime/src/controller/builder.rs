@@ -16,6 +16,7 @@ use super::watch::{RawSource, Trigger, Watch};
 use crate::client::Client;
 use crate::informer::Declarations;
 use crate::object::{Kind, Object, View};
+use crate::operator::Rule;
 use crate::queue::{QueueOptions, WorkQueue};
 
 type Factory = dyn Fn(&Context) -> Arc<dyn AnyReconciler> + Send + Sync;
@@ -60,6 +61,7 @@ pub struct Controller {
     pub(super) needs_leader: bool,
     pub(super) warms_up: bool,
     pub(super) factory: Option<Arc<Factory>>,
+    rules: Vec<Rule>,
 }
 
 impl Controller {
@@ -99,6 +101,7 @@ impl Controller {
             needs_leader: true,
             warms_up: false,
             factory: None,
+            rules: Vec::new(),
         }
     }
 
@@ -245,6 +248,19 @@ impl Controller {
     }
 
     /// The same for a kind known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::informer::Declarations;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
+    /// let controller = Controller::of::<ConfigMap>().reads_kind(trees.clone());
+    /// let mut declarations = Declarations::default();
+    /// controller.declare(&mut declarations);
+    /// assert!(declarations.kinds().any(|kind| *kind == trees));
+    /// ```
     pub fn reads_kind(mut self, kind: Kind) -> Self {
         self.reads.push(kind);
         self
@@ -406,6 +422,15 @@ impl Controller {
     }
 
     /// How the queue behaves: back-off, token bucket, priorities.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::queue::QueueOptions;
+    ///
+    /// let controller = Controller::of::<ConfigMap>().queue_options(QueueOptions::default());
+    /// assert!(controller.new_queue().is_empty());
+    /// ```
     pub fn queue_options(mut self, options: QueueOptions) -> Self {
         self.queue = options;
         self
@@ -462,6 +487,7 @@ impl Controller {
     /// ```
     pub fn reconcile_with<R: Reconciler>(mut self, make: impl Fn(&Context) -> R + Send + Sync + 'static) -> Self {
         self.factory = Some(Arc::new(move |context| Arc::new(make(context))));
+        self.rules = R::rules();
         self
     }
 
@@ -471,6 +497,13 @@ impl Controller {
     }
 
     /// What it reconciles.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    ///
+    /// assert_eq!(Controller::of::<ConfigMap>().kind().plural(), "configmaps");
+    /// ```
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -505,6 +538,32 @@ impl Controller {
     /// Whether it was given a reconciler.
     pub fn has_reconciler(&self) -> bool {
         self.factory.is_some()
+    }
+
+    /// What its reconciler may do, by its own account.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
+    /// use kubewright_runtime::operator::Rule;
+    ///
+    /// struct Settings;
+    ///
+    /// impl Reconciler for Settings {
+    ///     async fn reconcile(&self, _: Request) -> Result {
+    ///         Ok(Action::done())
+    ///     }
+    ///
+    ///     fn rules() -> Vec<Rule> {
+    ///         vec![Rule::new([""], ["configmaps"], ["patch"])]
+    ///     }
+    /// }
+    ///
+    /// let controller = Controller::of::<ConfigMap>().reconcile_with(|_| Settings);
+    /// assert_eq!(controller.rules()[0].verbs, ["patch"]);
+    /// ```
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     /// Says what it reads from the cache.

@@ -68,6 +68,13 @@ impl Predicate {
     }
 
     /// A test of updates; additions and deletions pass.
+    ///
+    /// ```
+    /// use kubewright_runtime::controller::Predicate;
+    ///
+    /// let renamed = Predicate::update(|old, new| old.label("app") != new.label("app"));
+    /// # let _ = renamed;
+    /// ```
     pub fn update(
         test: impl Fn(&crate::object::Record, &crate::object::Record) -> bool + Send + Sync + 'static,
     ) -> Self {

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::Registry;
 use crate::object::ObjectKey;
+use crate::operator::Rule;
 
 /// The object to reconcile. It says who, never what happened: read the state and act on that.
 ///
@@ -92,6 +93,14 @@ impl fmt::Debug for Request {
 pub trait Reconciler: Send + Sync + 'static {
     /// Reconciles one object.
     fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send;
+
+    /// What it may do beyond reading what its controller watches. `#[rbac(…)]` on the implementation writes this.
+    fn rules() -> Vec<Rule>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 }
 
 impl<F, Fut> Reconciler for F

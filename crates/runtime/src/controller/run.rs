@@ -138,6 +138,17 @@ impl Controller {
     }
 
     /// The same with a queue that others can look at, or add to.
+    ///
+    /// ```
+    /// use kubewright_runtime::controller::{Controller, Environment, Request};
+    /// use kubewright_runtime::object::ObjectKey;
+    ///
+    /// async fn run(controller: Controller, environment: Environment) {
+    ///     let queue = controller.new_queue();
+    ///     queue.add(Request::from(ObjectKey::namespaced("shop", "settings"))); // reconciled whether it changes or not
+    ///     controller.run_with_queue(environment, queue).await;
+    /// }
+    /// ```
     pub async fn run_with_queue(&self, environment: Environment, queue: WorkQueue<Request>) {
         self.run_when(environment, queue, std::future::ready(())).await;
     }

@@ -76,6 +76,16 @@ impl Watch {
     }
 
     /// The same for a kind known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::{Controller, Watch};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
+    /// let controller = Controller::of::<ConfigMap>().watch(Watch::owned_kind(trees));
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn owned_kind(kind: Kind) -> Self {
         Self::new(kind, Mapping::Owner(OwnerMatch::Controller))
     }
@@ -103,6 +113,18 @@ impl Watch {
     }
 
     /// The same for nothing but metadata, or for a kind known only at run time.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    /// use kube::ResourceExt as _;
+    /// use kube::core::PartialObjectMeta;
+    /// use kubewright_runtime::controller::{Controller, Request, Watch};
+    /// use kubewright_runtime::object::{Kind, ObjectKey};
+    ///
+    /// let named_alike = |pod: &PartialObjectMeta<Pod>| vec![Request::from(ObjectKey::cluster(&pod.name_any()))];
+    /// let controller = Controller::of::<ConfigMap>().watch(Watch::mapped_as(Kind::of::<Pod>(), named_alike));
+    /// assert_eq!(controller.watched().count(), 2);
+    /// ```
     pub fn mapped_as<T: DeserializeOwned + Send + Sync + 'static>(
         kind: Kind,
         map: impl Fn(&T) -> Vec<Request> + Send + Sync + 'static,
@@ -170,6 +192,7 @@ impl Watch {
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kubewright_runtime::controller::{Controller, Trigger};
+/// use kubewright_runtime::queue::Add;
 /// use kubewright_runtime::object::ObjectKey;
 /// use std::time::Duration;
 ///
@@ -177,6 +200,7 @@ impl Watch {
 ///     let settings = ObjectKey::namespaced("shop", "settings");
 ///     trigger.wake(settings.clone());
 ///     trigger.wake_after(settings, Duration::from_secs(60));
+///     trigger.wake_with(ObjectKey::namespaced("shop", "archive"), Add { priority: -100, ..Add::default() });
 /// });
 /// # let _ = controller;
 /// ```

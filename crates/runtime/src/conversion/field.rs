@@ -10,6 +10,8 @@ use std::fmt;
 ///
 /// let error = FieldError::new("must be a number").at("port").at("spec");
 /// assert_eq!(error.to_string(), "spec.port: must be a number");
+/// let error = FieldError::new("must be a number").at_index(3).at("ports");
+/// assert_eq!((error.path(), error.reason()), ("ports[3]", "must be a number"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {

@@ -77,6 +77,13 @@ impl EventNote {
     }
 
     /// Annotates the event.
+    ///
+    /// ```
+    /// use kubewright_runtime::events::EventNote;
+    ///
+    /// let note = EventNote::normal("Synced", "Sync", "the shop is open").annotate("example.com/run", "7");
+    /// # let _ = note;
+    /// ```
     pub fn annotate(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(key.into(), value.into());
         self

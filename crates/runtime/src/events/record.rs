@@ -141,11 +141,27 @@ impl EventRecorder {
     }
 
     /// A recorder whose events go nowhere.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::events::{EventNote, EventRecorder};
+    ///
+    /// let recorder = EventRecorder::discarding();
+    /// recorder.record(&ConfigMap::default(), EventNote::normal("Synced", "Sync", "nobody is told"));
+    /// ```
     pub fn discarding() -> Self {
         Self::new("nobody", "nowhere").0
     }
 
     /// The same recorder for another controller: events say that it reported them.
+    ///
+    /// ```
+    /// use kubewright_runtime::events::EventRecorder;
+    ///
+    /// let (recorder, _writer) = EventRecorder::new("shop", "shop-replica-1");
+    /// let orders = recorder.named("orders");
+    /// # let _ = orders;
+    /// ```
     pub fn named(&self, controller: &str) -> Self {
         EventRecorder {
             controller: controller.into(),

@@ -42,6 +42,16 @@ pub struct Reference {
 
 impl Reference {
     /// A reference to an object whose kind is known only at run time.
+    ///
+    /// ```
+    /// use kube::core::{DynamicObject, TypeMeta};
+    /// use kubewright_runtime::events::Reference;
+    ///
+    /// let mut tree = DynamicObject { types: None, metadata: Default::default(), data: Default::default() };
+    /// tree.types = Some(TypeMeta { api_version: "example.com/v1".to_owned(), kind: "Tree".to_owned() });
+    /// tree.metadata.name = Some("oak".to_owned());
+    /// assert_eq!(Reference::dynamic(&tree).kind, "Tree");
+    /// ```
     pub fn dynamic(object: &DynamicObject) -> Self {
         let types = object.types.clone().unwrap_or_default();
         Reference {

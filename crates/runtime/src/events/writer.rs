@@ -58,6 +58,17 @@ impl EventWriter {
     }
 
     /// Runs until asked to stop, or until all recorders are gone; then tells what is left and the counts of all series.
+    ///
+    /// ```
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::events::EventRecorder;
+    /// use kubewright_runtime::stop::Stop;
+    ///
+    /// async fn tell(client: Client, stop: Stop) {
+    ///     let (_recorder, writer) = EventRecorder::new("shop", "shop-replica-1");
+    ///     writer.run(client, stop).await;
+    /// }
+    /// ```
     pub async fn run(self, client: Client, stop: Stop) {
         self.run_with(client.kube().clone(), stop).await;
     }

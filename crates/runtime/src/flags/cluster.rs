@@ -75,6 +75,17 @@ impl Flags {
     }
 
     /// The configuration.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::flags::{Environment, Flags};
+    ///
+    /// let flags = Flags::try_parse_from(["shop", "--kubeconfig=no-such-file"]).unwrap();
+    /// let error = flags.config(&Environment::of([])).await.unwrap_err();
+    /// assert!(error.to_string().contains("no-such-file"));
+    /// # }
+    /// ```
     pub async fn config(&self, environment: &Environment) -> Result<kube::Config, ConfigError> {
         let source = self.config_source(environment)?;
         tracing::debug!(%source, "configuration");

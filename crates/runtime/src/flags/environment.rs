@@ -12,6 +12,8 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 ///
 /// let environment = Environment::of([("WATCH_NAMESPACE", "shop, shop-test")]);
 /// assert_eq!(environment.watch_namespaces(), ["shop", "shop-test"]);
+/// assert_eq!(environment.variable("WATCH_NAMESPACE"), Some("shop, shop-test"));
+/// assert!(!environment.with_service_account("no/such/folder").is_in_cluster());
 /// assert!(Environment::of([("WATCH_NAMESPACE", "")]).watch_namespaces().is_empty());
 /// ```
 #[derive(Clone, Debug)]

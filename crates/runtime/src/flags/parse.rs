@@ -186,6 +186,13 @@ impl Flags {
     }
 
     /// The certificate of the metrics endpoint, if it is served securely: from its folder, or made for the occasion.
+    ///
+    /// ```
+    /// use kubewright_runtime::flags::Flags;
+    ///
+    /// let flags = Flags::try_parse_from(["shop", "--metrics-secure=false"]).unwrap();
+    /// assert!(flags.metrics_certificates().unwrap().is_none());
+    /// ```
     pub fn metrics_certificates(&self) -> Result<Option<Certificates>, CertificateError> {
         if !self.metrics_secure {
             return Ok(None);

@@ -38,6 +38,8 @@ use crate::reflector::{Health, Reflector, Target, Trouble};
 /// let _registration = namespaces.add_handler(|event: &Event| println!("{}", event.key()));
 /// cache.synced().await;
 /// assert!(namespaces.has_synced() && namespaces.troubles().is_empty());
+/// assert!(!namespaces.is_missing()); // the server has the kind
+/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()));
 /// assert!(namespaces.lister::<Namespace>().list(&Query::all())?.len() >= 4);
 /// # Ok(())
 /// # }
@@ -190,6 +192,7 @@ async fn resync(store: Store, period: Duration, chance: Chance) {
 /// cache.synced().await;
 /// let namespaces = cache.informer(&Kind::of::<Namespace>()).unwrap();
 /// assert!(namespaces.store().get("default").is_some());
+/// assert_eq!(cache.informers().count(), 1);
 /// # drop(tasks);
 /// # Ok(())
 /// # }

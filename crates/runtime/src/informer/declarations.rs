@@ -222,6 +222,17 @@ impl Declarations {
     }
 
     /// The kinds that are read from the server and not cached.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::informer::Declarations;
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let mut declarations = Declarations::default();
+    /// declarations.reads_live(Kind::of::<Secret>());
+    /// assert_eq!(declarations.live_kinds().count(), 1);
+    /// assert_eq!(declarations.kinds().count(), 0);
+    /// ```
     pub fn live_kinds(&self) -> impl Iterator<Item = &Kind> {
         self.kinds
             .iter()

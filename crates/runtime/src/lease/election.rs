@@ -106,6 +106,31 @@ impl Election {
     }
 
     /// The clock whose time is written into the lease. Default: the machine's.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let client = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new()).client();
+    /// use kubewright_runtime::chance::Chance;
+    /// use kubewright_runtime::client::Fence;
+    /// use kubewright_runtime::clock::Clock;
+    /// use kubewright_runtime::events::EventRecorder;
+    /// use kubewright_runtime::lease::{Election, ElectionOptions};
+    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
+    ///
+    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
+    /// let fence = Fence::open();
+    /// let election = Election::new(client, ElectionOptions::new("default", "shop-leader"))
+    ///     .unwrap()
+    ///     .with_clock(Clock::system())
+    ///     .with_chance(Chance::seeded(7))
+    ///     .with_fence(fence.clone())
+    ///     .with_metrics(metrics.leader)
+    ///     .with_events(EventRecorder::discarding());
+    /// assert!(fence.check().is_err()); // nobody was elected yet
+    /// # drop(election);
+    /// # }
+    /// ```
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.parts.clock = clock;
         self

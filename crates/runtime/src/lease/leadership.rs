@@ -94,6 +94,7 @@ pub struct Status {
 /// tokio::spawn(election.run(stop));
 /// if leadership.elected().await {
 ///     assert_eq!(leadership.leader(), Some(identity));
+///     assert!(leadership.is_leader());
 ///     assert!(leadership.check(std::time::Duration::from_secs(20)).is_ok()); // a health check
 /// }
 /// stopper.stop();

@@ -104,6 +104,15 @@ impl Registry {
     }
 
     /// Calls a function before each rendering, to set what is not counted as it happens.
+    ///
+    /// ```
+    /// use kubewright_runtime::metrics::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let size = registry.gauge("shop_size", "Size.", []).unwrap();
+    /// registry.before_render(move || size.with([]).set(7.0));
+    /// assert!(registry.render().contains("shop_size 7"));
+    /// ```
     pub fn before_render(&self, hook: impl Fn() + Send + Sync + 'static) {
         self.0.lock().hooks.push(Arc::new(hook));
     }

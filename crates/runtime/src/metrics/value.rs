@@ -50,6 +50,14 @@ impl Counter {
     }
 
     /// Grows to a total that was counted elsewhere.
+    ///
+    /// ```
+    /// use kubewright_runtime::metrics::Counter;
+    ///
+    /// let counter = Counter::default();
+    /// counter.advance_to(7.0);
+    /// assert_eq!(counter.get(), 7.0);
+    /// ```
     pub fn advance_to(&self, total: f64) {
         self.0.change(|number| number.max(total));
     }
@@ -115,6 +123,9 @@ struct Buckets {
 /// let family = registry.histogram("wait_seconds", "How long it took.", [], &[0.1, 1.0]).unwrap();
 /// family.with([]).observe(0.5);
 /// assert!(registry.render().contains("wait_seconds_bucket{le=\"1\"} 1\n"));
+/// assert_eq!(family.with([]).sum(), 0.5);
+/// family.with([]).replace(&[2, 3], 4, 9.0); // counted elsewhere: 2 up to 0.1, 3 up to 1.0, 4 in all
+/// assert_eq!(family.with([]).sum(), 9.0);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Buckets>);

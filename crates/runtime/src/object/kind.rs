@@ -79,6 +79,15 @@ impl Kind {
     }
 
     /// A kind known only at run time.
+    ///
+    /// ```
+    /// use kube::core::{ApiResource, GroupVersionKind};
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Tree"));
+    /// let trees = Kind::dynamic(&resource, true);
+    /// assert_eq!(trees.path(Some("forest")), "/apis/example.com/v1/namespaces/forest/trees");
+    /// ```
     pub fn dynamic(resource: &ApiResource, namespaced: bool) -> Self {
         Kind {
             group: resource.group.clone().into(),
@@ -90,6 +99,15 @@ impl Kind {
     }
 
     /// A kind by its names.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Kind;
+    ///
+    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
+    /// assert_eq!((trees.group(), trees.version(), trees.plural()), ("example.com", "v1", "trees"));
+    /// assert!(trees.is_namespaced());
+    /// assert_eq!(trees.api_resource().api_version, "example.com/v1");
+    /// ```
     pub fn named(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
         Kind {
             group: group.to_owned().into(),

@@ -45,6 +45,11 @@ pub enum RecordError {
 /// let record = Record::parse(bytes, &Kind::of::<ConfigMap>()).unwrap();
 /// assert_eq!(record.key().to_string(), "shop/settings");
 /// assert_eq!(record.revision(), Some(42));
+/// assert_eq!((&*record.uid(), &*record.resource_version()), ("8c5d", "42"));
+/// assert_eq!((record.generation(), record.is_deleting()), (None, false));
+/// assert_eq!(record.labels().len(), 1);
+/// assert!(record.annotations().is_empty() && record.finalizers().is_empty());
+/// assert!(record.json().starts_with(b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\""));
 /// assert_eq!(record.label("app").as_deref(), Some("web"));
 /// let decoded: ConfigMap = record.decode().unwrap();
 /// assert_eq!(decoded.metadata.managed_fields, None);
@@ -65,6 +70,16 @@ impl Record {
     }
 
     /// The same, but managedFields stay: for objects that are read once and not kept.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::{Kind, Record};
+    ///
+    /// let bytes = br#"{"metadata":{"name":"settings","managedFields":[{"manager":"kubectl"}]}}"#;
+    /// let record = Record::parse_whole(bytes, &Kind::of::<ConfigMap>()).unwrap();
+    /// let decoded: ConfigMap = record.decode().unwrap();
+    /// assert_eq!(decoded.metadata.managed_fields.unwrap().len(), 1);
+    /// ```
     pub fn parse_whole(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
         let (json, places) = compact(json, &kind.type_meta(), ManagedFields::Keep)?;
         Self::new(&json, places)
@@ -265,6 +280,8 @@ pub(crate) fn revision(text: &str) -> Option<u64> {
 /// let pod = Record::parse(json, &Kind::of::<Pod>()).unwrap();
 /// let owners = pod.owners();
 /// assert_eq!((owners[0].kind.as_ref(), owners[0].name.as_ref(), owners[0].controller), ("ReplicaSet", "web", true));
+/// assert_eq!(owners[0].group(), "apps");
+/// assert!(owners[0].is_of(&Kind::named("apps", "v1beta1", "ReplicaSet", "replicasets", true)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

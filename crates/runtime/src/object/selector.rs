@@ -61,6 +61,12 @@ impl Selector {
     }
 
     /// Whether there is no requirement.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// assert!(Selector::everything().is_everything());
+    /// ```
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
@@ -71,16 +77,34 @@ impl Selector {
     }
 
     /// The label must not have this value; an object without the label satisfies it.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// assert_eq!(Selector::everything().not_equals("tier", "test").to_string(), "tier!=test");
+    /// ```
     pub fn not_equals(self, label: impl Into<String>, value: impl Into<String>) -> Self {
         self.with(label, Test::NotIn(vec![value.into()]))
     }
 
     /// The label must have one of these values.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// assert_eq!(Selector::everything().any_of("tier", ["web", "api"]).to_string(), "tier in (api,web)");
+    /// ```
     pub fn any_of(self, label: impl Into<String>, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with(label, Test::In(sorted(values)))
     }
 
     /// The label must have none of these values; an object without the label satisfies it.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// assert_eq!(Selector::everything().none_of("tier", ["test", "dev"]).to_string(), "tier notin (dev,test)");
+    /// ```
     pub fn none_of(self, label: impl Into<String>, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with(label, Test::NotIn(sorted(values)))
     }
@@ -91,6 +115,12 @@ impl Selector {
     }
 
     /// The label must not be there.
+    ///
+    /// ```
+    /// use kubewright_runtime::object::Selector;
+    ///
+    /// assert_eq!(Selector::everything().absent("legacy").to_string(), "!legacy");
+    /// ```
     pub fn absent(self, label: impl Into<String>) -> Self {
         self.with(label, Test::Absent)
     }

@@ -47,6 +47,7 @@ pub struct DecodeError {
 /// let record = Arc::new(Record::parse(bytes, &Kind::of::<ConfigMap>()).unwrap());
 /// let view = record.view::<ConfigMap>().unwrap();
 /// assert_eq!(view.data.as_ref().unwrap()["colour"], "red");
+/// assert_eq!(view.record().key().to_string(), "shop/settings");
 /// // While one reader holds it, others share it.
 /// assert!(std::ptr::eq(&*view, &*record.view::<ConfigMap>().unwrap()));
 /// let mut mine: ConfigMap = view.into_owned();

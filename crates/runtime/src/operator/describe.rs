@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Operator, Rule};
+use super::{DefinitionDescription, Operator, Rule};
 use crate::controller::Controller;
 use crate::conversion::Conversion;
 use crate::object::Kind;
@@ -97,6 +97,9 @@ pub struct Description {
     /// The kinds it converts.
     #[serde(default)]
     pub conversions: Vec<ConversionDescription>,
+    /// The kinds it brings with it, one entry per version.
+    #[serde(default)]
+    pub definitions: Vec<DefinitionDescription>,
     /// What it needs to be allowed everywhere (a `ClusterRole`): to read what it declares, to write events, and what its rules
     /// say.
     pub rules: Vec<Rule>,
@@ -131,6 +134,7 @@ impl Operator {
         if !self.controllers.is_empty() {
             rules.push(Rule::new(["events.k8s.io"], ["events"], ["create", "patch"]));
         }
+        rules.extend(self.controllers.iter().flat_map(Controller::rules).cloned());
         rules.extend(self.rules.iter().cloned());
         let (certificate_rules, certificate_namespace_rules) = self.certificate_rules();
         Description {
@@ -139,6 +143,7 @@ impl Operator {
             controllers: self.controllers.iter().map(describe).collect(),
             webhooks: self.webhooks.iter().flat_map(Webhook::describe).collect(),
             conversions: self.conversions.iter().map(describe_conversion).collect(),
+            definitions: self.definitions.iter().map(|define| define()).collect(),
             rules,
             leader_election_rules: leader_election_rules(),
             metrics_auth_rules: vec![
@@ -236,6 +241,7 @@ mod tests {
                 }],
                 "webhooks": [],
                 "conversions": [],
+                "definitions": [],
                 "rules": [
                     { "apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list", "watch"] },
                     { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"] },

@@ -1,6 +1,7 @@
 //! One value describes an operator: what it reconciles, what it reads, what it may do. Built without I/O.
 //! Running it, describing it and testing it are three readings of that value, so they cannot disagree.
 
+mod definition;
 mod describe;
 mod main;
 mod rule;
@@ -19,6 +20,7 @@ use crate::object::{Kind, Object};
 use crate::stop::Stop;
 use crate::webhook::Webhook;
 
+pub use definition::DefinitionDescription;
 pub use describe::{ControllerDescription, ConversionDescription, Description, WatchDescription};
 pub use main::MainError;
 pub use rule::Rule;
@@ -53,6 +55,7 @@ pub struct Operator {
     runnables: Vec<(String, Arc<AddRunnable>)>,
     webhooks: Vec<Webhook>,
     conversions: Vec<Conversion>,
+    definitions: Vec<definition::Define>,
     declarations: Declarations,
     mistakes: Vec<DeclarationError>,
     rules: Vec<Rule>,
@@ -73,6 +76,7 @@ impl Operator {
             runnables: Vec::new(),
             webhooks: Vec::new(),
             conversions: Vec::new(),
+            definitions: Vec::new(),
             declarations: Declarations::default(),
             mistakes: Vec::new(),
             rules: Vec::new(),
@@ -163,6 +167,14 @@ impl Operator {
     }
 
     /// Objects of this kind are read from the server whenever they are read, and not cached.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::operator::{Operator, Rule};
+    ///
+    /// let rules = Operator::new("shop").reads_live::<Secret>().describe().rules;
+    /// assert_eq!(rules, [Rule::new([""], ["secrets"], ["get", "list"])]);
+    /// ```
     pub fn reads_live<K: Object>(mut self) -> Self {
         self.declarations.reads_live(Kind::of::<K>());
         self

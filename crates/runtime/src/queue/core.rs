@@ -160,10 +160,16 @@ enum Place {
 /// queue.add("urgent", Add::default(), start);
 ///
 /// assert_eq!(queue.pop(start).unwrap().key, "urgent");
+/// assert_eq!(queue.ready().map(|(_, key)| *key).collect::<Vec<_>>(), ["background"]);
+/// assert_eq!((queue.running_len(), queue.running().count()), (1, 1));
+/// assert_eq!((queue.waiting_len(), queue.waiting().count()), (1, 1));
 /// assert_eq!(queue.pop(start).unwrap().key, "background");
 /// assert_eq!(queue.pop(start), None);
 /// assert_eq!(queue.next_due(), Some(Duration::from_secs(5)));
 /// assert_eq!(queue.pop(Duration::from_secs(5)).unwrap().key, "slow");
+///
+/// queue.shut_down();
+/// assert!(queue.is_shutting_down() && !queue.is_drained()); // three keys are still running
 /// ```
 #[derive(Debug)]
 pub struct PriorityQueue<K> {
@@ -277,6 +283,15 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
     }
 
     /// How many times a key was added rate-limited since it was last forgotten.
+    ///
+    /// ```
+    /// use kubewright_runtime::queue::{Add, PriorityQueue, When};
+    /// use std::time::Duration;
+    ///
+    /// let mut queue = PriorityQueue::default();
+    /// queue.add("web", Add { when: When::RateLimited, ..Add::default() }, Duration::ZERO);
+    /// assert_eq!(queue.failures(&"web"), 1);
+    /// ```
     pub fn failures(&self, key: &K) -> u32 {
         self.slots.get(key).map_or(0, |slot| slot.failures)
     }

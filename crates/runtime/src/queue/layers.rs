@@ -20,6 +20,9 @@ use super::shell::{Job, WorkQueue};
 /// assert_eq!(queue.len(), 1);
 /// let job = queue.get().await.unwrap();
 /// assert_eq!(*job.key(), "default/web");
+///
+/// queue.shut_down();
+/// assert!(queue.is_shutting_down());
 /// # }
 /// ```
 #[derive(Clone, Debug)]

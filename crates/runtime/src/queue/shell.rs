@@ -39,6 +39,7 @@ struct Shared<K> {
 ///
 /// queue.shut_down();
 /// assert!(queue.get().await.is_none());
+/// assert!(queue.is_shutting_down());
 /// # }
 /// ```
 pub struct WorkQueue<K> {

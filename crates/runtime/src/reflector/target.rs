@@ -53,6 +53,8 @@ impl fmt::Debug for Transform {
 ///     .labels(Selector::everything().equals("app", "web"))
 ///     .fields("status.phase=Running");
 /// assert_eq!(target.to_string(), "Pod in namespace shop");
+/// let names = Target::new(Kind::of::<Pod>()).metadata_only();
+/// assert_eq!(names.to_string(), "Pod");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Target {

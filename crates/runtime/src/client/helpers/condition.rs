@@ -37,6 +37,16 @@ impl ConditionUpdate {
     }
 
     /// Nobody knows.
+    ///
+    /// ```
+    /// use kubewright_runtime::client::helpers::{ConditionUpdate, is_condition_true, set_condition};
+    ///
+    /// let mut conditions = Vec::new();
+    /// let update = ConditionUpdate::unknown("Ready", "NoAnswer").message("the probe did not answer");
+    /// set_condition(&mut conditions, &update, kubewright_runtime::clock::Clock::system().now());
+    /// assert_eq!(conditions[0].status, "Unknown");
+    /// assert!(!is_condition_true(&conditions, "Ready"));
+    /// ```
     pub fn unknown(type_: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(type_, "Unknown", reason)
     }
