@@ -2,6 +2,7 @@
 //! Start at [`controller`] for controllers, [`client`] for reading and writing, [`informer`] and [`cache`] for what is known and
 //! how, [`queue`] for who is next.
 
+pub mod apply;
 pub mod cache;
 pub mod certificates;
 pub mod chance;

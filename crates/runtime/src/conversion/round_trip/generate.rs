@@ -1,4 +1,4 @@
-//! Values that a structural schema allows.
+//! Values that a schema allows: one of a Rust type, or a structural one.
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
@@ -32,6 +32,12 @@ impl Generator {
     /// A value that the schema allows, as far as it is understood. The depth is that of the schema.
     pub(super) fn value(&mut self, schema: &Value) -> Value {
         self.budget = self.budget.saturating_sub(1);
+        if let Some(value) = schema.get("const") {
+            return value.clone();
+        }
+        if let Some(settled) = self.settled(schema) {
+            return self.value(&settled);
+        }
         if let Some(values) = schema["enum"].as_array().filter(|values| !values.is_empty()) {
             return values[self.below(values.len())].clone();
         }
@@ -45,7 +51,7 @@ impl Generator {
                 json!(self.text(&json!({})))
             };
         }
-        match schema["type"].as_str() {
+        match kind(schema) {
             Some("object") => self.object(schema),
             Some("array") => self.array(schema),
             Some("boolean") => self.percent(50).into(),
@@ -55,6 +61,34 @@ impl Generator {
             _ if schema["properties"].is_object() => self.object(schema),
             _ => self.anything(),
         }
+    }
+
+    /// The schema with one of its alternatives, if those say more than what is required; and with all that must hold at once.
+    fn settled(&mut self, schema: &Value) -> Option<Value> {
+        let whole = schema.as_object()?;
+        if let Some(parts) = whole.get("allOf").and_then(Value::as_array) {
+            let mut rest = whole.clone();
+            rest.remove("allOf");
+            parts.iter().for_each(|part| join(&mut rest, part));
+            return Some(rest.into());
+        }
+        let keyword = ["oneOf", "anyOf"]
+            .into_iter()
+            .find(|keyword| whole.contains_key(*keyword))?;
+        let alternatives = whole[keyword].as_array()?;
+        let says_more = |part: &Value| {
+            ["properties", "type", "const", "enum"]
+                .iter()
+                .any(|word| part.get(word).is_some())
+        };
+        if alternatives.is_empty() || !alternatives.iter().any(says_more) {
+            return None;
+        }
+        let chosen = &alternatives[self.below(alternatives.len())];
+        let mut rest = whole.clone();
+        rest.remove(keyword);
+        join(&mut rest, chosen);
+        Some(rest.into())
     }
 
     fn object(&mut self, schema: &Value) -> Value {
@@ -210,6 +244,29 @@ impl Generator {
     }
 }
 
+/// The type of a value; of several the first that is not null.
+fn kind(schema: &Value) -> Option<&str> {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
+    }
+}
+
+/// Adds to a schema what another says of the same value.
+fn join(schema: &mut Map<String, Value>, more: &Value) {
+    for (key, value) in more.as_object().into_iter().flatten() {
+        match (schema.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => {
+                known.extend(more.iter().map(|(name, schema)| (name.clone(), schema.clone())));
+            }
+            (Some(Value::Array(known)), Value::Array(more)) if key == "required" => known.extend(more.iter().cloned()),
+            _ => {
+                schema.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
 /// Which of the alternatives of an object it is.
 struct Choice {
     chosen: Vec<String>,
@@ -275,6 +332,21 @@ mod tests {
         assert!(values.iter().all(|value| value.as_object().unwrap().len() == 1));
         assert!(values.iter().any(|value| value.get("a").is_some()));
         assert!(values.iter().any(|value| value.get("b").is_some()));
+    }
+
+    #[test]
+    fn an_alternative_brings_its_own_properties_and_what_must_hold_at_once_is_joined() {
+        let schema = json!({ "required": ["size"], "properties": { "size": { "type": ["integer", "null"] } }, "oneOf": [
+            { "properties": { "kind": { "const": "a" }, "more": { "type": "boolean" } }, "required": ["kind", "more"] },
+            { "allOf": [{ "properties": { "kind": { "enum": ["b"] } }, "required": ["kind"] }] },
+        ] });
+        let values = values(&schema);
+        assert!(
+            values
+                .iter()
+                .all(|value| value["size"].is_i64() && value["more"].is_boolean() == (value["kind"] == "a"))
+        );
+        assert!(values.iter().any(|value| value["kind"] == "a") && values.iter().any(|value| value["kind"] == "b"));
     }
 
     #[test]

@@ -9,9 +9,10 @@ mod shrink;
 use std::fmt;
 use std::marker::PhantomData;
 
-use kube::CustomResourceExt;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::decode::{Segment, misfit};
@@ -69,8 +70,8 @@ const MENDINGS: usize = 16;
 #[track_caller]
 pub fn conversion_round_trips<A, B>()
 where
-    A: Object + CustomResourceExt + TryFrom<B>,
-    B: Object + CustomResourceExt + TryFrom<A>,
+    A: Object + JsonSchema + TryFrom<B>,
+    B: Object + JsonSchema + TryFrom<A>,
     <A as TryFrom<B>>::Error: fmt::Display,
     <B as TryFrom<A>>::Error: fmt::Display,
 {
@@ -115,8 +116,8 @@ where
 #[track_caller]
 pub fn conversion_round_trips_preserving<A, B>()
 where
-    A: Object + CustomResourceExt + TryFrom<B>,
-    B: Object + CustomResourceExt + TryFrom<A>,
+    A: Object + JsonSchema + TryFrom<B>,
+    B: Object + JsonSchema + TryFrom<A>,
     <A as TryFrom<B>>::Error: fmt::Display,
     <B as TryFrom<A>>::Error: fmt::Display,
 {
@@ -202,10 +203,10 @@ where
     /// Two versions that publish their schemas.
     pub fn new() -> Self
     where
-        A: CustomResourceExt,
-        B: CustomResourceExt,
+        A: JsonSchema,
+        B: JsonSchema,
     {
-        Self::with_schemas(published::<A>(), published::<B>())
+        Self::with_schemas(schema::<A>(), schema::<B>())
     }
 
     /// Two versions with these structural schemas (`openAPIV3Schema`) of the whole object.
@@ -331,8 +332,8 @@ where
 
 impl<A, B> Default for RoundTrip<A, B>
 where
-    A: Object + CustomResourceExt + TryFrom<B>,
-    B: Object + CustomResourceExt + TryFrom<A>,
+    A: Object + JsonSchema + TryFrom<B>,
+    B: Object + JsonSchema + TryFrom<A>,
     <A as TryFrom<B>>::Error: fmt::Display,
     <B as TryFrom<A>>::Error: fmt::Display,
 {
@@ -341,17 +342,10 @@ where
     }
 }
 
-/// The schema in the definition that the type makes of itself.
-fn published<K: Object + CustomResourceExt>() -> Value {
-    let version = K::version(&());
-    let versions = K::crd().spec.versions.into_iter();
-    let own = versions.into_iter().find(|known| known.name == version);
-    let schema = own
-        .and_then(|own| own.schema)
-        .and_then(|schema| schema.open_api_v3_schema);
-    schema
-        .and_then(|schema| serde_json::to_value(schema).ok())
-        .unwrap_or(Value::Null)
+/// The schema of a type, as one value without references.
+fn schema<K: JsonSchema>() -> Value {
+    let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<K>().into()
 }
 
 /// An object of a kind with the content its schema allows.

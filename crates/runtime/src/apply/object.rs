@@ -1,0 +1,214 @@
+//! A whole object of which only some fields are said.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::core::object::{HasSpec, HasStatus};
+use kube::core::{NamespaceResourceScope, Resource};
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde_json::{Error, Map, Value};
+
+use super::{Fields, Part};
+
+/// What one owner says of an object of the kind `K`, for [`Client::apply`](crate::client::Client::apply): it owns what was
+/// set here, and takes back what it set before and no longer sets.
+///
+/// `#[kubewright::resource(kind = "Garden", …)]` names it `GardenApply`.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::apply::Apply;
+/// use serde_json::json;
+///
+/// let settings = Apply::<ConfigMap>::namespaced("shop", "settings").label("app", "shop").set("data", json!({ "a": "1" }));
+/// assert_eq!(
+///     serde_json::to_value(&settings).unwrap(),
+///     json!({
+///         "apiVersion": "v1", "kind": "ConfigMap",
+///         "metadata": { "name": "settings", "namespace": "shop", "labels": { "app": "shop" } },
+///         "data": { "a": "1" },
+///     })
+/// );
+/// ```
+pub struct Apply<K> {
+    metadata: ObjectMeta,
+    fields: Fields,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Resource<DynamicType = ()>> Apply<K> {
+    /// An object of the cluster, or of the namespace that is said later.
+    pub fn new(name: impl Into<String>) -> Self {
+        Apply {
+            metadata: ObjectMeta {
+                name: Some(name.into()),
+                ..ObjectMeta::default()
+            },
+            fields: Fields::default(),
+            kind: PhantomData,
+        }
+    }
+
+    /// With a label.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.labels.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// With an annotation.
+    pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.annotations.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// With an owner.
+    pub fn owner(mut self, owner: OwnerReference) -> Self {
+        self.metadata.owner_references.get_or_insert_default().push(owner);
+        self
+    }
+
+    /// With a finalizer.
+    pub fn finalizer(mut self, finalizer: impl Into<String>) -> Self {
+        self.metadata.finalizers.get_or_insert_default().push(finalizer.into());
+        self
+    }
+
+    /// With a field beside the metadata, by its name in JSON.
+    pub fn set(mut self, name: &str, value: impl Serialize) -> Self {
+        self.fields.set(name, serde_json::to_value(value));
+        self
+    }
+
+    /// The object, as far as it is said: all of it in what [`Client::apply`](crate::client::Client::apply) returns.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::apply::Apply;
+    ///
+    /// let settings: ConfigMap = Apply::<ConfigMap>::new("settings").object().unwrap();
+    /// assert_eq!(settings.metadata.name.as_deref(), Some("settings"));
+    /// ```
+    pub fn object(&self) -> Result<K, Error>
+    where
+        K: DeserializeOwned,
+    {
+        serde_json::to_value(self).and_then(serde_json::from_value)
+    }
+}
+
+impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Apply<K> {
+    /// An object of a namespace.
+    pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Apply::new(name).in_namespace(namespace)
+    }
+
+    /// In a namespace.
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.metadata.namespace = Some(namespace.into());
+        self
+    }
+}
+
+impl<K: HasSpec> Apply<K> {
+    /// With a spec: whole, or a twin with some fields set.
+    pub fn spec(mut self, spec: impl Part<K::Spec>) -> Self {
+        self.fields.set("spec", spec.into_value());
+        self
+    }
+}
+
+impl<K: HasStatus> Apply<K> {
+    /// With a status: whole, or a twin with some fields set. It is written by `client.of::<GardenApply>().status().apply(…)`.
+    pub fn status(mut self, status: impl Part<K::Status>) -> Self {
+        self.fields.set("status", status.into_value());
+        self
+    }
+}
+
+impl<K> Clone for Apply<K> {
+    fn clone(&self) -> Self {
+        Apply {
+            metadata: self.metadata.clone(),
+            fields: self.fields.clone(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K> PartialEq for Apply<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.metadata == other.metadata && self.fields == other.fields
+    }
+}
+
+impl<K> fmt::Debug for Apply<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Apply { metadata, fields, .. } = self;
+        f.debug_struct("Apply").field("metadata", metadata).field("fields", fields).finish()
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Resource for Apply<K> {
+    type DynamicType = ();
+    type Scope = K::Scope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        K::kind(&())
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        K::group(&())
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        K::version(&())
+    }
+
+    fn api_version(_: &()) -> Cow<'_, str> {
+        K::api_version(&())
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        K::plural(&())
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Serialize for Apply<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = self.fields.members().map_err(ser::Error::custom)?;
+        let mut map = serializer.serialize_map(Some(members.len() + 3))?;
+        map.serialize_entry("apiVersion", &K::api_version(&()))?;
+        map.serialize_entry("kind", &K::kind(&()))?;
+        map.serialize_entry("metadata", &self.metadata)?;
+        for (name, value) in members {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, K> Deserialize<'de> for Apply<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
+        members.remove("apiVersion");
+        members.remove("kind");
+        let metadata = members.remove("metadata").unwrap_or_else(|| Value::Object(Map::new()));
+        Ok(Apply {
+            metadata: serde_json::from_value(metadata).map_err(de::Error::custom)?,
+            fields: Fields::of(members),
+            kind: PhantomData,
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! What is said and what is not.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+use super::{Apply, Part, list, map};
+use crate::object::Kind;
+
+/// Cannot be written as JSON.
+struct Unwritable;
+
+impl Serialize for Unwritable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("it is a secret"))
+    }
+}
+
+#[test]
+fn nothing_but_the_name_is_said_of_a_new_object() {
+    let said = serde_json::to_value(Apply::<Namespace>::new("shop")).unwrap();
+    assert_eq!(said, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } }));
+}
+
+#[test]
+fn it_is_of_the_kind_it_speaks_of() {
+    assert_eq!(Kind::of::<Apply<ConfigMap>>(), Kind::of::<ConfigMap>());
+}
+
+#[test]
+fn what_was_said_is_read_again() {
+    let said = Apply::<ConfigMap>::namespaced("shop", "a").annotation("note", "x").set("data", json!({ "k": "v" }));
+    let read: Apply<ConfigMap> = serde_json::from_value(serde_json::to_value(&said).unwrap()).unwrap();
+    assert_eq!(read, said);
+    assert_eq!(read.object().unwrap().data.unwrap()["k"], "v");
+}
+
+#[test]
+fn a_field_that_is_no_json_is_told_when_the_object_is_written() {
+    let said = Apply::<ConfigMap>::new("a").set("data", Unwritable);
+    let error = serde_json::to_value(&said).unwrap_err();
+    assert_eq!(error.to_string(), "data: it is a secret");
+}
+
+#[test]
+fn keys_of_maps_are_texts_whatever_they_were() {
+    let ports = map::<u16, _, _>([(80u16, "http"), (443, "https")], |name| Part::<String>::into_value(name)).unwrap();
+    assert_eq!(ports, json!({ "80": "http", "443": "https" }));
+    assert!(map::<Vec<u8>, _, _>([(vec![1], 1)], |value| Part::<i32>::into_value(value)).is_err());
+    let nested = list([vec![1, 2], vec![]], |row| list(row, |value: i64| value.into_value()));
+    assert_eq!(nested.unwrap(), json!([[1, 2], []]));
+}

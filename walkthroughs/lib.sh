@@ -1,0 +1,73 @@
+# What the walkthroughs share: words before each command, waiting, and an end that leaves nothing running.
+# Needs kubewright and kubectl in the PATH.
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Shows a command, then runs it.
+run() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+# Runs a command that must be refused, and shows what it says.
+refused() {
+  printf '\n$ %s\n' "$*"
+  if "$@" >"$work/refused" 2>&1; then
+    cat "$work/refused"
+    echo "this was to be refused, but it was accepted" >&2
+    exit 1
+  fi
+  cat "$work/refused"
+}
+
+# Waits until a command succeeds: `eventually kubectl get deployment viewer-sample`.
+eventually() {
+  printf '\n$ %s\n' "$*"
+  for _ in $(seq 150); do
+    if "$@" >"$work/eventually" 2>&1; then
+      cat "$work/eventually"
+      return
+    fi
+    sleep 0.2
+  done
+  cat "$work/eventually" >&2
+  echo "this did not come about within 30 seconds: $*" >&2
+  [ -f "$work/operator.log" ] && sed 's/^/operator: /' "$work/operator.log" >&2
+  exit 1
+}
+
+# Whether a command prints exactly this.
+prints() {
+  local wanted=$1
+  shift
+  local printed
+  printed=$("$@") || return
+  printf '%s\n' "$printed"
+  [ "$printed" = "$wanted" ]
+}
+
+# Runs something until the walkthrough ends, or until `stop` with the same name.
+background() {
+  local name=$1
+  shift
+  printf '\n$ %s &\n' "$*"
+  "$@" >"$work/$name.log" 2>&1 &
+  echo $! >"$work/$name.pid"
+}
+
+stop() {
+  local pid
+  pid=$(cat "$work/$1.pid" 2>/dev/null) || return 0
+  rm -f "$work/$1.pid"
+  kill -INT "$pid" 2>/dev/null || return 0
+  wait "$pid" 2>/dev/null || true
+}
+
+work=$(mktemp -d)
+end() {
+  for file in "$work"/*.pid; do
+    [ -e "$file" ] && stop "$(basename "$file" .pid)"
+  done
+  rm -rf "$work"
+}
+trap end EXIT
