@@ -190,6 +190,32 @@ async fn deleting_all_of_a_selection_is_seen_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_many_that_are_deleted_those_that_finalizers_hold_are_seen_marked_at_once() {
+    let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
+    let client = &env.client;
+    for name in ["free", "held"] {
+        let mut object = config_map(name, "x");
+        object.metadata.labels = Some([("doomed".to_owned(), "yes".to_owned())].into());
+        if name == "held" {
+            object.metadata.finalizers = Some(vec!["example.com/guard".to_owned()]);
+        }
+        client.create(&object).await.unwrap();
+    }
+    let doomed = Query::all()
+        .in_namespace("default")
+        .matching(Selector::everything().equals("doomed", "yes"));
+    let before = tokio::time::Instant::now();
+    client.delete_all_of::<ConfigMap>(&doomed).await.unwrap();
+    let left = client.list::<ConfigMap>(&doomed).await.unwrap();
+    assert_eq!(left.len(), 1);
+    assert!(left[0].metadata.deletion_timestamp.is_some());
+    // Asked again, nothing changes: nothing is waited for.
+    client.delete_all_of::<ConfigMap>(&doomed).await.unwrap();
+    assert_eq!(client.list::<ConfigMap>(&doomed).await.unwrap().len(), 1);
+    assert!(before.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_undeclared_cached_read_names_the_missing_call() {
     let env = start(|declarations| declarations.reads_metadata(Kind::of::<Secret>())).await;
     let error = env.client.get::<ConfigMap>(&key("a")).await.unwrap_err();

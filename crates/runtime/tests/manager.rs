@@ -292,3 +292,46 @@ async fn mistakes_are_found_before_anything_runs() {
         "leader election is not possible"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_last_reconciles_and_the_queues_are_seen_from_within() {
+    let server = ApiServer::new(Options::new());
+    let manager = Manager::new().controller(Controller::of::<ConfigMap>().reconcile_with(|_| {
+        |request: Request| async move {
+            match request.name() {
+                "broken" => Err(kubewright_runtime::controller::Failure::message("no")),
+                _ => Ok(Action::done()),
+            }
+        }
+    }));
+    let (page, stats) = (manager.debug_page(), manager.stats());
+    assert_eq!(page.value(), None);
+    let user = Client::new(server.client(), Cache::default());
+    for number in 0..70 {
+        user.create(&config_map(&format!("fine-{number}"))).await.unwrap();
+    }
+    let (stopper, stop) = Stopper::new();
+    let running = tokio::spawn(manager.run(server.client(), stop));
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    user.create(&config_map("broken")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+
+    let recent = stats[0].1.recent();
+    assert_eq!(recent.len(), 64);
+    let last = recent.last().unwrap();
+    assert_eq!(
+        (last.request.as_str(), last.outcome.as_str(), last.error.as_deref()),
+        ("default/broken", "error", Some("no"))
+    );
+    let waiting = page.value().unwrap()["controllers"][0]["waiting"].clone();
+    assert_eq!(
+        (&waiting["count"], &waiting["first"][0]["key"]),
+        (&json!(1), &json!("default/broken"))
+    );
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
+fn config_map(name: &str) -> ConfigMap {
+    serde_json::from_value(json!({ "metadata": { "name": name, "namespace": "default" } })).unwrap()
+}

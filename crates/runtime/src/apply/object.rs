@@ -55,17 +55,48 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
 
     /// With a label.
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.metadata.labels.get_or_insert_default().insert(key.into(), value.into());
+        self.metadata
+            .labels
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
         self
     }
 
     /// With an annotation.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_runtime::apply::Apply;
+    /// use serde_json::json;
+    ///
+    /// let shop = Apply::<Namespace>::new("shop").annotation("note", "open").finalizer("example.com/close");
+    /// assert_eq!(
+    ///     serde_json::to_value(&shop).unwrap()["metadata"],
+    ///     json!({ "name": "shop", "annotations": { "note": "open" }, "finalizers": ["example.com/close"] })
+    /// );
+    /// ```
     pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.metadata.annotations.get_or_insert_default().insert(key.into(), value.into());
+        self.metadata
+            .annotations
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
         self
     }
 
     /// With an owner.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+    /// use kube::Resource as _;
+    /// use kubewright_runtime::apply::Apply;
+    ///
+    /// # let mut pod = Pod::default();
+    /// # pod.metadata.name = Some("web".to_owned());
+    /// # pod.metadata.uid = Some("1".to_owned());
+    /// let owner = pod.controller_owner_ref(&()).unwrap();
+    /// let settings = Apply::<ConfigMap>::new("settings").in_namespace("shop").owner(owner);
+    /// assert_eq!(settings.meta().owner_references.as_ref().unwrap()[0].name, "web");
+    /// ```
     pub fn owner(mut self, owner: OwnerReference) -> Self {
         self.metadata.owner_references.get_or_insert_default().push(owner);
         self
@@ -115,6 +146,30 @@ impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Apply<K> {
 
 impl<K: HasSpec> Apply<K> {
     /// With a spec: whole, or a twin with some fields set.
+    ///
+    /// ```
+    /// use kube::CustomResource;
+    /// use kubewright_runtime::apply::Apply;
+    /// use schemars::JsonSchema;
+    /// use serde::{Deserialize, Serialize};
+    /// use serde_json::json;
+    ///
+    /// #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+    /// #[kube(group = "example.com", version = "v1", kind = "Tree", status = "TreeStatus")]
+    /// struct TreeSpec {
+    ///     height: u32,
+    /// }
+    ///
+    /// #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+    /// struct TreeStatus {
+    ///     leaves: u32,
+    /// }
+    ///
+    /// let tree = Apply::<Tree>::new("oak").spec(TreeSpec { height: 20 });
+    /// assert_eq!(serde_json::to_value(&tree).unwrap()["spec"], json!({ "height": 20 }));
+    /// let tree = Apply::<Tree>::new("oak").status(TreeStatus { leaves: 9 });
+    /// assert_eq!(serde_json::to_value(&tree).unwrap()["status"], json!({ "leaves": 9 }));
+    /// ```
     pub fn spec(mut self, spec: impl Part<K::Spec>) -> Self {
         self.fields.set("spec", spec.into_value());
         self
@@ -148,7 +203,10 @@ impl<K> PartialEq for Apply<K> {
 impl<K> fmt::Debug for Apply<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Apply { metadata, fields, .. } = self;
-        f.debug_struct("Apply").field("metadata", metadata).field("fields", fields).finish()
+        f.debug_struct("Apply")
+            .field("metadata", metadata)
+            .field("fields", fields)
+            .finish()
     }
 }
 
@@ -156,23 +214,23 @@ impl<K: Resource<DynamicType = ()>> Resource for Apply<K> {
     type DynamicType = ();
     type Scope = K::Scope;
 
-    fn kind(_: &()) -> Cow<'_, str> {
+    fn kind((): &()) -> Cow<'_, str> {
         K::kind(&())
     }
 
-    fn group(_: &()) -> Cow<'_, str> {
+    fn group((): &()) -> Cow<'_, str> {
         K::group(&())
     }
 
-    fn version(_: &()) -> Cow<'_, str> {
+    fn version((): &()) -> Cow<'_, str> {
         K::version(&())
     }
 
-    fn api_version(_: &()) -> Cow<'_, str> {
+    fn api_version((): &()) -> Cow<'_, str> {
         K::api_version(&())
     }
 
-    fn plural(_: &()) -> Cow<'_, str> {
+    fn plural((): &()) -> Cow<'_, str> {
         K::plural(&())
     }
 

@@ -49,7 +49,11 @@ impl Part<String> for &String {
 /// assert_eq!(names, serde_json::json!(["a", "b"]));
 /// ```
 pub fn list<I: IntoIterator>(items: I, item: impl FnMut(I::Item) -> Result<Value, Error>) -> Result<Value, Error> {
-    items.into_iter().map(item).collect::<Result<Vec<Value>, Error>>().map(Value::Array)
+    items
+        .into_iter()
+        .map(item)
+        .collect::<Result<Vec<Value>, Error>>()
+        .map(Value::Array)
 }
 
 /// A map of parts. Keys are written as JSON writes them.

@@ -19,7 +19,10 @@ impl Serialize for Unwritable {
 #[test]
 fn nothing_but_the_name_is_said_of_a_new_object() {
     let said = serde_json::to_value(Apply::<Namespace>::new("shop")).unwrap();
-    assert_eq!(said, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } }));
+    assert_eq!(
+        said,
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } })
+    );
 }
 
 #[test]
@@ -29,7 +32,9 @@ fn it_is_of_the_kind_it_speaks_of() {
 
 #[test]
 fn what_was_said_is_read_again() {
-    let said = Apply::<ConfigMap>::namespaced("shop", "a").annotation("note", "x").set("data", json!({ "k": "v" }));
+    let said = Apply::<ConfigMap>::namespaced("shop", "a")
+        .annotation("note", "x")
+        .set("data", json!({ "k": "v" }));
     let read: Apply<ConfigMap> = serde_json::from_value(serde_json::to_value(&said).unwrap()).unwrap();
     assert_eq!(read, said);
     assert_eq!(read.object().unwrap().data.unwrap()["k"], "v");
@@ -44,7 +49,10 @@ fn a_field_that_is_no_json_is_told_when_the_object_is_written() {
 
 #[test]
 fn keys_of_maps_are_texts_whatever_they_were() {
-    let ports = map::<u16, _, _>([(80u16, "http"), (443, "https")], |name| Part::<String>::into_value(name)).unwrap();
+    let ports = map::<u16, _, _>([(80u16, "http"), (443, "https")], |name| {
+        Part::<String>::into_value(name)
+    })
+    .unwrap();
     assert_eq!(ports, json!({ "80": "http", "443": "https" }));
     assert!(map::<Vec<u8>, _, _>([(vec![1], 1)], |value| Part::<i32>::into_value(value)).is_err());
     let nested = list([vec![1, 2], vec![]], |row| list(row, |value: i64| value.into_value()));

@@ -37,6 +37,8 @@ pub struct Barrier {
     revision: Option<u64>,
     /// That the object with this uid is gone.
     gone: Option<Box<str>>,
+    /// That the object with this uid is gone, or past this revision.
+    past: Option<(Box<str>, u64)>,
 }
 
 impl Barrier {
@@ -44,7 +46,7 @@ impl Barrier {
     pub fn revision(revision: u64) -> Self {
         Barrier {
             revision: Some(revision),
-            gone: None,
+            ..Barrier::default()
         }
     }
 
@@ -63,8 +65,40 @@ impl Barrier {
     /// ```
     pub fn gone(uid: &str) -> Self {
         Barrier {
-            revision: None,
             gone: Some(uid.into()),
+            ..Barrier::default()
+        }
+    }
+
+    /// Until the object with this uid is gone or past this revision: after a delete of many, which answers with the objects as
+    /// they were before and does not tell which of them stay for a while.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::cache::{Barrier, Indexes, Store};
+    /// use kubewright_runtime::object::{Kind, ObjectKey, Record};
+    /// use std::time::Duration;
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let store = Store::new(kind.clone(), Indexes::default());
+    /// let at = |revision: u32| {
+    ///     let json = format!(r#"{{"metadata":{{"name":"a","uid":"8c5d","resourceVersion":"{revision}"}}}}"#);
+    ///     Record::parse(json.as_bytes(), &kind).unwrap()
+    /// };
+    /// let writer = store.writer(None);
+    /// writer.changed(at(7));
+    /// store.set_barrier(&ObjectKey::cluster("a"), Barrier::past("8c5d", 7));
+    /// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_err());
+    /// writer.changed(at(8)); // marked for deletion, held by a finalizer
+    /// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_ok());
+    /// # }
+    /// ```
+    pub fn past(uid: &str, revision: u64) -> Self {
+        Barrier {
+            past: Some((uid.into(), revision)),
+            ..Barrier::default()
         }
     }
 
@@ -72,6 +106,7 @@ impl Barrier {
     pub(super) fn merge(&mut self, later: Barrier) {
         self.revision = self.revision.max(later.revision);
         self.gone = later.gone.or_else(|| self.gone.take());
+        self.past = later.past.or_else(|| self.past.take());
     }
 
     /// Whether it is lifted by a scope that has seen `seen`, and holds `object` (revision and uid) under the key.
@@ -84,7 +119,11 @@ impl Barrier {
             .gone
             .as_deref()
             .is_none_or(|uid| object.is_none_or(|(_, present)| present != uid));
-        revision_seen && is_gone
+        let is_past = self.past.as_ref().is_none_or(|(uid, old)| {
+            object
+                .is_none_or(|(revision, present)| present != &**uid || revision.is_none_or(|revision| revision > *old))
+        });
+        revision_seen && is_gone && is_past
     }
 }
 

@@ -181,7 +181,7 @@ impl<K> Objects<K> {
         if !dry_run && let Ok(page) = Page::parse(&answer, &self.kind.type_meta()) {
             for record in page.items {
                 self.client.shared.applied.forget(&self.kind, record.key());
-                self.client.deleted(&self.kind, record.key(), record.json());
+                self.client.deleted_among_others(&self.kind, &record);
             }
         }
         Ok(())
@@ -189,6 +189,17 @@ impl<K> Objects<K> {
 }
 
 impl Client {
+    /// An object was among those whose deletion was asked for: this is what it was before. Whether it is gone or only marked is
+    /// not said, but the cache has seen it when one of the two is so. What was marked already may stay as it is.
+    fn deleted_among_others(&self, kind: &Kind, before: &Record) {
+        let informer = self.shared.cache.informer(kind).filter(|_| !before.is_deleting());
+        if let (Some(informer), Some(revision)) = (informer, before.revision()) {
+            informer
+                .store()
+                .set_barrier(before.key(), Barrier::past(&before.uid(), revision));
+        }
+    }
+
     /// An object was deleted, or its deletion was asked for: cached reads of it wait until the cache has seen that.
     fn deleted(&self, kind: &Kind, key: &ObjectKey, answer: &[u8]) {
         let Some(informer) = self.shared.cache.informer(kind) else {

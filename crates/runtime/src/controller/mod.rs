@@ -15,5 +15,5 @@ pub use builder::Controller;
 pub use predicate::Predicate;
 pub use reconciler::{Context, Reconciler, Request};
 pub use run::Environment;
-pub use stats::{ControllerStats, Outcome, Snapshot};
+pub use stats::{ControllerStats, Outcome, Reconciled, Snapshot};
 pub use watch::{Trigger, Watch};

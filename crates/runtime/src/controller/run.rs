@@ -15,7 +15,7 @@ use super::action::{Action, Failure, Next};
 use super::builder::Controller;
 use super::handler::Mapping;
 use super::reconciler::{AnyReconciler, Context, Request};
-use super::stats::{ControllerStats, Outcome};
+use super::stats::{ControllerStats, Outcome, Reconciled};
 use super::watch::{Trigger, Watch};
 use crate::cache::{Event, Registration};
 use crate::chance::Chance;
@@ -396,7 +396,15 @@ impl Worker {
         if let Some(times) = &self.times {
             times.worked.observe_duration(began.elapsed());
         }
+        let error = result.as_ref().err().map(ToString::to_string);
         let outcome = self.conclude(job, result);
+        self.stats.remember(Reconciled {
+            request: job.key().clone(),
+            outcome,
+            error,
+            took: began.elapsed(),
+            ended: Instant::now(),
+        });
         ended.with(outcome);
     }
 

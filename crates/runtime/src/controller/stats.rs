@@ -1,10 +1,17 @@
 //! What a controller did so far, for metrics and diagnostics.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::reconciler::Request;
+
+/// As many reconciles are remembered.
+const RECENT: usize = 64;
 
 /// How a reconcile ended, under controller-runtime's names.
 ///
@@ -77,6 +84,29 @@ struct Counters {
     active: AtomicI64,
     times: Mutex<Times>,
     last_error: Mutex<Option<String>>,
+    recent: Mutex<VecDeque<Reconciled>>,
+}
+
+/// A reconcile that ended.
+///
+/// ```
+/// use kubewright_runtime::controller::{ControllerStats, Reconciled};
+///
+/// let recent: Vec<Reconciled> = ControllerStats::default().recent();
+/// assert!(recent.is_empty()); // nothing was reconciled yet
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reconciled {
+    /// What was reconciled.
+    pub request: Request,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+    /// How long it took.
+    pub took: Duration,
+    /// When it ended.
+    pub ended: Instant,
 }
 
 /// What a controller did so far. Cloning shares it.
@@ -147,6 +177,19 @@ impl ControllerStats {
                 *bucket += 1;
             }
         }
+    }
+
+    pub(super) fn remember(&self, reconciled: Reconciled) {
+        let mut recent = self.0.recent.lock();
+        if recent.len() >= RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(reconciled);
+    }
+
+    /// The last reconciles, 64 at most, the newest last.
+    pub fn recent(&self) -> Vec<Reconciled> {
+        self.0.recent.lock().iter().cloned().collect()
     }
 
     pub(super) fn failed(&self, what: String) {

@@ -1,5 +1,8 @@
 //! `/debug/kubewright`: what a manager is at, for people who wonder.
 
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
 use serde_json::{Value, json};
 
 use crate::controller::{ControllerStats, Request};
@@ -19,7 +22,46 @@ pub(super) struct ControllerView {
     pub(super) queue: WorkQueue<Request>,
 }
 
-pub(super) fn page(controllers: &[ControllerView], cache: &Cache, leadership: Option<&Leadership>) -> Value {
+/// What a manager is at, for those in the same process. Cloning shares it.
+///
+/// ```
+/// use kubewright_runtime::manager::Manager;
+///
+/// assert_eq!(Manager::new().debug_page().value(), None); // it does not run
+/// ```
+#[derive(Clone, Default)]
+pub struct DebugPage(Arc<OnceLock<Inside>>);
+
+struct Inside {
+    controllers: Vec<ControllerView>,
+    cache: Cache,
+    leadership: Option<Leadership>,
+}
+
+impl DebugPage {
+    /// The page as it is now; `None` before the manager runs.
+    pub fn value(&self) -> Option<Value> {
+        let inside = self.0.get()?;
+        Some(page(&inside.controllers, &inside.cache, inside.leadership.as_ref()))
+    }
+
+    pub(super) fn open(&self, controllers: Vec<ControllerView>, cache: Cache, leadership: Option<Leadership>) {
+        // A manager runs once.
+        let _ = self.0.set(Inside {
+            controllers,
+            cache,
+            leadership,
+        });
+    }
+}
+
+impl fmt::Debug for DebugPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DebugPage")
+    }
+}
+
+fn page(controllers: &[ControllerView], cache: &Cache, leadership: Option<&Leadership>) -> Value {
     json!({
         "version": 1,
         "informers": cache.informers().map(|informer| json!({

@@ -23,6 +23,7 @@ use crate::metrics::Registry;
 use crate::serve::{BindAddress, Certificates, Checks};
 use crate::webhook::Webhook;
 
+pub use debug::DebugPage;
 pub use error::ManagerError;
 pub use runnable::{RunContext, Runnable};
 pub(crate) use webhooks::serve as serve_webhooks;
@@ -68,6 +69,7 @@ pub struct Manager {
     ready: Checks,
     identity: Option<String>,
     api_server: String,
+    debug: DebugPage,
 }
 
 /// Where what is served.
@@ -114,6 +116,7 @@ impl Manager {
             ready: Checks::new(),
             identity: None,
             api_server: String::new(),
+            debug: DebugPage::default(),
         }
     }
 
@@ -405,6 +408,19 @@ impl Manager {
     pub fn api_server(mut self, host: impl Into<String>) -> Self {
         self.api_server = host.into();
         self
+    }
+
+    /// What `/debug/kubewright` says, without asking for it over the network: informers, queues, running reconciles, the lease.
+    ///
+    /// ```
+    /// use kubewright_runtime::manager::Manager;
+    ///
+    /// let manager = Manager::new();
+    /// let page = manager.debug_page(); // keep it, and run the manager
+    /// assert_eq!(page.value(), None);
+    /// ```
+    pub fn debug_page(&self) -> DebugPage {
+        self.debug.clone()
     }
 
     /// What each controller did so far, by name. The numbers go on counting while the manager runs.

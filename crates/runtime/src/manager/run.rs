@@ -140,14 +140,18 @@ impl Manager {
 
         let (last, end) = Stopper::new();
         let mut services = JoinSet::new();
+        self.debug.open(
+            prepared.iter().map(|prepared| prepared.view.clone()).collect(),
+            cache.clone(),
+            election.as_ref().map(Election::leadership),
+        );
         let serving = Serving {
             addresses: self.addresses,
             registry: self.registry,
             healthy: self.healthy,
             ready: self.ready,
-            controllers: prepared.iter().map(|prepared| prepared.view.clone()).collect(),
             cache: cache.clone(),
-            leadership: election.as_ref().map(Election::leadership),
+            debug: self.debug,
             kube: kube.clone(),
             certificate_metrics: metrics.certificates.clone(),
         };

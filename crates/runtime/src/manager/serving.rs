@@ -2,10 +2,9 @@
 
 use tokio::task::JoinSet;
 
-use super::debug::{self, ControllerView};
+use super::debug::DebugPage;
 use super::{Addresses, ManagerError};
 use crate::informer::Cache;
-use crate::lease::Leadership;
 use crate::metrics::{CertificateMetrics, Registry};
 use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
 use crate::stop::Stop;
@@ -16,9 +15,8 @@ pub(super) struct Serving {
     pub(super) registry: Registry,
     pub(super) healthy: Checks,
     pub(super) ready: Checks,
-    pub(super) controllers: Vec<ControllerView>,
     pub(super) cache: Cache,
-    pub(super) leadership: Option<Leadership>,
+    pub(super) debug: DebugPage,
     pub(super) kube: kube::Client,
     pub(super) certificate_metrics: CertificateMetrics,
 }
@@ -31,9 +29,8 @@ impl Serving {
             registry,
             healthy,
             ready,
-            controllers,
             cache,
-            leadership,
+            debug,
             kube,
             certificate_metrics,
         } = self;
@@ -55,7 +52,7 @@ impl Serving {
         });
         let debugging = Router::new().route(
             "/debug/kubewright",
-            debug_page(move || debug::page(&controllers, &cache, leadership.as_ref())),
+            debug_page(move || debug.value().unwrap_or_default()),
         );
         for (address, router, tls) in [
             (addresses.probes, probes, None),

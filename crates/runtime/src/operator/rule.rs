@@ -29,6 +29,9 @@ pub struct Rule {
     pub non_resource_urls: Vec<String>,
     /// The verbs.
     pub verbs: Vec<String>,
+    /// Only in this namespace, by a `Role` there; everywhere, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
 }
 
 impl Rule {
@@ -65,6 +68,19 @@ impl Rule {
         self
     }
 
+    /// Only in this namespace.
+    ///
+    /// ```
+    /// use kubewright_runtime::operator::Rule;
+    ///
+    /// let rule = Rule::new([""], ["secrets"], ["get"]).in_namespace("vault");
+    /// assert_eq!(rule.namespace.as_deref(), Some("vault"));
+    /// ```
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
     /// A rule for paths that are no resources.
     ///
     /// ```
@@ -93,9 +109,12 @@ impl fmt::Display for Rule {
         } else {
             write!(f, "Rule::urls({:?}, {:?})", self.non_resource_urls, self.verbs)?;
         }
-        if self.resource_names.is_empty() {
-            return Ok(());
+        if !self.resource_names.is_empty() {
+            write!(f, ".named({:?})", self.resource_names)?;
         }
-        write!(f, ".named({:?})", self.resource_names)
+        match &self.namespace {
+            Some(namespace) => write!(f, ".in_namespace({namespace:?})"),
+            None => Ok(()),
+        }
     }
 }
