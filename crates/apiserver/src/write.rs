@@ -66,6 +66,7 @@ pub(crate) async fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool
         return Err(Status::forbidden(resource.about(), &name, why));
     }
     let mut attributes = Attributes::new(call, Operation::Create, &name, dry_run);
+    meta_text(&object, "generateName").clone_into(&mut attributes.generate_name);
     admit::mutate(&attributes, &mut object, None, &mut call.warnings).await?;
     access::check_escalation(call, resource, &object, None)?;
     dedup_owners(&mut object, &mut call.warnings);

@@ -14,6 +14,7 @@ use crate::call::Call;
 use crate::delete_options::{DeleteOptions, Propagation};
 use crate::registry::Resource;
 use crate::server::Server;
+use crate::status::Status;
 use crate::timeout;
 use crate::wire::query::Query;
 
@@ -30,6 +31,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
     pub(crate) namespace: &'a str,
     pub(crate) name: String,
+    /// What its name will begin with, if it has none yet.
+    pub(crate) generate_name: String,
     pub(crate) subresource: &'a str,
     pub(crate) dry_run: bool,
     /// What the audit trail shall know.
@@ -96,6 +99,7 @@ impl<'a> Attributes<'a> {
             operation,
             namespace: &call.target.namespace,
             name: name.to_owned(),
+            generate_name: String::new(),
             subresource: &call.target.subresource,
             dry_run,
             notes: call.notes,
@@ -123,6 +127,13 @@ impl<'a> Attributes<'a> {
             delete: Some(options),
             ..self.clone()
         }
+    }
+
+    /// A plugin refuses the write. What has no name yet is called by what its name will begin with.
+    pub(crate) fn forbidden(&self, why: &str) -> Box<Status> {
+        let names = [self.name.as_str(), &self.generate_name, "Unknown"];
+        let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        Status::forbidden(self.resource.about(), name, why)
     }
 
     /// Whether the write is of this core resource itself, not of a part of it.

@@ -41,7 +41,7 @@ impl Plugin for NamespaceLifecycle {
             return Ok(());
         }
         let why = format!("unable to create new content in namespace {name} because it is being terminated");
-        let mut status = Status::forbidden(attributes.resource.about(), &attributes.name, &why);
+        let mut status = attributes.forbidden(&why);
         if let Some(details) = &mut status.details {
             details.causes.push(Cause {
                 reason: "NamespaceTerminating".into(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::Registry;
-use crate::status::{Result, Status};
+use crate::status::Result;
 
 pub(super) struct Priority;
 
@@ -50,10 +50,10 @@ impl Plugin for Priority {
         } else {
             class(attributes, &name).ok_or_else(|| {
                 let why = format!("no PriorityClass with name {name} was found");
-                Status::forbidden(attributes.resource.about(), &attributes.name, &why)
+                attributes.forbidden(&why)
             })?
         };
-        let refuse = |why: String| Status::forbidden(attributes.resource.about(), &attributes.name, &why);
+        let refuse = |why: String| attributes.forbidden(&why);
         if let Some(given) = spec
             .get("priority")
             .and_then(Value::as_i64)

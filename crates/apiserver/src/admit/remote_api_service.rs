@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
-use crate::status::{Result, Status};
+use crate::status::Result;
 
 pub(super) struct NoAggregation;
 
@@ -20,6 +20,6 @@ impl Plugin for NoAggregation {
         }
         let why = "the embedded API server does not pass requests on to other servers (spec.service); define the kinds \
                    with a CustomResourceDefinition instead, or use a cluster with API aggregation";
-        Err(Status::forbidden(attributes.resource.about(), &attributes.name, why))
+        Err(attributes.forbidden(why))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::Registry;
-use crate::status::{Result, Status};
+use crate::status::Result;
 
 pub(super) struct ServiceAccount;
 
@@ -87,7 +87,7 @@ fn check(attributes: &Attributes<'_>, pod: &Value) -> Result<()> {
             "no service account specified for pod {}/{pod_name}",
             attributes.namespace
         );
-        return Err(forbidden(attributes, &why));
+        return Err(attributes.forbidden(&why));
     }
     let account = account(attributes, name)?;
     let enforced = account
@@ -99,7 +99,7 @@ fn check(attributes: &Attributes<'_>, pod: &Value) -> Result<()> {
         return Ok(());
     }
     match unmountable(spec, name, &account, ephemeral) {
-        Some(why) => Err(forbidden(attributes, &why)),
+        Some(why) => Err(attributes.forbidden(&why)),
         None => Ok(()),
     }
 }
@@ -118,7 +118,7 @@ fn check_mirror(attributes: &Attributes<'_>, pod: &Value, account: &str) -> Resu
     } else {
         return Ok(());
     };
-    Err(forbidden(attributes, why))
+    Err(attributes.forbidden(why))
 }
 
 fn references_secrets(value: &Value) -> bool {
@@ -255,11 +255,7 @@ fn account(attributes: &Attributes<'_>, name: &str) -> Result<Value> {
         "error looking up service account {}/{name}: serviceaccount {quoted} not found",
         attributes.namespace
     );
-    Err(forbidden(attributes, &why))
-}
-
-fn forbidden(attributes: &Attributes<'_>, why: &str) -> Box<Status> {
-    Status::forbidden(attributes.resource.about(), &attributes.name, why)
+    Err(attributes.forbidden(&why))
 }
 
 fn is_mirror(pod: &Value) -> bool {
