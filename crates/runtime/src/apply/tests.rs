@@ -54,7 +54,7 @@ fn keys_of_maps_are_texts_whatever_they_were() {
     })
     .unwrap();
     assert_eq!(ports, json!({ "80": "http", "443": "https" }));
-    assert!(map::<Vec<u8>, _, _>([(vec![1], 1)], |value| Part::<i32>::into_value(value)).is_err());
+    assert!(map::<Vec<u8>, _, _>([(vec![1], 1)], Part::<i32>::into_value).is_err());
     let nested = list([vec![1, 2], vec![]], |row| list(row, |value: i64| value.into_value()));
     assert_eq!(nested.unwrap(), json!([[1, 2], []]));
 }

@@ -267,6 +267,37 @@ mod tests {
         );
     }
     #[test]
+    fn webhooks_of_kinds_of_one_name_are_told_apart() {
+        use k8s_openapi::api::{autoscaling, core, events};
+
+        fn names(operator: &Operator) -> Vec<String> {
+            let webhooks = operator.describe().webhooks.into_iter();
+            webhooks.map(|webhook| webhook.name).collect()
+        }
+        let none = |_: &AdmissionRequest| Ok(());
+        let one = Operator::new("shop").webhook(Webhook::of::<autoscaling::v2::HorizontalPodAutoscaler>().defaulter(
+            move |_: &mut autoscaling::v2::HorizontalPodAutoscaler, request: &AdmissionRequest| none(request),
+        ));
+        assert_eq!(names(&one), ["mhorizontalpodautoscaler.kb.io"]);
+        let versions = one.webhook(Webhook::of::<autoscaling::v1::HorizontalPodAutoscaler>().defaulter(
+            move |_: &mut autoscaling::v1::HorizontalPodAutoscaler, request: &AdmissionRequest| none(request),
+        ));
+        assert_eq!(
+            names(&versions),
+            ["mhorizontalpodautoscaler-v2.kb.io", "mhorizontalpodautoscaler-v1.kb.io"]
+        );
+        let groups = Operator::new("shop")
+            .webhook(Webhook::of::<core::v1::Event>().defaulter(|_: &mut core::v1::Event, _: &AdmissionRequest| Ok(())))
+            .webhook(
+                Webhook::of::<events::v1::Event>().defaulter(|_: &mut events::v1::Event, _: &AdmissionRequest| Ok(())),
+            );
+        assert_eq!(
+            names(&groups),
+            ["mevent-v1.core.kb.io", "mevent-v1.events.k8s.io.kb.io"]
+        );
+    }
+
+    #[test]
     fn webhooks_are_described_with_what_their_certificates_need() {
         let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
         let description = Operator::new("shop").webhook(webhook).describe();

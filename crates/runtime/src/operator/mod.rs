@@ -133,7 +133,11 @@ impl Operator {
     /// assert_eq!(operator.describe().webhooks[0].path, "/mutate--v1-configmap");
     /// ```
     pub fn webhook(mut self, webhook: impl Into<Webhook>) -> Self {
-        self.webhooks.push(webhook.into());
+        let mut webhook = webhook.into();
+        for other in &mut self.webhooks {
+            webhook.tell_apart(other);
+        }
+        self.webhooks.push(webhook);
         self
     }
 

@@ -59,7 +59,21 @@ pub struct Webhook<T = AnyKind> {
     pub(super) validating: Hook,
     /// A handler that no configuration names.
     pub(super) raw: Hook,
+    /// How much of the kind a name of ours has to say so that no other webhook has it too.
+    told: Told,
     of: std::marker::PhantomData<fn(T)>,
+}
+
+/// What of a kind is in the name of its webhooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    /// `mdeployment.kb.io`
+    #[default]
+    Kind,
+    /// `mdeployment-v1.kb.io`, as kubebuilder has it now: there are webhooks of another version too.
+    Version,
+    /// `mdeployment-v1.apps.kb.io`: another group has a kind of this name.
+    Group,
 }
 
 impl Webhook {
@@ -166,6 +180,7 @@ impl<T> Webhook<T> {
             mutating: Hook::default(),
             validating: Hook::default(),
             raw: Hook::default(),
+            told: Told::default(),
             of: std::marker::PhantomData,
         }
     }
@@ -317,7 +332,30 @@ impl<T> Webhook<T> {
             );
         };
         let letter = if role == WebhookType::Mutating { 'm' } else { 'v' };
-        format!("{letter}{}.kb.io", kind.kind().to_lowercase())
+        let name = format!("{letter}{}", kind.kind().to_lowercase());
+        match self.told {
+            Told::Kind => format!("{name}.kb.io"),
+            Told::Version => format!("{name}-{}.kb.io", kind.version()),
+            Told::Group if kind.group().is_empty() => format!("{name}-{}.core.kb.io", kind.version()),
+            Told::Group => format!("{name}-{}.{}.kb.io", kind.version(), kind.group()),
+        }
+    }
+
+    /// Both webhooks get names that tell them apart, if their kinds have one name.
+    pub(crate) fn tell_apart(&mut self, other: &mut Self) {
+        let (Some(own), Some(others)) = (&self.kind, &other.kind) else {
+            return;
+        };
+        if own.kind() != others.kind() || own == others {
+            return;
+        }
+        let told = if own.group() == others.group() {
+            Told::Version
+        } else {
+            Told::Group
+        };
+        self.told = self.told.max(told);
+        other.told = other.told.max(told);
     }
 }
 
@@ -412,6 +450,7 @@ impl<T: Object> From<Webhook<T>> for Webhook {
             mutating: webhook.mutating,
             validating: webhook.validating,
             raw: webhook.raw,
+            told: webhook.told,
             of: std::marker::PhantomData,
         }
     }
@@ -424,6 +463,7 @@ impl<T> Clone for Webhook<T> {
             mutating: self.mutating.clone(),
             validating: self.validating.clone(),
             raw: self.raw.clone(),
+            told: self.told,
             of: std::marker::PhantomData,
         }
     }

@@ -69,7 +69,9 @@ impl Generator {
         if let Some(parts) = whole.get("allOf").and_then(Value::as_array) {
             let mut rest = whole.clone();
             rest.remove("allOf");
-            parts.iter().for_each(|part| join(&mut rest, part));
+            for part in parts {
+                join(&mut rest, part);
+            }
             return Some(rest.into());
         }
         let keyword = ["oneOf", "anyOf"]
