@@ -3,9 +3,15 @@
 /// A controller-runtime for Rust: the crate behind this one.
 #[doc(inline)]
 pub use kubewright_runtime::{
-    cache, certificates, chance, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics,
-    object, operator, queue, reflector, serve, stop, webhook,
+    apply, cache, certificates, chance, client, clock, controller, events, flags, informer, lease, manager, mapper,
+    metrics, object, operator, queue, reflector, serve, stop, webhook,
 };
+
+#[cfg(feature = "testing")]
+#[doc(inline)]
+pub use kubewright_macros::test;
+#[doc(inline)]
+pub use kubewright_macros::{api, rbac, resource, schema};
 
 /// The types of Kubernetes' own kinds.
 pub use k8s_openapi;
@@ -26,5 +32,9 @@ pub use tokio;
 pub use tracing;
 
 pub mod conversion;
+#[doc = include_str!("markers.md")]
+pub mod markers {}
 pub mod prelude;
+#[doc(hidden)]
+pub mod support;
 pub mod testing;

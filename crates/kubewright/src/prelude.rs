@@ -21,6 +21,9 @@
 //! assert_eq!(operator.describe().controllers[0].name, "configmap");
 //! ```
 
+pub use std::collections::BTreeMap;
+
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use kube::{CustomResource, CustomResourceExt, Resource, ResourceExt};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
@@ -43,3 +46,4 @@ pub use kubewright_runtime::operator::{Operator, Rule};
 pub use kubewright_runtime::webhook::{AdmissionRequest, Defaulter, Rejection, Validator, Webhook};
 
 pub use crate::conversion::{Conversion, Convert};
+pub use crate::rbac;

@@ -1,7 +1,17 @@
-//! Derives of Kubewright. They are thin: what the code they write calls lives in `kubewright-runtime`.
+//! Derives and attributes of Kubewright. They are thin: what the code they write calls lives in `kubewright-runtime`.
 //! Use them through `kubewright` or `kubewright-runtime`, which export them beside the traits they serve.
 
+mod api;
+mod apply;
 mod convert;
+mod plural;
+mod rbac;
+mod resource;
+mod schema;
+#[cfg(test)]
+mod sturdy;
+mod test;
+mod words;
 
 use proc_macro::TokenStream;
 
@@ -17,4 +27,41 @@ pub fn convert(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(ConvertInRuntime, attributes(convert))]
 pub fn convert_in_runtime(item: TokenStream) -> TokenStream {
     convert::expand(item.into(), "kubewright_runtime").into()
+}
+
+#[doc = include_str!("resource/attribute.md")]
+#[proc_macro_attribute]
+pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    resource::expand(arguments.into(), item.into()).into()
+}
+
+#[doc = include_str!("schema/attribute.md")]
+#[proc_macro_attribute]
+pub fn schema(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    schema::expand(arguments.into(), item.into()).into()
+}
+
+/// What holds for all types that are written in a module: `#[kubewright::api(optional)] mod v1 { … }` makes fields optional
+/// unless they say `#[schema(required)]`, as `+kubebuilder:validation:Optional` above a Go package does.
+#[proc_macro_attribute]
+pub fn api(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    api::expand(arguments.into(), item.into()).into()
+}
+
+#[doc = include_str!("rbac/attribute.md")]
+#[proc_macro_attribute]
+pub fn rbac(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    rbac::expand(arguments.into(), item.into()).into()
+}
+
+#[doc = include_str!("test.md")]
+#[proc_macro_attribute]
+pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
+    test::expand(options.into(), &item.into(), &quote::quote!(::kubewright::testing)).into()
+}
+
+/// The attribute as `kubewright-testing` exports it: the code it writes calls that crate. See [`macro@test`] for what it does.
+#[proc_macro_attribute]
+pub fn test_in_testing(options: TokenStream, item: TokenStream) -> TokenStream {
+    test::expand(options.into(), &item.into(), &quote::quote!(::kubewright_testing)).into()
 }

@@ -1,0 +1,2 @@
+//! Nothing but the front door.
+use kubewright as _;
