@@ -1,0 +1,101 @@
+//! `EndpointSlices` of Services: where the Pods are that a Service means. [`plan`](plan::plan) decides.
+
+mod plan;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::client::Client;
+use kubewright_runtime::client::helpers::ignore_not_found;
+use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
+use kubewright_runtime::object::{ObjectKey, Selector, View};
+
+use crate::support::creation::is_namespace_going;
+use crate::support::labels;
+
+/// The controller.
+pub(crate) fn controller() -> Controller {
+    Controller::of::<Service>()
+        .named("endpointslice-controller")
+        .owns::<EndpointSlice>()
+        .watches_with::<Pod, _>(pod_wakes)
+        .max_concurrent_reconciles(4)
+        .reconcile_with(|context| Slices {
+            client: context.client(),
+        })
+}
+
+fn selector(labels: &BTreeMap<String, String>) -> Selector {
+    let all = Selector::everything();
+    labels
+        .iter()
+        .fold(all, |selector, (label, value)| selector.equals(label, value))
+}
+
+/// A Pod wakes the Services that mean it.
+async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
+    let query = Query::all().in_namespace(pod.key().namespace().unwrap_or_default());
+    let services = client
+        .without_waiting()
+        .list::<Service>(&query)
+        .await
+        .unwrap_or_default();
+    services
+        .into_iter()
+        .filter(|service| plan::is_managed(service))
+        .filter(|service| {
+            let wanted = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+            labels::is_subset(wanted, pod.metadata.labels.as_ref())
+        })
+        .map(|service| service.key().clone().into())
+        .collect()
+}
+
+struct Slices {
+    client: Client,
+}
+
+impl Reconciler for Slices {
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(service) = self.client.get_opt::<Service>(&request).await? else {
+            return Ok(Action::done());
+        };
+        if !plan::is_managed(&service) || service.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::done());
+        }
+        let namespace = request.namespace().unwrap_or_default();
+        let wanted = service
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.selector.clone())
+            .unwrap_or_default();
+        let query = Query::all().in_namespace(namespace);
+        let pods = self
+            .client
+            .list::<Pod>(&query.clone().matching(selector(&wanted)))
+            .await?;
+        let own = Selector::everything()
+            .equals(plan::SERVICE_LABEL, request.name())
+            .equals(plan::MANAGED_BY, plan::MANAGER);
+        let present = self.client.list::<EndpointSlice>(&query.matching(own)).await?;
+        let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
+        let present: Vec<&EndpointSlice> = present.iter().map(|slice| &**slice).collect();
+        let plan = plan::plan(&service, &pods, &present);
+        for slice in &plan.create {
+            match self.client.create(slice).await {
+                Err(error) if !is_namespace_going(&error) => return Err(error.into()),
+                _ => {}
+            }
+        }
+        for slice in &plan.update {
+            ignore_not_found(self.client.update(slice).await)?;
+        }
+        for name in &plan.delete {
+            let key = ObjectKey::namespaced(namespace, name);
+            ignore_not_found(self.client.delete::<EndpointSlice>(&key).await)?;
+        }
+        Ok(Action::done())
+    }
+}

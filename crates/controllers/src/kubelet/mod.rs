@@ -1,0 +1,234 @@
+//! Simulated nodes, and the life of Pods on them: no containers, but everything one sees of them through the API.
+//! [`life`] decides what happens to a Pod, [`node`] what a node says, [`script`] reads what annotations ask for.
+
+mod addresses;
+mod life;
+pub(crate) mod node;
+mod script;
+#[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::client::helpers::ignore_not_found;
+use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
+use kubewright_runtime::clock::Clock;
+use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Trigger};
+use kubewright_runtime::events::EventNote;
+use kubewright_runtime::object::{Kind, ObjectKey, View};
+use kubewright_runtime::operator::Operator;
+use serde_json::json;
+
+use crate::support::tell::Teller;
+use crate::support::{Settings, index, pods};
+use addresses::Addresses;
+use life::{Next, Place};
+
+/// What the nodes say they run.
+const VERSION: &str = "v1.36.0";
+/// How long to wait before a node is made again that could not be.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Adds the controllers of nodes and of Pods.
+pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
+    let (for_nodes, for_pods, count) = (settings.clone(), settings.clone(), settings.nodes);
+    let nodes = Controller::of::<Node>()
+        .named("kubelet-nodes")
+        .source(move |_: Trigger, client| make_nodes(client, count))
+        .reconcile_with(move |context| {
+            let client = context.client();
+            Nodes {
+                clock: for_nodes.clock_of(&client),
+                client,
+            }
+        });
+    let pods = Controller::of::<Pod>()
+        .named("kubelet")
+        .of_when(Predicate::object::<Pod>(|pod| !pods::node_of(pod).is_empty()))
+        .watches_with::<Node, _>(node_wakes)
+        .max_concurrent_reconciles(16)
+        .reconcile_with(move |context| {
+            let client = context.client();
+            Pods {
+                clock: for_pods.clock_of(&client),
+                events: for_pods.teller("kubelet", &client),
+                addresses: Arc::new(Addresses::default()),
+                client,
+            }
+        });
+    operator
+        .controller(nodes)
+        .controller(pods)
+        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+        .index::<Pod>(index::POD_IP, |pod| {
+            let ip = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
+            ip.into_iter().collect()
+        })
+}
+
+/// Makes the nodes that are not there.
+async fn make_nodes(client: Client, count: usize) {
+    for number in 1..=count {
+        loop {
+            match client.create(&node::named(number)).await {
+                Ok(_) => break,
+                Err(error) if error.is_already_exists() => break,
+                Err(error) => {
+                    tracing::warn!(%error, number, "a simulated node cannot be made");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// A node that fails or comes back wakes its Pods.
+async fn node_wakes(client: Client, node: View<Node>) -> Vec<Request> {
+    let query = Query::all().indexed(index::NODE, node.key().name());
+    let pods = client.without_waiting().list::<Pod>(&query).await.unwrap_or_default();
+    pods.into_iter().map(|pod| pod.key().clone().into()).collect()
+}
+
+struct Nodes {
+    client: Client,
+    clock: Clock,
+}
+
+impl Reconciler for Nodes {
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(node) = self.client.get_opt::<Node>(&request).await? else {
+            return Ok(Action::done());
+        };
+        let number = addresses::of_node(request.name());
+        if let Some(status) = node::report(&node, &number, VERSION, self.clock.now()) {
+            let mut node = node.into_owned();
+            node.status = Some(status);
+            return written(self.client.update_status(&node).await);
+        }
+        if let Some(taints) = node::without_not_ready(&node) {
+            let patch = json!({
+                "metadata": { "resourceVersion": node.metadata.resource_version }, "spec": { "taints": taints },
+            });
+            return written(self.client.patch::<Node>(&request, &Patch::Merge(patch)).await);
+        }
+        Ok(Action::done())
+    }
+}
+
+/// Somebody else was faster: what they wrote wakes us again.
+fn written<K>(result: Result<K, Error>) -> Result {
+    match result {
+        Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error.into()),
+        _ => Ok(Action::done()),
+    }
+}
+
+struct Pods {
+    client: Client,
+    events: Teller,
+    addresses: Arc<Addresses>,
+    clock: Clock,
+}
+
+impl Reconciler for Pods {
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(pod) = self.client.get_opt::<Pod>(&request).await? else {
+            return Ok(Action::done());
+        };
+        let host = ObjectKey::cluster(pods::node_of(&pod));
+        let Some(node) = self.client.get_opt::<Node>(&host).await? else {
+            return Ok(Action::done());
+        };
+        if node::has_failed(&node) {
+            return Ok(Action::done());
+        }
+        let (script, mistakes) = script::of_pod(&pod);
+        let is_new = pod.status.as_ref().is_none_or(|status| status.start_time.is_none());
+        for mistake in mistakes.iter().filter(|_| is_new) {
+            let warning = EventNote::warning("InvalidAnnotation", "Start", mistake.to_string());
+            self.events.tell(&*pod, warning);
+        }
+        let pod_ip = self.address(&pod);
+        let place = Place {
+            host_ip: node::address(&node),
+            pod_ip: &pod_ip,
+            now: self.clock.now(),
+        };
+        match life::step(&pod, &script, &place) {
+            Next::Nothing => Ok(Action::done()),
+            Next::Wait(wait) => Ok(Action::requeue_after(wait)),
+            Next::Remove => {
+                let now = DeleteOptions {
+                    grace_period_seconds: Some(0),
+                    uid: pod.metadata.uid.clone(),
+                    ..DeleteOptions::default()
+                };
+                written(ignore_not_found(self.client.delete_with::<Pod>(&request, &now).await))
+            }
+            Next::Status(status) => {
+                self.tell(&pod, &status);
+                let mut pod = pod.into_owned();
+                pod.status = Some(*status);
+                written(self.client.update_status(&pod).await)
+            }
+        }
+    }
+}
+
+impl Pods {
+    /// The address of a Pod: the one it has, or the next that is free.
+    fn address(&self, pod: &Pod) -> String {
+        let own = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
+        own.unwrap_or_else(|| {
+            self.addresses.next(|candidate| {
+                let query = Query::all().indexed(index::POD_IP, candidate);
+                let store = self
+                    .client
+                    .cache()
+                    .informer(&Kind::of::<Pod>())
+                    .map(|informer| informer.store().list(&query));
+                matches!(store, Some(Ok(found)) if !found.is_empty())
+            })
+        })
+    }
+
+    /// What people want to know of a change.
+    fn tell(&self, pod: &View<Pod>, after: &k8s_openapi::api::core::v1::PodStatus) {
+        let before = pod
+            .status
+            .as_ref()
+            .and_then(|status| status.container_statuses.as_deref());
+        for (place, status) in after.container_statuses.iter().flatten().enumerate() {
+            let before = before
+                .and_then(|all| all.get(place))
+                .and_then(|status| status.state.as_ref());
+            let Some(state) = status.state.as_ref().filter(|state| Some(*state) != before) else {
+                continue;
+            };
+            let waiting = state.waiting.as_ref().and_then(|waiting| waiting.reason.as_deref());
+            let note = match waiting {
+                None if state.running.is_some() => {
+                    EventNote::normal("Started", "Start", format!("Started container {}", status.name))
+                }
+                Some("ErrImagePull") => {
+                    EventNote::warning("Failed", "Pull", format!("Failed to pull image \"{}\"", status.image))
+                }
+                Some("CrashLoopBackOff") => {
+                    let text = format!("Back-off restarting failed container {}", status.name);
+                    EventNote::warning("BackOff", "Start", text)
+                }
+                Some("ImagePullBackOff") => EventNote::normal(
+                    "BackOff",
+                    "Pull",
+                    format!("Back-off pulling image \"{}\"", status.image),
+                ),
+                _ => continue,
+            };
+            self.events.tell(&**pod, note);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Lives of Pods, told by the second.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use serde_json::{Value, json};
+
+use super::life::{Next, Place, step};
+use super::script;
+use crate::support::time::later;
+
+fn start() -> Timestamp {
+    "2026-01-01T00:00:00Z".parse().unwrap()
+}
+
+fn pod(annotations: Value, policy: &str) -> Pod {
+    serde_json::from_value(json!({
+        "metadata": { "name": "a", "namespace": "shop", "uid": "1", "annotations": annotations },
+        "spec": { "restartPolicy": policy, "nodeName": "node-1", "containers": [{ "name": "web", "image": "nginx" }] },
+        "status": { "phase": "Pending", "conditions": [{ "type": "PodScheduled", "status": "True" }] },
+    }))
+    .unwrap()
+}
+
+fn next(pod: &Pod, second: i64) -> Next {
+    let place = Place {
+        host_ip: "10.0.0.1",
+        pod_ip: "10.244.0.2",
+        now: later(start(), second),
+    };
+    step(pod, &script::of_pod(pod).0, &place)
+}
+
+/// Lives on until nothing changes at this second.
+fn live(pod: &mut Pod, second: i64) -> Next {
+    for _ in 0..20 {
+        match next(pod, second) {
+            Next::Status(status) => pod.status = Some(*status),
+            next => return next,
+        }
+    }
+    panic!("it does not come to rest");
+}
+
+fn status(pod: &Pod) -> &PodStatus {
+    pod.status.as_ref().unwrap()
+}
+
+fn phase(pod: &Pod) -> &str {
+    status(pod).phase.as_deref().unwrap()
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    crate::support::pods::is_ready(pod)
+}
+
+fn waits_for(pod: &Pod) -> Option<&str> {
+    let state = status(pod).container_statuses.as_ref()?[0].state.as_ref()?;
+    state.waiting.as_ref()?.reason.as_deref()
+}
+
+fn seconds(next: &Next) -> u64 {
+    match next {
+        Next::Wait(wait) => wait.as_secs(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_plain_pod_runs_and_is_ready_in_one_step() {
+    let mut pod = pod(json!({}), "Always");
+    let Next::Status(first) = next(&pod, 0) else {
+        panic!("it does not start");
+    };
+    pod.status = Some(*first);
+    assert_eq!((phase(&pod), is_ready(&pod)), ("Running", true));
+    assert_eq!(status(&pod).pod_ip.as_deref(), Some("10.244.0.2"));
+    let types: Vec<_> = status(&pod)
+        .conditions
+        .iter()
+        .flatten()
+        .map(|condition| condition.type_.as_str())
+        .collect();
+    assert_eq!(
+        types,
+        [
+            "PodReadyToStartContainers",
+            "Initialized",
+            "Ready",
+            "ContainersReady",
+            "PodScheduled"
+        ]
+    );
+    assert_eq!(live(&mut pod, 0), Next::Nothing);
+}
+
+#[test]
+fn delays_are_waited_for() {
+    let mut pod = pod(
+        json!({ "kubewright.dev/start-delay": "5s", "kubewright.dev/ready-delay": "10s" }),
+        "Always",
+    );
+    assert_eq!(seconds(&live(&mut pod, 0)), 5);
+    assert_eq!((phase(&pod), waits_for(&pod)), ("Pending", Some("ContainerCreating")));
+    assert_eq!(seconds(&live(&mut pod, 5)), 10);
+    assert_eq!((phase(&pod), is_ready(&pod)), ("Running", false));
+    assert_eq!(live(&mut pod, 15), Next::Nothing);
+    assert!(is_ready(&pod));
+}
+
+#[test]
+fn a_pod_that_is_there_to_finish_is_seen_running_and_finishes() {
+    let mut pod = pod(json!({}), "Never");
+    let Next::Status(first) = next(&pod, 0) else {
+        panic!("it does not start");
+    };
+    assert_eq!(first.phase.as_deref(), Some("Running"));
+    assert_eq!(live(&mut pod, 0), Next::Nothing);
+    assert_eq!((phase(&pod), is_ready(&pod)), ("Succeeded", false));
+
+    let mut failing = super::tests::pod(json!({ "kubewright.dev/exit-code": "3" }), "Never");
+    assert_eq!(live(&mut failing, 0), Next::Nothing);
+    assert_eq!(phase(&failing), "Failed");
+}
+
+#[test]
+fn a_container_that_keeps_ending_is_restarted_ever_later_until_it_holds() {
+    let mut pod = pod(
+        json!({ "kubewright.dev/exit-code": "1", "kubewright.dev/restarts": "3" }),
+        "Always",
+    );
+    assert_eq!(seconds(&live(&mut pod, 0)), 10);
+    assert_eq!((phase(&pod), waits_for(&pod)), ("Running", Some("CrashLoopBackOff")));
+    assert_eq!(seconds(&live(&mut pod, 10)), 20);
+    assert_eq!(live(&mut pod, 30), Next::Nothing);
+    assert!(is_ready(&pod));
+    assert_eq!(status(&pod).container_statuses.as_ref().unwrap()[0].restart_count, 3);
+}
+
+#[test]
+fn an_image_that_cannot_be_pulled_is_tried_again() {
+    let mut pod = pod(json!({ "kubewright.dev/image-error": "no such image" }), "Always");
+    assert_eq!(seconds(&live(&mut pod, 0)), 10);
+    assert_eq!((phase(&pod), waits_for(&pod)), ("Pending", Some("ErrImagePull")));
+    assert_eq!(live(&mut pod, 10), Next::Nothing);
+    assert_eq!(waits_for(&pod), Some("ImagePullBackOff"));
+    pod.metadata.annotations = None;
+    live(&mut pod, 20);
+    assert_eq!((phase(&pod), is_ready(&pod)), ("Running", true));
+}
+
+#[test]
+fn a_deleted_pod_ends_when_it_likes_but_not_after_its_grace_period() {
+    let mut pod = pod(json!({ "kubewright.dev/stop-delay": "1h" }), "Always");
+    live(&mut pod, 0);
+    let deletion = later(start(), 30);
+    pod.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(deletion));
+    pod.metadata.deletion_grace_period_seconds = Some(30);
+    assert_eq!(seconds(&next(&pod, 10)), 20);
+    assert_eq!(next(&pod, 30), Next::Remove);
+    pod.metadata.annotations = None;
+    assert_eq!(next(&pod, 0), Next::Remove);
+}
+
+#[test]
+fn a_pod_that_is_active_for_too_long_fails() {
+    let mut pod = pod(json!({ "kubewright.dev/run-time": "forever" }), "Never");
+    pod.spec.as_mut().unwrap().active_deadline_seconds = Some(60);
+    assert_eq!(seconds(&live(&mut pod, 0)), 60);
+    live(&mut pod, 60);
+    assert_eq!(
+        (phase(&pod), status(&pod).reason.as_deref()),
+        ("Failed", Some("DeadlineExceeded"))
+    );
+}
+
+#[test]
+fn a_pod_is_ready_when_its_gates_are_open() {
+    let mut pod = pod(json!({}), "Always");
+    pod.spec.as_mut().unwrap().readiness_gates =
+        serde_json::from_value(json!([{ "conditionType": "example.com/gate" }])).unwrap();
+    live(&mut pod, 0);
+    assert!(!is_ready(&pod));
+    let gate = serde_json::from_value(json!({ "type": "example.com/gate", "status": "True" })).unwrap();
+    pod.status.as_mut().unwrap().conditions.as_mut().unwrap().push(gate);
+    live(&mut pod, 0);
+    assert!(is_ready(&pod));
+}

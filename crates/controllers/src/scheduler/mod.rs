@@ -1,0 +1,165 @@
+//! Puts Pods on nodes: by resources, ports, selectors, affinity, taints. No preemption, no volumes.
+
+pub(crate) mod fit;
+mod ledger;
+mod needs;
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod, PodCondition};
+use kubewright_runtime::cache::{Event, Query, Registration};
+use kubewright_runtime::client::{Client, Error};
+use kubewright_runtime::clock::Clock;
+use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
+use kubewright_runtime::events::EventNote;
+use kubewright_runtime::object::{Kind, Object, View};
+use kubewright_runtime::operator::Operator;
+use serde_json::{Value, json};
+
+use crate::support::tell::Teller;
+use crate::support::time::whole;
+use crate::support::{Settings, index, pods};
+use ledger::Ledger;
+use needs::Needs;
+
+/// Adds the scheduler.
+pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
+    let settings = settings.clone();
+    let ends =
+        Predicate::new(|event| matches!(event, Event::Deleted { .. })).or(Predicate::object::<Pod>(pods::is_terminal));
+    let controller = Controller::of::<Pod>()
+        .named("default-scheduler")
+        .of_when(Predicate::object::<Pod>(waits))
+        .watches_with::<Node, _>(|client, _| waiting(client))
+        .watch(Watch::mapped_with::<Pod, _>(|client, _| waiting(client)).when(ends))
+        .max_concurrent_reconciles(4)
+        .reconcile_with(move |context| Scheduler::new(context.client(), &settings));
+    operator
+        .controller(controller)
+        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+}
+
+/// Whether a Pod waits for a node.
+fn waits(pod: &Pod) -> bool {
+    let spec = pod.spec.as_ref();
+    let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref());
+    let gated = spec
+        .and_then(|spec| spec.scheduling_gates.as_ref())
+        .is_some_and(|gates| !gates.is_empty());
+    pods::node_of(pod).is_empty()
+        && pods::is_active(pod)
+        && !gated
+        && scheduler.is_none_or(|scheduler| scheduler == "default-scheduler")
+}
+
+/// All Pods that wait: something changed that may make room for them.
+async fn waiting(client: Client) -> Vec<Request> {
+    let query = Query::all().indexed(index::NODE, "");
+    let pods = client.without_waiting().list::<Pod>(&query).await.unwrap_or_default();
+    pods.into_iter().map(|pod| pod.key().clone().into()).collect()
+}
+
+struct Scheduler {
+    client: Client,
+    events: Teller,
+    clock: Clock,
+    ledger: Arc<Ledger>,
+    expects_nodes: bool,
+    _handlers: Vec<Registration>,
+}
+
+impl Scheduler {
+    fn new(client: Client, settings: &Settings) -> Self {
+        let ledger = Arc::new(Ledger::default());
+        let handlers = [
+            handler::<Node>(&client, &ledger, Ledger::node_event),
+            handler::<Pod>(&client, &ledger, Ledger::pod_event),
+        ];
+        Scheduler {
+            clock: settings.clock_of(&client),
+            events: settings.teller("default-scheduler", &client),
+            expects_nodes: settings.expects_nodes,
+            client,
+            ledger,
+            _handlers: handlers.into_iter().flatten().collect(),
+        }
+    }
+
+    async fn bind(&self, pod: &View<Pod>, node: &str) -> Result<(), Error> {
+        let binding = json!({
+            "apiVersion": "v1", "kind": "Binding",
+            "metadata": { "name": pod.key().name(), "namespace": pod.key().namespace(), "uid": pod.metadata.uid },
+            "target": { "apiVersion": "v1", "kind": "Node", "name": node },
+        });
+        let bindings = self.client.of::<Pod>().subresource("binding");
+        bindings.create_as::<Value>(pod.key(), &binding).await?;
+        Ok(())
+    }
+
+    /// Says that there is no place for a Pod, if that is news.
+    async fn refuse(&self, pod: &View<Pod>, message: String) -> Result {
+        let known = pods::condition(pod, "PodScheduled")
+            .is_some_and(|condition| condition.status == "False" && condition.message.as_ref() == Some(&message));
+        if known {
+            return Ok(Action::done());
+        }
+        self.events.tell(
+            &**pod,
+            EventNote::warning("FailedScheduling", "Scheduling", message.clone()),
+        );
+        let mut pod = pod.clone().into_owned();
+        let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+        let since = conditions
+            .iter()
+            .find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
+            .and_then(|condition| condition.last_transition_time.clone());
+        conditions.retain(|condition| condition.type_ != "PodScheduled");
+        conditions.push(PodCondition {
+            type_: "PodScheduled".to_owned(),
+            status: "False".to_owned(),
+            reason: Some("Unschedulable".to_owned()),
+            message: Some(message),
+            last_transition_time: since.or_else(|| Some(whole(self.clock.now()))),
+            ..PodCondition::default()
+        });
+        match self.client.update_status(&pod).await {
+            Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error.into()),
+            _ => Ok(Action::done()),
+        }
+    }
+}
+
+fn handler<K: Object>(client: &Client, ledger: &Arc<Ledger>, take: fn(&Ledger, &Event)) -> Option<Registration> {
+    let informer = client.cache().informer(&Kind::of::<K>())?;
+    let ledger = Arc::clone(ledger);
+    Some(informer.add_handler(move |event: &Event| take(&ledger, event)))
+}
+
+impl Reconciler for Scheduler {
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(pod) = self.client.get_opt::<Pod>(&request).await? else {
+            return Ok(Action::done());
+        };
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        // While the first node comes up there is nothing to complain about: it wakes all who wait.
+        let too_early = self.expects_nodes && !self.ledger.has_seen_a_node();
+        if !waits(&pod) || too_early || self.ledger.has(&uid) {
+            return Ok(Action::done());
+        }
+        let node = match self.ledger.place(Needs::of(&pod, &request)) {
+            Ok(node) => node,
+            Err(message) => return self.refuse(&pod, message).await,
+        };
+        if let Err(error) = self.bind(&pod, &node).await {
+            self.ledger.forget(&uid);
+            return match error {
+                // It is gone, or somebody else has put it somewhere.
+                error if error.is_conflict() || error.is_not_found() => Ok(Action::done()),
+                error => Err(error.into()),
+            };
+        }
+        let text = format!("Successfully assigned {request} to {node}");
+        self.events.tell(&*pod, EventNote::normal("Scheduled", "Binding", text));
+        Ok(Action::done())
+    }
+}

@@ -1,0 +1,164 @@
+//! What a Pod needs of a node: resources, ports, selectors, tolerations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Affinity, Container, Pod, PodSpec, Toleration};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kubewright_runtime::object::ObjectKey;
+
+use crate::support::index::controller_of;
+
+/// Amounts of resources by name: CPU in thousandths, everything else in whole units.
+pub(super) type Amounts = BTreeMap<String, i64>;
+
+/// What a Pod needs, and what others may ask of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Needs {
+    pub(super) key: Option<ObjectKey>,
+    pub(super) uid: String,
+    pub(super) controller: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) amounts: Amounts,
+    pub(super) ports: BTreeSet<(String, i32)>,
+    pub(super) node_selector: BTreeMap<String, String>,
+    pub(super) affinity: Option<Affinity>,
+    pub(super) tolerations: Vec<Toleration>,
+}
+
+impl Needs {
+    /// What a Pod needs.
+    pub(super) fn of(pod: &Pod, key: &ObjectKey) -> Self {
+        let spec = pod.spec.clone().unwrap_or_default();
+        Needs {
+            key: Some(key.clone()),
+            uid: pod.metadata.uid.clone().unwrap_or_default(),
+            controller: controller_of(pod).map(|owner| owner.uid.clone()),
+            labels: pod.metadata.labels.clone().unwrap_or_default(),
+            amounts: requests(&spec),
+            ports: host_ports(&spec),
+            node_selector: spec.node_selector.unwrap_or_default(),
+            affinity: spec.affinity,
+            tolerations: spec.tolerations.unwrap_or_default(),
+        }
+    }
+
+    /// The namespace it is in.
+    pub(super) fn namespace(&self) -> &str {
+        self.key.as_ref().and_then(ObjectKey::namespace).unwrap_or_default()
+    }
+}
+
+/// An amount in the unit of its resource.
+pub(super) fn amount(name: &str, quantity: &Quantity) -> i64 {
+    let Ok(parsed) = kubewright_quantity::Quantity::parse(&quantity.0) else {
+        return 0;
+    };
+    if name == "cpu" {
+        parsed.milli_value()
+    } else {
+        parsed.value()
+    }
+}
+
+fn add(sum: &mut Amounts, amounts: &Amounts) {
+    for (name, amount) in amounts {
+        let entry = sum.entry(name.clone()).or_default();
+        *entry = entry.saturating_add(*amount);
+    }
+}
+
+fn raise(most: &mut Amounts, amounts: &Amounts) {
+    for (name, amount) in amounts {
+        let entry = most.entry(name.clone()).or_default();
+        *entry = (*entry).max(*amount);
+    }
+}
+
+fn of_container(container: &Container) -> Amounts {
+    let requests = container
+        .resources
+        .iter()
+        .flat_map(|resources| resources.requests.iter().flatten());
+    requests
+        .map(|(name, quantity)| (name.clone(), amount(name, quantity)))
+        .collect()
+}
+
+/// The requests of a Pod: of all containers that run side by side, or of what prepares them, whichever is more.
+fn requests(spec: &PodSpec) -> Amounts {
+    let mut running = Amounts::new();
+    for container in &spec.containers {
+        add(&mut running, &of_container(container));
+    }
+    let (mut beside, mut preparing) = (Amounts::new(), Amounts::new());
+    for container in spec.init_containers.iter().flatten() {
+        let own = of_container(container);
+        if container.restart_policy.as_deref() == Some("Always") {
+            add(&mut beside, &own);
+            raise(&mut preparing, &beside);
+        } else {
+            let mut together = beside.clone();
+            add(&mut together, &own);
+            raise(&mut preparing, &together);
+        }
+    }
+    add(&mut running, &beside);
+    raise(&mut running, &preparing);
+    let whole_pod = spec
+        .resources
+        .iter()
+        .flat_map(|resources| resources.requests.iter().flatten());
+    for (name, quantity) in whole_pod {
+        running.insert(name.clone(), amount(name, quantity));
+    }
+    let overhead = spec.overhead.iter().flatten();
+    add(
+        &mut running,
+        &overhead
+            .map(|(name, quantity)| (name.clone(), amount(name, quantity)))
+            .collect(),
+    );
+    running.retain(|_, amount| *amount != 0);
+    running
+}
+
+fn host_ports(spec: &PodSpec) -> BTreeSet<(String, i32)> {
+    let ports = spec
+        .containers
+        .iter()
+        .flat_map(|container| container.ports.iter().flatten());
+    ports
+        .filter_map(|port| {
+            let number = port.host_port.filter(|number| *number > 0)?;
+            Some((port.protocol.clone().unwrap_or_else(|| "TCP".to_owned()), number))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_those_of_all_containers_or_of_the_largest_that_prepares_them() {
+        let request = |cpu: &str| json!({ "requests": { "cpu": cpu } });
+        let spec = serde_json::from_value(json!({
+            "containers": [
+                { "name": "a", "resources": request("100m") },
+                { "name": "b", "resources": { "requests": { "cpu": "0.2", "memory": "1Ki" } } },
+            ],
+            "initContainers": [
+                { "name": "side", "restartPolicy": "Always", "resources": request("50m") },
+                { "name": "big", "resources": request("1") },
+            ],
+            "overhead": { "cpu": "1m" },
+        }))
+        .unwrap();
+        assert_eq!(
+            requests(&spec),
+            [("cpu".to_owned(), 1051), ("memory".to_owned(), 1024)].into()
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! What the server serves: every kind, and what can be done with it.
+
+use http::Request;
+use kubewright_runtime::object::Kind;
+use serde::Deserialize;
+
+/// Groups, versions and resources in one answer.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// A kind in its preferred version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) kind: Kind,
+    pub(crate) verbs: Vec<String>,
+}
+
+impl Found {
+    /// Whether all of this can be done with it.
+    pub(crate) fn can(&self, verbs: &[&str]) -> bool {
+        verbs.iter().all(|verb| self.verbs.iter().any(|own| own == verb))
+    }
+}
+
+/// Why the server could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("what the server serves cannot be found out")]
+pub(crate) struct DiscoveryError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+#[derive(Deserialize)]
+struct Groups {
+    #[serde(default)]
+    items: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+    #[serde(default)]
+    resources: Vec<Resource>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    #[serde(rename = "resource")]
+    plural: String,
+    #[serde(default)]
+    response_kind: Option<ResponseKind>,
+    #[serde(default)]
+    scope: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ResponseKind {
+    #[serde(default)]
+    kind: String,
+}
+
+/// Asks for all kinds, each in the first version of its group that serves it.
+pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryError> {
+    let mut found: Vec<Found> = Vec::new();
+    for path in ["/api", "/apis"] {
+        let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
+        let request = request.map_err(|error| DiscoveryError(error.into()))?;
+        let groups: Groups = kube
+            .request(request)
+            .await
+            .map_err(|error| DiscoveryError(error.into()))?;
+        for group in groups.items {
+            for version in group.versions {
+                for resource in version.resources {
+                    let name = resource.response_kind.map(|kind| kind.kind).unwrap_or_default();
+                    let namespaced = resource.scope == "Namespaced";
+                    let kind = Kind::named(
+                        &group.metadata.name,
+                        &version.version,
+                        &name,
+                        &resource.plural,
+                        namespaced,
+                    );
+                    let is_known = found
+                        .iter()
+                        .any(|other| other.kind.group() == kind.group() && other.kind.plural() == kind.plural());
+                    if !is_known {
+                        found.push(Found {
+                            kind,
+                            verbs: resource.verbs,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,26 @@
+//! The indexes by which controllers find Pods and what else they own.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+
+/// Objects by the uid of their controller; those without one are found by [`ORPHAN`].
+pub(crate) const CONTROLLER: &str = "controller-uid";
+/// What objects without a controller are found by. No uid is empty.
+pub(crate) const ORPHAN: &str = "";
+
+/// Pods by the name of their node; those without one by the empty name.
+pub(crate) const NODE: &str = "node";
+/// Pods by their address.
+pub(crate) const POD_IP: &str = "pod-ip";
+
+/// The value of [`CONTROLLER`].
+pub(crate) fn controller<K: Resource>(object: &K) -> Vec<String> {
+    let uid = controller_of(object).map_or(ORPHAN, |owner| &owner.uid);
+    vec![uid.to_owned()]
+}
+
+/// The owner that is an object's controller.
+pub(crate) fn controller_of<K: Resource>(object: &K) -> Option<&OwnerReference> {
+    let owners = object.meta().owner_references.iter().flatten();
+    owners.into_iter().find(|owner| owner.controller == Some(true))
+}

@@ -1,0 +1,44 @@
+//! What all controllers are told.
+
+use kubewright_runtime::chance::Chance;
+use kubewright_runtime::client::Client;
+use kubewright_runtime::clock::Clock;
+
+use super::tell::{Teller, Tellers};
+
+/// What all controllers are told.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) nodes: usize,
+    pub(crate) clock: Option<Clock>,
+    pub(crate) chance: Option<Chance>,
+    pub(crate) root_ca: String,
+    /// Whether there will be simulated nodes, so that it is worth waiting for them.
+    pub(crate) expects_nodes: bool,
+    pub(crate) tellers: Tellers,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            nodes: 1,
+            clock: None,
+            chance: None,
+            root_ca: String::new(),
+            expects_nodes: false,
+            tellers: Tellers::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The clock of the cluster, or that of the client.
+    pub(crate) fn clock_of(&self, client: &Client) -> Clock {
+        self.clock.unwrap_or_else(|| client.clock())
+    }
+
+    /// Where a controller tells people what it does.
+    pub(crate) fn teller(&self, component: &str, client: &Client) -> Teller {
+        self.tellers.teller(component, self.clock_of(client))
+    }
+}
