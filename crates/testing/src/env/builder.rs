@@ -1,0 +1,281 @@
+//! How an environment is set up.
+
+use std::panic::Location;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kubewright_controllers::Controllers;
+use kubewright_runtime::chance::Chance;
+use kubewright_runtime::manager::Manager;
+use kubewright_runtime::mapper::RestMapper;
+use kubewright_runtime::operator::Operator;
+use serde_json::{Value, json};
+
+use super::{Settings, TestEnv, live};
+use crate::fail::{Place, or_fail};
+use crate::install::{self, Installation};
+use crate::plane::{Mode, Plane};
+use crate::traffic::Traffic;
+use crate::{Error, manifests};
+
+/// How long [`TestEnv::eventually`] waits by default.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// How many writes a manager may need until nothing moves any more.
+const WRITE_BUDGET: u64 = 1000;
+
+/// An environment that is not started yet.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use kubewright_runtime::operator::Operator;
+/// use kubewright_testing::TestEnv;
+/// use std::time::Duration;
+///
+/// let env = TestEnv::builder()
+///     .operator(Operator::new("shop"))
+///     .seed(7) // uids and generated names repeat themselves
+///     .deadline(Duration::from_secs(30))
+///     .embedded()
+///     .start()
+///     .await;
+/// env.stop().await;
+/// # }
+/// ```
+pub struct Builder {
+    operator: Option<Operator>,
+    mode: Option<Mode>,
+    definitions: Vec<PathBuf>,
+    webhooks: Vec<PathBuf>,
+    seed: Option<u64>,
+    deadline: Option<Duration>,
+    write_budget: u64,
+    refusals_fail: bool,
+    controllers: Controllers,
+    configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Builder {
+            operator: None,
+            mode: None,
+            definitions: Vec::new(),
+            webhooks: Vec::new(),
+            seed: None,
+            deadline: None,
+            write_budget: WRITE_BUDGET,
+            refusals_fail: true,
+            controllers: Controllers::none(),
+            configure: Arc::new(|manager| manager),
+        }
+    }
+
+    /// Installs and runs this operator. Default: none; the test brings its own, or needs none.
+    pub fn operator(mut self, operator: Operator) -> Self {
+        self.operator = Some(operator);
+        self
+    }
+
+    /// Runs on the embedded server, whatever the environment says.
+    pub fn embedded(self) -> Self {
+        self.mode(Mode::Embedded)
+    }
+
+    /// Where to run. Default: what the environment says.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Installs the definitions in this file, or in the files of this folder; relative to the crate that is tested.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let error = TestEnv::builder().embedded().definitions("no/such/folder").try_start().await.unwrap_err();
+    /// assert!(error.text().contains("no/such/folder"), "{}", error.text());
+    /// # }
+    /// ```
+    pub fn definitions(mut self, path: impl Into<PathBuf>) -> Self {
+        self.definitions.push(path.into());
+        self
+    }
+
+    /// Installs the webhook configurations in this file, or in the files of this folder. Whoever they call is up to the test: see
+    /// [`TestEnv::server`].
+    pub fn webhooks(mut self, path: impl Into<PathBuf>) -> Self {
+        self.webhooks.push(path.into());
+        self
+    }
+
+    /// Makes uids, generated names and jitter repeat themselves, on the embedded server.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// How long [`TestEnv::eventually`] and its kin wait. Default: 10 s, or as many seconds as `KUBEWRIGHT_TEST_DEADLINE` says. In
+    /// virtual time it costs nothing.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// How many writes [`TestEnv::settle`] lets the manager make before it calls it a loop. Default: 1000.
+    pub fn write_budget(mut self, writes: u64) -> Self {
+        self.write_budget = writes;
+        self
+    }
+
+    /// Lets the test go on when the manager is refused something by its role. Default: the test fails.
+    pub fn tolerate_refusals(mut self) -> Self {
+        self.refusals_fail = false;
+        self
+    }
+
+    /// Which of Kubernetes' own controllers run beside the operator, on the embedded server. Default: none, as in envtest: a
+    /// Deployment gets no Pods, and what an owner leaves behind stays. On real binaries none run, on a cluster its own.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kubewright_testing::{ControllerName, Controllers, TestEnv};
+    /// use serde_json::json;
+    ///
+    /// let collected = Controllers::only([ControllerName::GarbageCollector]);
+    /// let env = TestEnv::builder().controllers(collected).embedded().start().await;
+    /// let owner = &env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}").await[0];
+    /// env.apply(json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "owned", "ownerReferences": [
+    ///     { "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid },
+    /// ] } })).await;
+    /// env.delete::<ConfigMap>("owner").await;
+    /// env.eventually_gone::<Secret>("owned").await;
+    /// # }
+    /// ```
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
+    /// Changes the manager before it runs: leader election, identity, further runnables.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder()
+    ///     .operator(Operator::new("shop"))
+    ///     .configure(|manager| manager.identity("shop-0"))
+    ///     .start()
+    ///     .await;
+    /// # drop(env);
+    /// # }
+    /// ```
+    pub fn configure(mut self, change: impl Fn(Manager) -> Manager + Send + Sync + 'static) -> Self {
+        self.configure = Arc::new(change);
+        self
+    }
+
+    /// Starts it; ready when this returns.
+    #[track_caller]
+    pub fn start(self) -> impl Future<Output = TestEnv> {
+        let at = Location::caller();
+        or_fail(at, self.try_start_at(at))
+    }
+
+    /// The same, or why not.
+    #[track_caller]
+    pub fn try_start(self) -> impl Future<Output = Result<TestEnv, Error>> {
+        self.try_start_at(Location::caller())
+    }
+
+    async fn try_start_at(self, at: Place) -> Result<TestEnv, Error> {
+        let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
+        let extra = self.files()?;
+        let namespace = {
+            let chance = self.seed.map_or_else(Chance::from_entropy, Chance::seeded);
+            format!("test-{}", &chance.uuid()[..5])
+        };
+        let installation = self.operator.as_ref().map(|operator| match mode {
+            Mode::Existing => Installation::within(operator, &namespace),
+            _ => Installation::of(operator),
+        });
+        let installation = installation.transpose()?;
+        let plane = Plane::start(&mode, self.seed).await?;
+        let client = live(plane.admin());
+        let objects = installation.iter().flat_map(|installation| installation.objects.iter());
+        let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
+        install::install(&objects, &client, plane.is_shared()).await?;
+        install::install(&[namespace_object(&namespace)], &client, plane.is_shared()).await?;
+        if plane.server().is_none() {
+            install::served(&objects, &client).await?;
+        }
+        let env = TestEnv {
+            mapper: RestMapper::new(plane.admin()),
+            plane: Some(plane),
+            operator: self.operator,
+            installation,
+            extra,
+            settings: Settings {
+                seed: self.seed,
+                deadline: self.deadline.unwrap_or_else(default_deadline),
+                write_budget: self.write_budget,
+                refusals_fail: self.refusals_fail,
+                configure: self.configure,
+                controllers: self.controllers,
+                test: std::thread::current().name().unwrap_or_default().to_owned(),
+            },
+            client,
+            namespace,
+            traffic: Traffic::new(),
+            manager: parking_lot::Mutex::new(None),
+            controllers: parking_lot::Mutex::new(None),
+            started: at,
+        };
+        env.start_controllers();
+        if env.operator.is_some() {
+            env.try_start_manager().await?;
+        }
+        Ok(env)
+    }
+
+    fn files(&self) -> Result<Vec<Value>, Error> {
+        let mut objects = Vec::new();
+        let wanted = self.definitions.iter().map(|path| (path, "CustomResourceDefinition"));
+        let wanted = wanted.chain(self.webhooks.iter().map(|path| (path, "WebhookConfiguration")));
+        for (path, kind) in wanted {
+            let found = manifests::read_all(path)?;
+            objects.extend(found.into_iter().filter(|object| {
+                let text = object["kind"].as_str().unwrap_or_default();
+                text.ends_with(kind)
+            }));
+        }
+        Ok(objects)
+    }
+}
+
+pub(super) fn namespace_object(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
+}
+
+fn default_deadline() -> Duration {
+    let said = std::env::var("KUBEWRIGHT_TEST_DEADLINE").ok();
+    let seconds = said.and_then(|text| text.parse().ok());
+    seconds.map_or(DEADLINE, Duration::from_secs)
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("operator", &self.operator.as_ref().map(Operator::name))
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,244 @@
+//! The life of an environment: its manager starts and stops, it is copied, it ends.
+
+use std::panic::Location;
+
+use kubewright_apiserver::ApiServer;
+use kubewright_runtime::mapper::RestMapper;
+use kubewright_runtime::stop::Stopper;
+use tokio::task::JoinHandle;
+
+use super::{TestEnv, clean, live};
+use crate::fail::{fail, or_fail};
+use crate::manager::{Running, Wanted};
+use crate::plane::{Embedded, Plane};
+use crate::traffic::Traffic;
+use crate::{Error, audit, report};
+
+impl TestEnv {
+    /// The embedded server, for what is not common to all control planes.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// assert!(env.server().revision() > 0);
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn server(&self) -> ApiServer {
+        let at = Location::caller();
+        self.try_server().unwrap_or_else(|error| fail(at, &error.text()))
+    }
+
+    /// The same, or why not.
+    pub fn try_server(&self) -> Result<ApiServer, Error> {
+        self.plane()?.server().cloned().ok_or(Error::EmbeddedOnly {
+            what: "the server itself",
+            mode: self.mode_name(),
+            remedy: "use `env.client()`",
+        })
+    }
+
+    /// Starts the manager after [`TestEnv::stop_manager`].
+    #[track_caller]
+    pub fn start_manager(&self) -> impl Future<Output = ()> {
+        or_fail(Location::caller(), self.try_start_manager())
+    }
+
+    /// The same, or why not.
+    pub async fn try_start_manager(&self) -> Result<(), Error> {
+        if self.manager.lock().is_some() {
+            return Ok(());
+        }
+        let (Some(operator), Some(installation)) = (&self.operator, &self.installation) else {
+            return Err(Error::NoManager);
+        };
+        let wanted = Wanted {
+            operator,
+            installation,
+            plane: self.plane()?,
+            traffic: &self.traffic,
+            seed: self.settings.seed,
+            configure: &*self.settings.configure,
+        };
+        let running = Running::start(&wanted).await?;
+        *self.manager.lock() = Some(running);
+        Ok(())
+    }
+
+    /// Stops the manager, as when its Pod is deleted: it finishes what it is at. What happens now it will not see.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// env.stop_manager().await;
+    /// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: unseen}}").await;
+    /// env.start_manager().await;
+    /// # }
+    /// ```
+    pub async fn stop_manager(&self) {
+        let running = self.manager.lock().take();
+        if let Some(running) = running {
+            running.stop().await;
+        }
+    }
+
+    /// Stops the manager and starts it again: it comes to the same state, whatever it missed.
+    #[track_caller]
+    pub fn restart_manager(&self) -> impl Future<Output = ()> {
+        or_fail(Location::caller(), self.try_restart_manager())
+    }
+
+    /// The same, or why not.
+    pub async fn try_restart_manager(&self) -> Result<(), Error> {
+        self.stop_manager().await;
+        self.try_start_manager().await
+    }
+
+    /// A copy of the whole cluster with a manager of its own. The two go their own ways from here on; the clock is the same.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: a}}").await;
+    /// let other = env.fork().await;
+    /// other.delete::<Secret>("a").await;
+    /// assert!(env.get_opt::<Secret>("a").await.is_some());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn fork(&self) -> impl Future<Output = TestEnv> {
+        or_fail(Location::caller(), self.try_fork())
+    }
+
+    /// The same, or why not.
+    pub async fn try_fork(&self) -> Result<TestEnv, Error> {
+        let Some(server) = self.plane()?.server() else {
+            return Err(Error::EmbeddedOnly {
+                what: "a fork",
+                mode: self.mode_name(),
+                remedy: "start a second environment instead",
+            });
+        };
+        let plane = Plane::Embedded(Embedded::of(server.fork()));
+        let env = TestEnv {
+            client: live(plane.admin()),
+            mapper: RestMapper::new(plane.admin()),
+            plane: Some(plane),
+            operator: self.operator.clone(),
+            installation: self.installation.clone(),
+            extra: self.extra.clone(),
+            settings: self.settings.clone(),
+            namespace: self.namespace.clone(),
+            traffic: Traffic::new(),
+            manager: parking_lot::Mutex::new(None),
+            controllers: parking_lot::Mutex::new(None),
+            started: self.started,
+        };
+        env.start_controllers();
+        if self.manager.lock().is_some() {
+            env.try_start_manager().await?;
+        }
+        Ok(env)
+    }
+
+    /// Kubernetes' own controllers are the server's: they run on a server of our own only, and stop with it.
+    pub(super) fn start_controllers(&self) {
+        let controllers = &self.settings.controllers;
+        let Some(server) = self.plane.as_ref().and_then(Plane::server) else {
+            return;
+        };
+        if controllers.is_empty() {
+            return;
+        }
+        let controllers = match self.settings.seed {
+            Some(seed) => controllers.clone().seed(seed),
+            None => controllers.clone(),
+        };
+        let (stopper, stop) = Stopper::new();
+        let kube = server.client();
+        let running = controllers.run(kube, stop);
+        let task = tokio::spawn(async move {
+            // They go on whatever happens; what they cannot do is in their log.
+            let _ = running.await;
+        });
+        *self.controllers.lock() = Some(Standing {
+            task,
+            _stopper: stopper,
+        });
+    }
+
+    /// Ends the environment in good order. Dropping it is enough, but does not wait for the manager.
+    pub async fn stop(mut self) {
+        self.stop_manager().await;
+        drop(self.controllers.lock().take());
+        self.write_audit();
+        if let Some(plane) = self.plane.take() {
+            if let Plane::Existing(_) = &plane {
+                clean::remove(&self.client, &self.namespace, self.installed()).await;
+            }
+            plane.stop().await;
+        }
+        self.verify();
+    }
+
+    fn installed(&self) -> impl Iterator<Item = &serde_json::Value> {
+        let installed = self
+            .installation
+            .iter()
+            .flat_map(|installation| installation.objects.iter());
+        installed.chain(&self.extra)
+    }
+
+    fn write_audit(&self) {
+        let Some(operator) = &self.operator else { return };
+        if let Err(error) = audit::write(operator.name(), &self.settings.test, &self.traffic.asked()) {
+            eprintln!("KUBEWRIGHT_AUDIT: {error}");
+        }
+    }
+
+    /// What a test may not end with.
+    fn verify(&self) {
+        let refusals = self.traffic.refusals();
+        if self.settings.refusals_fail && !refusals.is_empty() && !std::thread::panicking() {
+            self.traffic.take_refusals();
+            fail(self.started, &report::refused(&refusals));
+        }
+    }
+}
+
+/// Controllers of the cluster, for as long as it is there.
+pub(super) struct Standing {
+    task: JoinHandle<()>,
+    _stopper: Stopper,
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        let Some(plane) = self.plane.take() else { return };
+        drop(self.manager.lock().take());
+        drop(self.controllers.lock().take());
+        self.write_audit();
+        if let Plane::Existing(existing) = &plane {
+            clean::remove_later(existing.config(), &self.namespace, self.installed());
+        }
+        drop(plane);
+        self.verify();
+    }
+}

@@ -1,0 +1,383 @@
+//! The environment of a test: a control plane, the operator in it, and what a test does there.
+
+mod builder;
+mod clean;
+mod life;
+mod name;
+mod objects;
+
+use std::path::Path;
+use std::time::Duration;
+
+use kubewright_controllers::Controllers;
+use kubewright_runtime::client::{Client, FieldValidation};
+use kubewright_runtime::informer::Cache;
+use kubewright_runtime::manager::Manager;
+use kubewright_runtime::mapper::RestMapper;
+use kubewright_runtime::operator::Operator;
+use serde_json::Value;
+
+pub use builder::Builder;
+pub use name::Name;
+
+use crate::fail::{Place, fail, or_fail};
+use crate::install::Installation;
+use crate::manager::Running;
+use crate::plane::Plane;
+use crate::traffic::{Fault, Injected, Refusal, Traffic};
+use crate::{Error, Manifests, Metrics};
+
+/// Who owns the fields that a test applies.
+const FIELD_OWNER: &str = "kubewright-test";
+
+/// A control plane with an operator running in it, for one test.
+///
+/// Everything a test does goes through here. Methods fail the test with a text that says what was wrong; those whose names begin
+/// with `try_` return a `Result` instead. Dropping the environment ends it: the manager first, then the control plane.
+///
+/// A request of the manager that its role does not allow fails the test, and says which `#[rbac(…)]` is missing.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::operator::Operator;
+/// use kubewright_testing::TestEnv;
+///
+/// let env = TestEnv::start(Operator::new("shop")).await;
+/// env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: prices}, data: {bread: '3'}}").await;
+/// let prices = env.get::<ConfigMap>("prices").await;
+/// assert_eq!(prices.data.unwrap()["bread"], "3");
+/// # }
+/// ```
+pub struct TestEnv {
+    /// `None` once it is stopped.
+    plane: Option<Plane>,
+    operator: Option<Operator>,
+    installation: Option<Installation>,
+    /// What was installed from files.
+    extra: Vec<Value>,
+    settings: Settings,
+    client: Client,
+    mapper: RestMapper,
+    namespace: String,
+    traffic: Traffic,
+    manager: parking_lot::Mutex<Option<Running>>,
+    controllers: parking_lot::Mutex<Option<life::Standing>>,
+    started: Place,
+}
+
+/// What the builder says that outlives the start.
+#[derive(Clone)]
+struct Settings {
+    seed: Option<u64>,
+    deadline: Duration,
+    write_budget: u64,
+    refusals_fail: bool,
+    configure: std::sync::Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
+    controllers: Controllers,
+    test: String,
+}
+
+impl TestEnv {
+    /// A control plane with this operator installed and running, ready when this returns.
+    ///
+    /// It is the embedded server, unless the environment says otherwise (see [`Mode`](crate::Mode)).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// assert!(env.namespace().starts_with("test-"));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn start(operator: Operator) -> impl Future<Output = TestEnv> {
+        Self::builder().operator(operator).start()
+    }
+
+    /// The same, or why not.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::controller::Controller;
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let unfinished = Operator::new("shop").controller(Controller::of::<ConfigMap>());
+    /// let error = TestEnv::try_start(unfinished).await.unwrap_err();
+    /// assert!(error.text().contains("has no reconciler"), "{}", error.text());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn try_start(operator: Operator) -> impl Future<Output = Result<TestEnv, Error>> {
+        Self::builder().operator(operator).try_start()
+    }
+
+    /// An environment of parts: with or without an operator, with definitions and webhooks from files.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.stop().await;
+    /// # }
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// A client that may do everything and reads from the server, not from a cache.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_runtime::cache::Query;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// assert!(env.client().list::<Namespace>(&Query::all()).await.unwrap().len() >= 4);
+    /// # }
+    /// ```
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The same as a client of `kube`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// assert_eq!(env.kube().apiserver_version().await.unwrap().minor, "36");
+    /// # }
+    /// ```
+    pub fn kube(&self) -> kube::Client {
+        self.client.kube().clone()
+    }
+
+    /// A client of somebody else, who may do what roles and bindings say.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_runtime::cache::Query;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let jane = env.as_user("jane", ["staff"]);
+    /// let error = jane.list::<Secret>(&Query::all()).await.unwrap_err();
+    /// assert_eq!(error.code(), Some(403));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn as_user(&self, name: &str, groups: impl IntoIterator<Item = impl Into<String>>) -> Client {
+        let at = std::panic::Location::caller();
+        self.try_as_user(name, groups)
+            .unwrap_or_else(|error| fail(at, &error.text()))
+    }
+
+    /// The same, or why not.
+    pub fn try_as_user(
+        &self,
+        name: &str,
+        groups: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Client, Error> {
+        let groups: Vec<String> = groups.into_iter().map(Into::into).collect();
+        Ok(live(self.plane()?.user(name, &groups)?))
+    }
+
+    /// The namespace of this test: a fresh one, which everything that names none goes into.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let applied = env.apply("{apiVersion: v1, kind: Secret, metadata: {name: a}}").await;
+    /// assert_eq!(applied[0].metadata.namespace.as_deref(), Some(env.namespace()));
+    /// # }
+    /// ```
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// A kubeconfig of the administrator, for clients outside this process. Not possible while the clock is paused.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// assert!(env.kubeconfig().await.contains("https://127.0.0.1:"));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn kubeconfig(&self) -> impl Future<Output = String> {
+        or_fail(std::panic::Location::caller(), self.try_kubeconfig())
+    }
+
+    /// The same, or why not.
+    pub async fn try_kubeconfig(&self) -> Result<String, Error> {
+        self.plane()?.kubeconfig().await
+    }
+
+    /// The metrics of the manager, as they are now.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// assert_eq!(env.metrics().sum("controller_runtime_reconcile_total", &[]), 0.0);
+    /// # }
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        let manager = self.manager.lock();
+        Metrics::parse(
+            &manager
+                .as_ref()
+                .map_or_else(String::new, |manager| manager.registry.render()),
+        )
+    }
+
+    /// Disturbs the requests of the manager. See [`Fault`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{Fault, TestEnv};
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let injected = env.inject(Fault::fail(500).writes().nth(2));
+    /// assert_eq!(injected.hits(), 0);
+    /// # }
+    /// ```
+    pub fn inject(&self, fault: Fault) -> Injected {
+        self.traffic.inject(fault)
+    }
+
+    /// Ends all faults that were injected.
+    pub fn clear_faults(&self) {
+        self.traffic.clear_faults();
+    }
+
+    /// What the manager was refused so far. A test that takes them expects them, and does not fail for them.
+    pub fn take_refusals(&self) -> Vec<Refusal> {
+        self.traffic.take_refusals()
+    }
+
+    fn plane(&self) -> Result<&Plane, Error> {
+        let stopped = || Error::Plane("this environment is stopped".to_owned());
+        self.plane.as_ref().ok_or_else(stopped)
+    }
+
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    pub(crate) fn deadline(&self) -> Duration {
+        self.settings.deadline
+    }
+
+    pub(crate) fn write_budget(&self) -> u64 {
+        self.settings.write_budget
+    }
+
+    pub(crate) fn mode_name(&self) -> &'static str {
+        self.plane.as_ref().map_or("stopped", Plane::mode_name)
+    }
+
+    pub(crate) fn refusals_fail(&self) -> bool {
+        self.settings.refusals_fail
+    }
+
+    /// Looks at the manager, if there is one.
+    pub(crate) fn with_manager<T>(&self, look: impl FnOnce(&Running) -> T) -> Option<T> {
+        self.manager.lock().as_ref().map(look)
+    }
+
+    pub(crate) fn mapper(&self) -> &RestMapper {
+        &self.mapper
+    }
+
+    /// Applies all objects of a file, relative to the crate that is tested: `config/samples/view_v1_markdownview.yaml`.
+    ///
+    /// ```no_run
+    /// # async fn example(env: kubewright_testing::TestEnv) {
+    /// env.apply_file("config/samples/view_v1_markdownview.yaml").await;
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn apply_file(&self, path: impl AsRef<Path>) -> impl Future<Output = Vec<kube::core::DynamicObject>> {
+        or_fail(std::panic::Location::caller(), self.try_apply_file(path))
+    }
+
+    /// The same, or why not.
+    pub async fn try_apply_file(&self, path: impl AsRef<Path>) -> Result<Vec<kube::core::DynamicObject>, Error> {
+        self.apply_all(crate::manifests::read(path.as_ref())?).await
+    }
+
+    /// Applies objects server-side, as the test's own fields: YAML, a JSON value or a reference to an object. Unknown fields are
+    /// refused. What names no namespace goes into [`TestEnv::namespace`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    /// use serde_json::json;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.apply(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "x": "1" } })).await;
+    /// let error = env.try_apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, dater: {}}").await.unwrap_err();
+    /// assert!(error.text().contains("dater"), "{}", error.text());
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn apply(&self, manifests: impl Manifests) -> impl Future<Output = Vec<kube::core::DynamicObject>> {
+        or_fail(std::panic::Location::caller(), self.try_apply(manifests))
+    }
+
+    /// The same, or why not.
+    pub fn try_apply(
+        &self,
+        manifests: impl Manifests,
+    ) -> impl Future<Output = Result<Vec<kube::core::DynamicObject>, Error>> {
+        let objects = manifests.objects();
+        async move { self.apply_all(objects?).await }
+    }
+}
+
+/// A client that reads from the server and owns what it applies.
+fn live(kube: kube::Client) -> Client {
+    Client::new(kube, Cache::default())
+        .live()
+        .field_owner(FIELD_OWNER)
+        .force()
+        .field_validation(FieldValidation::Strict)
+}
+
+impl std::fmt::Debug for TestEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestEnv")
+            .field("operator", &self.operator.as_ref().map(Operator::name))
+            .field("namespace", &self.namespace)
+            .field("mode", &self.mode_name())
+            .finish_non_exhaustive()
+    }
+}

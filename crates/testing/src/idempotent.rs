@@ -1,0 +1,159 @@
+//! Reconciling what is reconciled already must change nothing.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::panic::Location;
+
+use serde_json::Value;
+
+use crate::fail::or_fail;
+use crate::traffic::Written;
+use crate::{Error, TestEnv};
+
+/// More changes than this are not told.
+const MOST: usize = 10;
+
+impl TestEnv {
+    /// Restarts the manager, so that every object is reconciled again, and fails the test if that changes anything: it names the
+    /// objects and fields. Events and leases are no changes, nor is an apply that leaves everything as it was.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// env.assert_idempotent().await;
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn assert_idempotent(&self) -> impl Future<Output = ()> {
+        or_fail(Location::caller(), self.check_idempotent())
+    }
+
+    /// The same, or what changed.
+    pub async fn check_idempotent(&self) -> Result<(), Error> {
+        self.try_settle().await?;
+        self.traffic().record();
+        let again = async {
+            self.try_restart_manager().await?;
+            self.try_settle().await
+        };
+        let settled = again.await;
+        let recorded = self.traffic().recorded();
+        settled?;
+        let changes: BTreeSet<String> = recorded.iter().flat_map(changes).collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut text = "reconciling again changed what was reconciled already".to_owned();
+        for change in changes.iter().take(MOST) {
+            text.push_str("\n  ");
+            text.push_str(change);
+        }
+        if changes.len() > MOST {
+            let _ = write!(text, "\n  … {} more", changes.len() - MOST);
+        }
+        Err(Error::Unmet(text))
+    }
+}
+
+/// What a write changed: the fields, or the whole object.
+fn changes(written: &Written) -> Vec<String> {
+    if written.asked.is_chatter() {
+        return Vec::new();
+    }
+    let object = written.asked.object();
+    match (&written.before, &written.after) {
+        (None, Some(after)) => {
+            let name = after["metadata"]["name"].as_str().unwrap_or_default();
+            let object = if written.asked.name.is_empty() {
+                format!("{object}: {name}")
+            } else {
+                object
+            };
+            vec![format!("{object} was created")]
+        }
+        (Some(_), None) => vec![format!("{object} was deleted")],
+        (None, None) => vec![format!("{} was written", written.asked)],
+        (Some(before), Some(after)) => {
+            let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+            if version(before) == version(after) {
+                return Vec::new();
+            }
+            let mut fields = Vec::new();
+            compare(before, after, "", &mut fields);
+            if fields.is_empty() {
+                fields.push("managedFields only: another field owner?".to_owned());
+            }
+            fields.iter().map(|field| format!("{object}: {field}")).collect()
+        }
+    }
+}
+
+fn compare(before: &Value, after: &Value, path: &str, fields: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) => {
+            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for name in names {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                // Every write changes these.
+                if matches!(
+                    path.as_str(),
+                    "metadata.resourceVersion" | "metadata.managedFields" | "metadata.generation"
+                ) {
+                    continue;
+                }
+                let missing = Value::Null;
+                compare(
+                    old.get(name).unwrap_or(&missing),
+                    new.get(name).unwrap_or(&missing),
+                    &path,
+                    fields,
+                );
+            }
+        }
+        (old, new) if old == new => {}
+        (old, new) => fields.push(format!("{path} from {old} to {new}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::traffic::Asked;
+
+    fn written(before: Option<Value>, after: Option<Value>) -> Written {
+        let uri = "/apis/apps/v1/namespaces/shop/deployments/web".parse().unwrap();
+        Written {
+            asked: Asked::of(&http::Method::PUT, &uri),
+            before,
+            after,
+        }
+    }
+
+    #[test]
+    fn the_field_that_changed_is_named_with_both_values() {
+        let object = |version: &str, replicas: u32| json!({ "metadata": { "resourceVersion": version }, "spec": { "replicas": replicas } });
+        assert_eq!(
+            changes(&written(Some(object("1", 1)), Some(object("2", 2)))),
+            ["deployments.apps shop/web: spec.replicas from 1 to 2"]
+        );
+        assert!(changes(&written(Some(object("1", 1)), Some(object("1", 1)))).is_empty());
+        assert_eq!(
+            changes(&written(None, Some(object("1", 1)))),
+            ["deployments.apps shop/web was created"]
+        );
+        assert_eq!(
+            changes(&written(Some(object("1", 1)), None)),
+            ["deployments.apps shop/web was deleted"]
+        );
+    }
+}

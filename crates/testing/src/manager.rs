@@ -1,0 +1,324 @@
+//! The operator's manager, running in the test as its own service account.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use kubewright_apiserver::ApiServer;
+use kubewright_runtime::certificates::Source;
+use kubewright_runtime::certificates::local::LocalMode;
+use kubewright_runtime::chance::Chance;
+use kubewright_runtime::client::Client;
+use kubewright_runtime::controller::ControllerStats;
+use kubewright_runtime::informer::Informer;
+use kubewright_runtime::manager::{DebugPage, Manager, ManagerError, RunContext};
+use kubewright_runtime::metrics::Registry;
+use kubewright_runtime::operator::Operator;
+use kubewright_runtime::serve::BindAddress;
+use kubewright_runtime::stop::Stopper;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::Error;
+use crate::install::{Installation, webhooks_known};
+use crate::plane::Plane;
+use crate::settle::Delayed;
+use crate::traffic::Traffic;
+
+/// How long a manager may take to be ready.
+const READY: Duration = Duration::from_secs(10);
+/// How long it may take to stop.
+const STOP: Duration = Duration::from_secs(5);
+
+/// A manager that runs.
+pub(crate) struct Running {
+    stopper: Stopper,
+    task: JoinHandle<()>,
+    ended: watch::Receiver<Option<String>>,
+    /// The manager's own client, with its caches.
+    pub(crate) client: Client,
+    pub(crate) stats: Vec<(String, ControllerStats)>,
+    pub(crate) registry: Registry,
+    page: DebugPage,
+}
+
+/// What a manager needs.
+pub(crate) struct Wanted<'a> {
+    pub(crate) operator: &'a Operator,
+    pub(crate) installation: &'a Installation,
+    pub(crate) plane: &'a Plane,
+    pub(crate) traffic: &'a Traffic,
+    pub(crate) seed: Option<u64>,
+    pub(crate) configure: &'a (dyn Fn(Manager) -> Manager + Send + Sync),
+}
+
+impl Running {
+    /// Starts a manager and waits until its caches are filled and its webhooks answer.
+    pub(crate) async fn start(wanted: &Wanted<'_>) -> Result<Self, Error> {
+        let Wanted {
+            operator,
+            installation,
+            plane,
+            traffic,
+            seed,
+            configure,
+        } = wanted;
+        let mut manager = operator.manager().map_err(Error::Operator)?.graceful_shutdown(STOP);
+        if let Some(seed) = seed {
+            manager = manager.chance(Chance::seeded(*seed));
+        }
+        let (tell, told) = oneshot::channel();
+        let has_webhooks = manager.serves_webhooks();
+        manager = match plane.server() {
+            Some(server) if has_webhooks => {
+                let hooks = Hooks {
+                    server: server.clone(),
+                    operator: (*operator).clone(),
+                    namespace: installation.namespace.clone(),
+                    service: installation.webhook_service.clone(),
+                };
+                manager
+                    .webhook_address(BindAddress::Off)
+                    .runnable_everywhere("webhooks", move |context: RunContext| hooks.serve(context, tell))
+            }
+            _ => {
+                let manager = if has_webhooks {
+                    listening(manager, operator)?
+                } else {
+                    manager.webhook_address(BindAddress::Off)
+                };
+                manager.runnable_everywhere("readiness", move |context: RunContext| async move {
+                    let _ = tell.send(context.client.clone());
+                    context.stop.stopped().await;
+                    Ok(())
+                })
+            }
+        };
+        manager = configure(manager);
+        let (stats, registry, page) = (manager.stats(), manager.registry().clone(), manager.debug_page());
+        let kube = plane
+            .account(&installation.namespace, &installation.account, traffic)
+            .await?;
+        let (stopper, stop) = Stopper::new();
+        let (end, ended) = watch::channel(None);
+        let task = tokio::spawn(async move {
+            let result = manager.run(kube, stop).await;
+            let text = match result {
+                Ok(()) => "it was asked to stop".to_owned(),
+                Err(error) => Error::Operator(error).text(),
+            };
+            end.send_replace(Some(text));
+        });
+        let running = Starting {
+            told,
+            ended: ended.clone(),
+            task: Some(task),
+        };
+        let (client, task) = running.ready(traffic).await?;
+        if plane.server().is_none() && has_webhooks {
+            webhooks_known(&installation.objects, &plane.admin()).await?;
+        }
+        Ok(Running {
+            stopper,
+            task,
+            ended,
+            client,
+            stats,
+            registry,
+            page,
+        })
+    }
+
+    /// Why it ended, once it has; never, if it goes on.
+    pub(crate) fn end(&self) -> watch::Receiver<Option<String>> {
+        self.ended.clone()
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(crate) async fn stop(self) {
+        self.stopper.stop();
+        let mut ended = self.ended.clone();
+        // It gives up by itself; this is for one that does not.
+        let _ = tokio::time::timeout(STOP * 3, ended.wait_for(Option::is_some)).await;
+        self.task.abort();
+    }
+
+    /// What waits in its queues for a later time because it failed: controller, key, failures, seconds until it is due.
+    pub(crate) fn delayed(&self) -> Vec<Delayed> {
+        let page = self.page.value().unwrap_or_default();
+        let controllers = page["controllers"].as_array().cloned().unwrap_or_default();
+        let mut delayed = Vec::new();
+        for controller in &controllers {
+            let waiting = controller["waiting"]["first"].as_array().into_iter().flatten();
+            for entry in waiting.filter(|entry| entry["failures"].as_u64() > Some(0)) {
+                let name = controller["name"].as_str().unwrap_or_default();
+                let key = entry["key"].as_str().unwrap_or_default();
+                delayed.push(Delayed {
+                    controller: name.to_owned(),
+                    key: key.to_owned(),
+                    failures: entry["failures"].as_u64().unwrap_or_default(),
+                    due: Duration::from_secs_f64(entry["dueInSeconds"].as_f64().unwrap_or_default().max(0.0)),
+                    error: self.last_error(name, key),
+                });
+            }
+        }
+        delayed
+    }
+
+    fn last_error(&self, controller: &str, key: &str) -> Option<String> {
+        let (_, stats) = self.stats.iter().find(|(name, _)| name == controller)?;
+        let recent = stats.recent();
+        let last = recent
+            .iter()
+            .rev()
+            .find(|reconciled| reconciled.request.as_str() == key)?;
+        last.error.clone()
+    }
+
+    /// What its informers have trouble with.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        troubles(&self.client)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A manager that is not ready yet.
+struct Starting {
+    told: oneshot::Receiver<Client>,
+    ended: watch::Receiver<Option<String>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Starting {
+    async fn ready(mut self, traffic: &Traffic) -> Result<(Client, JoinHandle<()>), Error> {
+        let deadline = Instant::now() + READY;
+        let late = |why: String| Error::NotReady { waited: READY, why };
+        let client = tokio::select! {
+            biased;
+            client = &mut self.told => client.ok(),
+            () = tokio::time::sleep_until(deadline) => return Err(late("it does not run".to_owned())),
+        };
+        // Without a client it has ended, and says why.
+        let Some(client) = client else {
+            return Err(Error::ManagerEnded(end_of(&mut self.ended).await));
+        };
+        let mut beats = traffic.beats();
+        loop {
+            let waiting: Vec<_> = client
+                .cache()
+                .informers()
+                .filter(|informer| !is_filled(informer))
+                .collect();
+            if waiting.is_empty() {
+                break;
+            }
+            if let Some(refusal) = traffic.refusals().first() {
+                return Err(Error::Refused(crate::report::refused(std::slice::from_ref(refusal))));
+            }
+            let filled =
+                futures_util::future::select_all(waiting.iter().map(|informer| Box::pin(informer.store().synced())));
+            tokio::select! {
+                biased;
+                _ = filled => {}
+                // A kind that the server does not have is known with the answer that says so.
+                _ = beats.changed() => tokio::task::yield_now().await,
+                why = end_of(&mut self.ended) => return Err(Error::ManagerEnded(why)),
+                () = tokio::time::sleep_until(deadline) => {
+                    let kinds: Vec<_> = waiting.iter().map(|informer| informer.store().kind().to_string()).collect();
+                    let mut why = format!("its cache of {} is not filled", kinds.join(", "));
+                    for trouble in troubles(&client) {
+                        why.push_str("; ");
+                        why.push_str(&trouble);
+                    }
+                    return Err(late(why));
+                }
+            }
+        }
+        match self.task.take() {
+            Some(task) => Ok((client, task)),
+            None => Err(Error::NoManager),
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// Why it ended, once it has.
+async fn end_of(ended: &mut watch::Receiver<Option<String>>) -> String {
+    let why = ended.wait_for(Option::is_some).await;
+    why.ok().and_then(|why| why.clone()).unwrap_or_default()
+}
+
+fn is_filled(informer: &Informer) -> bool {
+    informer.has_synced() || informer.is_missing()
+}
+
+fn troubles(client: &Client) -> Vec<String> {
+    let informers = client.cache().informers();
+    informers
+        .flat_map(|informer| {
+            let kind = informer.store().kind().to_string();
+            let troubles = informer.troubles();
+            troubles.into_iter().map(move |trouble| format!("{kind}: {trouble}"))
+        })
+        .collect()
+}
+
+/// Webhooks and conversions that the embedded server calls without a socket.
+struct Hooks {
+    server: ApiServer,
+    operator: Operator,
+    namespace: String,
+    service: String,
+}
+
+impl Hooks {
+    async fn serve(
+        self,
+        context: RunContext,
+        tell: oneshot::Sender<Client>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let Hooks {
+            server,
+            operator,
+            namespace,
+            service,
+        } = self;
+        let hooks = operator.webhook_server(&context.client)?;
+        server.handle_service(&namespace, &service, 443, hooks.service());
+        let _ = tell.send(context.client.clone());
+        context.stop.stopped().await;
+        server.forget_service(&namespace, &service, 443);
+        Ok(())
+    }
+}
+
+/// Webhooks at a port of this machine, of which the server is told.
+fn listening(manager: Manager, operator: &Operator) -> Result<Manager, Error> {
+    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr());
+    let port = port
+        .map_err(|error| Error::Plane(format!("no free port: {error}")))?
+        .port();
+    let mut local = LocalMode::new("127.0.0.1", port);
+    local.targets = operator.certificate_targets();
+    let certificates = Source::Local(local).open();
+    let certificates = certificates.map_err(|error| Error::Operator(ManagerError::WebhookCertificates(error)))?;
+    let address = BindAddress::At {
+        host: Some("127.0.0.1".to_owned()),
+        port,
+    };
+    Ok(manager
+        .webhook_address(address)
+        .webhook_certificates(certificates, false))
+}

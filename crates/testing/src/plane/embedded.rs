@@ -1,0 +1,64 @@
+//! The embedded server, in this process.
+
+use kubewright_apiserver::{ApiServer, Listener, Options, User};
+use tokio::sync::Mutex;
+
+use crate::Error;
+use crate::traffic::{self, Traffic};
+
+pub(crate) struct Embedded {
+    server: ApiServer,
+    /// For clients outside this process, once somebody asked for it.
+    listener: Mutex<Option<Listener>>,
+}
+
+impl Embedded {
+    pub(super) fn new(seed: Option<u64>) -> Self {
+        let mut options = Options::new();
+        if let Some(seed) = seed {
+            options = options.seed(seed);
+        }
+        Self::of(ApiServer::new(options))
+    }
+
+    pub(crate) fn of(server: ApiServer) -> Self {
+        Embedded {
+            server,
+            listener: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    pub(super) fn user(&self, name: &str, groups: &[String]) -> kube::Client {
+        self.server.client_as(User::new(name, groups))
+    }
+
+    pub(super) fn account(&self, namespace: &str, name: &str, traffic: &Traffic) -> kube::Client {
+        let service = self.server.service_as(User::service_account(namespace, name));
+        traffic::client(service, traffic.clone(), self.server.client(), namespace)
+    }
+
+    pub(super) async fn kubeconfig(&self) -> Result<String, Error> {
+        if crate::time::is_paused() {
+            return Err(Error::Paused("listening for clients outside this process"));
+        }
+        let mut listener = self.listener.lock().await;
+        if let Some(listener) = &*listener {
+            return Ok(listener.kubeconfig());
+        }
+        let listening = self.server.listen(0).await;
+        let listening = listening.map_err(|error| Error::Plane(error.to_string()))?;
+        let kubeconfig = listening.kubeconfig();
+        *listener = Some(listening);
+        Ok(kubeconfig)
+    }
+
+    pub(super) async fn stop(self) {
+        if let Some(listener) = self.listener.into_inner() {
+            listener.shutdown().await;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Control planes a test can run on: the embedded server, real binaries, a cluster that is there already.
+
+mod binaries;
+mod certificates;
+mod embedded;
+mod existing;
+mod process;
+mod remote;
+
+use std::path::PathBuf;
+
+use kubewright_apiserver::ApiServer;
+
+pub(crate) use binaries::Binaries;
+pub(crate) use embedded::Embedded;
+pub(crate) use existing::Existing;
+
+use crate::Error;
+use crate::traffic::Traffic;
+
+/// Where tests run.
+///
+/// ```
+/// use kubewright_testing::Mode;
+///
+/// let mode = Mode::from_variables(|name| (name == "USE_EXISTING_CLUSTER").then(|| "true".to_owned()));
+/// assert_eq!(mode, Mode::Existing);
+/// assert_eq!(Mode::from_variables(|_| None), Mode::Embedded);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// On the embedded server, in this process.
+    Embedded,
+    /// On an `etcd` and a `kube-apiserver` of the test's own, from this folder.
+    Binaries(PathBuf),
+    /// On the cluster that the kubeconfig names. Managers see the whole cluster, so tests run there one after another:
+    /// `cargo test -- --test-threads=1`. Definitions stay there afterwards; all else is deleted.
+    Existing,
+}
+
+impl Mode {
+    /// What the environment says, as envtest reads it: `USE_EXISTING_CLUSTER=true`, else the folder in `KUBEBUILDER_ASSETS`, else
+    /// the embedded server.
+    pub fn from_environment() -> Self {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    /// The same, with variables from elsewhere.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let existing = variable("USE_EXISTING_CLUSTER").unwrap_or_default();
+        if existing.eq_ignore_ascii_case("true") {
+            return Mode::Existing;
+        }
+        match variable("KUBEBUILDER_ASSETS") {
+            Some(folder) if !folder.is_empty() => Mode::Binaries(folder.into()),
+            _ => Mode::Embedded,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Mode::Embedded => "on the embedded server",
+            Mode::Binaries(_) => "on real binaries (KUBEBUILDER_ASSETS)",
+            Mode::Existing => "on an existing cluster (USE_EXISTING_CLUSTER)",
+        }
+    }
+}
+
+/// A control plane that runs.
+pub(crate) enum Plane {
+    Embedded(Embedded),
+    Binaries(Box<Binaries>),
+    Existing(Box<Existing>),
+}
+
+impl Plane {
+    /// Starts one, or finds it.
+    pub(crate) async fn start(mode: &Mode, seed: Option<u64>) -> Result<Self, Error> {
+        if crate::time::is_paused() && *mode != Mode::Embedded {
+            return Err(Error::EmbeddedOnly {
+                what: "virtual time",
+                mode: mode.name(),
+                remedy: "start the environment with `TestEnv::builder().operator(…).embedded()` to keep this test there",
+            });
+        }
+        Ok(match mode {
+            Mode::Embedded => Plane::Embedded(Embedded::new(seed)),
+            Mode::Binaries(folder) => Plane::Binaries(Box::new(Binaries::start(folder).await?)),
+            Mode::Existing => Plane::Existing(Box::new(Existing::find().await?)),
+        })
+    }
+
+    pub(crate) fn mode_name(&self) -> &'static str {
+        match self {
+            Plane::Embedded(_) => Mode::Embedded.name(),
+            Plane::Binaries(_) => Mode::Binaries(PathBuf::new()).name(),
+            Plane::Existing(_) => Mode::Existing.name(),
+        }
+    }
+
+    pub(crate) fn server(&self) -> Option<&ApiServer> {
+        match self {
+            Plane::Embedded(embedded) => Some(embedded.server()),
+            _ => None,
+        }
+    }
+
+    /// Whether somebody else's objects are there as well.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Plane::Existing(_))
+    }
+
+    /// A client that may do everything.
+    pub(crate) fn admin(&self) -> kube::Client {
+        match self {
+            Plane::Embedded(embedded) => embedded.server().client(),
+            Plane::Binaries(binaries) => binaries.remote().admin().clone(),
+            Plane::Existing(existing) => existing.remote().admin().clone(),
+        }
+    }
+
+    /// A client of somebody else.
+    pub(crate) fn user(&self, name: &str, groups: &[String]) -> Result<kube::Client, Error> {
+        match self {
+            Plane::Embedded(embedded) => Ok(embedded.user(name, groups)),
+            Plane::Binaries(binaries) => binaries.remote().user(name, groups),
+            Plane::Existing(existing) => existing.remote().user(name, groups),
+        }
+    }
+
+    /// A client of a service account, whose requests are seen.
+    pub(crate) async fn account(&self, namespace: &str, name: &str, traffic: &Traffic) -> Result<kube::Client, Error> {
+        match self {
+            Plane::Embedded(embedded) => Ok(embedded.account(namespace, name, traffic)),
+            Plane::Binaries(binaries) => binaries.remote().account(namespace, name, traffic).await,
+            Plane::Existing(existing) => existing.remote().account(namespace, name, traffic).await,
+        }
+    }
+
+    /// A kubeconfig for clients outside this process.
+    pub(crate) async fn kubeconfig(&self) -> Result<String, Error> {
+        match self {
+            Plane::Embedded(embedded) => embedded.kubeconfig().await,
+            Plane::Binaries(binaries) => Ok(binaries.kubeconfig()),
+            Plane::Existing(existing) => existing.kubeconfig(),
+        }
+    }
+
+    /// Ends it. Dropping it does the same without waiting.
+    pub(crate) async fn stop(self) {
+        match self {
+            Plane::Embedded(embedded) => embedded.stop().await,
+            Plane::Binaries(binaries) => binaries.stop(),
+            Plane::Existing(_) => {}
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a failing test prints: short, and enough.
+
+mod events;
+mod owners;
+pub(crate) mod source;
+
+use std::fmt::Write as _;
+
+use kubewright_codec::yaml;
+use kubewright_runtime::controller::Reconciled;
+use kubewright_runtime::object::{Kind, ObjectKey};
+use serde_json::Value;
+
+use crate::TestEnv;
+use crate::traffic::Refusal;
+
+/// More lines of an object than this are only counted.
+const MOST_LINES: usize = 60;
+/// Of the reconciles of one controller, as many are told.
+const MOST_RECONCILES: usize = 5;
+
+/// What is known of an object that is not as expected.
+pub(crate) struct Told {
+    pub(crate) expected: Option<String>,
+    pub(crate) mismatch: Vec<String>,
+    pub(crate) object: Option<Value>,
+    pub(crate) trouble: Option<String>,
+}
+
+/// Why a wait for an object failed.
+pub(crate) struct Report<'a> {
+    pub(crate) env: &'a TestEnv,
+    pub(crate) kind: &'a Kind,
+    pub(crate) key: &'a ObjectKey,
+    pub(crate) why: String,
+    pub(crate) told: Told,
+}
+
+impl Report<'_> {
+    pub(crate) async fn text(self) -> String {
+        let Report {
+            env,
+            kind,
+            key,
+            why,
+            told,
+        } = self;
+        let mut text = format!("{why}\n");
+        if let Some(expected) = &told.expected {
+            section(&mut text, "expected", std::slice::from_ref(expected));
+        }
+        section(&mut text, "but", &told.mismatch);
+        if let Some(object) = &told.object {
+            section(&mut text, "object", &as_yaml(object));
+        } else {
+            let problem = told.trouble.unwrap_or_else(|| "there is none".to_owned());
+            section(&mut text, "object", &[problem]);
+        }
+        section(&mut text, "events", &events::about(env, kind, key).await);
+        if let Some(object) = &told.object {
+            section(&mut text, "owners", &owners::tree(env, object).await);
+        }
+        section(&mut text, "manager", &manager(env, Some(key)));
+        text.trim_end().to_owned()
+    }
+}
+
+/// Why a wait for objects of a kind failed.
+pub(crate) fn of_list(env: &TestEnv, why: &str, expected: &str, objects: &[Value]) -> String {
+    let mut text = format!("{why}\n");
+    section(&mut text, "expected", &[expected.to_owned()]);
+    let mut named: Vec<String> = objects.iter().map(line).collect();
+    if named.is_empty() {
+        named.push("there are none".to_owned());
+    }
+    section(&mut text, "objects", &named);
+    section(&mut text, "manager", &manager(env, None));
+    text.trim_end().to_owned()
+}
+
+/// Why a wait for a number failed.
+pub(crate) fn of_value(env: &TestEnv, why: &str, expected: &str) -> String {
+    let mut text = format!("{why}\n");
+    section(&mut text, "expected", &[expected.to_owned()]);
+    section(&mut text, "manager", &manager(env, None));
+    text.trim_end().to_owned()
+}
+
+/// What the manager did: how often it reconciled and failed, and the last reconciles of one object, or the last failures of any.
+pub(crate) fn manager(env: &TestEnv, key: Option<&ObjectKey>) -> Vec<String> {
+    let lines = env.with_manager(|manager| {
+        let mut lines = Vec::new();
+        for (name, stats) in &manager.stats {
+            let (snapshot, recent) = (stats.snapshot(), stats.recent());
+            let mut line = format!("{name}: {} reconciles", snapshot.total());
+            if snapshot.errors > 0 {
+                let _ = write!(line, ", {} failed", snapshot.errors);
+            }
+            if snapshot.active > 0 {
+                let _ = write!(line, ", {} under way", snapshot.active);
+            }
+            lines.push(line);
+            let is_told = |reconciled: &&Reconciled| match key {
+                Some(key) => reconciled.request.key() == key,
+                None => reconciled.error.is_some(),
+            };
+            let mut last: Vec<_> = recent.iter().rev().filter(is_told).take(MOST_RECONCILES).collect();
+            last.reverse();
+            lines.extend(last.into_iter().map(reconciled));
+        }
+        lines.extend(manager.delayed().iter().map(ToString::to_string));
+        lines.extend(manager.troubles());
+        lines
+    });
+    lines.unwrap_or_default()
+}
+
+/// `  0.002s ago test/roses: error: the beds are full`
+fn reconciled(reconciled: &Reconciled) -> String {
+    let Reconciled {
+        request,
+        outcome,
+        error,
+        ended,
+        ..
+    } = reconciled;
+    let outcome = outcome.as_str();
+    let ago = ended.elapsed().as_secs_f64();
+    match error {
+        Some(error) => format!("  {ago:.3}s ago {request}: {outcome}: {error}"),
+        None => format!("  {ago:.3}s ago {request}: {outcome}"),
+    }
+}
+
+/// What the manager may not do, and the lines that would allow it.
+pub(crate) fn refused(refusals: &[Refusal]) -> String {
+    let mut text = "the manager's role does not allow what it does\n".to_owned();
+    let said: Vec<_> = refusals.iter().map(|refusal| refusal.message.clone()).collect();
+    section(&mut text, "refused", &said);
+    let mut lines: Vec<_> = refusals.iter().map(|refusal| refusal.rbac.clone()).collect();
+    lines.dedup();
+    section(&mut text, "add to the reconciler", &lines);
+    text.trim_end().to_owned()
+}
+
+fn section(text: &mut String, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "  {title}:");
+    for line in lines.iter().flat_map(|line| line.lines()) {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// An object without what nobody reads.
+fn as_yaml(object: &Value) -> Vec<String> {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    let text = yaml::encode(&object);
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    if lines.len() > MOST_LINES {
+        let more = lines.len() - MOST_LINES;
+        lines.truncate(MOST_LINES);
+        lines.push(format!("… {more} more lines"));
+    }
+    lines
+}
+
+/// An object in a line: its key, and its conditions.
+pub(crate) fn line(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let text = |name: &str| metadata[name].as_str().unwrap_or_default();
+    let mut line = format!("{} {}", object["kind"].as_str().unwrap_or_default(), text("name"));
+    if !text("deletionTimestamp").is_empty() {
+        line.push_str(", being deleted");
+    }
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    for condition in conditions {
+        let text = |name: &str| condition[name].as_str().unwrap_or_default();
+        let _ = write!(line, ", {}={}", text("type"), text("status"));
+    }
+    line
+}

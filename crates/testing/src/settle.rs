@@ -1,0 +1,197 @@
+//! Until nothing moves: the clock, the budget of writes, and what waits for a later time.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::fail::or_fail;
+use crate::manager::Running;
+use crate::{Error, TestEnv, report, time};
+
+/// Shorter than any period of a controller. A paused clock gets there only when nothing is left to do.
+const MOMENT: Duration = Duration::from_millis(1);
+/// In real time, something that is quiet for so long has settled.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// What failed and waits for a later time although nothing moves any more.
+///
+/// ```
+/// use kubewright_testing::Delayed;
+/// use std::time::Duration;
+///
+/// let delayed = Delayed {
+///     controller: "garden".to_owned(),
+///     key: "test/roses".to_owned(),
+///     failures: 2,
+///     due: Duration::from_millis(9),
+///     error: Some("the beds are full".to_owned()),
+/// };
+/// assert_eq!(delayed.to_string(), "garden: test/roses failed 2 times, again in 9ms: the beds are full");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delayed {
+    /// The controller.
+    pub controller: String,
+    /// The object, as `namespace/name`.
+    pub key: String,
+    /// How often it failed in a row.
+    pub failures: u64,
+    /// When it is tried again.
+    pub due: Duration,
+    /// Why it failed last.
+    pub error: Option<String>,
+}
+
+impl std::fmt::Display for Delayed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Delayed {
+            controller,
+            key,
+            failures,
+            due,
+            error,
+        } = self;
+        write!(f, "{controller}: {key} failed {failures} times, again in {due:?}")?;
+        match error {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How an environment has settled.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// use kubewright_runtime::operator::Operator;
+/// use kubewright_testing::TestEnv;
+///
+/// let env = TestEnv::start(Operator::new("shop")).await;
+/// assert!(env.settle().await.delayed.is_empty());
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// How many writes the manager made meanwhile.
+    pub writes: u64,
+    /// What failed and is tried again later: `env.advance(…)` gets there.
+    pub delayed: Vec<Delayed>,
+}
+
+impl TestEnv {
+    /// Lets time pass: every timer until then fires, in order. Takes no time, and needs virtual time.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    /// use std::time::Duration;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let before = tokio::time::Instant::now();
+    /// env.advance(Duration::from_secs(60 * 60)).await;
+    /// assert_eq!(before.elapsed().as_secs(), 3600);
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn advance(&self, by: Duration) -> impl Future<Output = ()> {
+        or_fail(Location::caller(), self.try_advance(by))
+    }
+
+    /// The same, or why not.
+    pub async fn try_advance(&self, by: Duration) -> Result<(), Error> {
+        if !time::is_paused() {
+            return Err(Error::NotPaused("`advance`"));
+        }
+        self.pass(tokio::time::sleep(by)).await?;
+        self.check_reads()
+    }
+
+    /// Runs until nothing moves: no event is on its way, no request waits, no timer is due.
+    ///
+    /// In virtual time that is exact: the clock moves only when there is nothing left to do. A manager that writes on and on fails
+    /// the test with the object it writes most; what waits for a later time is in the answer. In real time, it is settled when the
+    /// manager was quiet for 50 ms.
+    #[track_caller]
+    pub fn settle(&self) -> impl Future<Output = Settled> {
+        or_fail(Location::caller(), self.try_settle())
+    }
+
+    /// The same, or why not.
+    pub async fn try_settle(&self) -> Result<Settled, Error> {
+        self.traffic().count_writes();
+        if time::is_paused() {
+            self.pass(tokio::time::sleep(MOMENT)).await?;
+        } else {
+            self.pass(self.quiet()).await?;
+        }
+        self.check_reads()?;
+        Ok(Settled {
+            writes: self.traffic().writes(),
+            delayed: self.with_manager(Running::delayed).unwrap_or_default(),
+        })
+    }
+
+    /// Lets something come to its end, unless the manager writes too much meanwhile, is refused something or ends.
+    async fn pass(&self, until: impl Future<Output = ()>) -> Result<(), Error> {
+        let alarm = crate::wait::alarm(self);
+        tokio::select! {
+            biased;
+            why = alarm => Err(Error::Unmet(self.with_report(&why))),
+            () = until => Ok(()),
+        }
+    }
+
+    fn with_report(&self, why: &str) -> String {
+        let mut text = why.to_owned();
+        for line in report::manager(self, None) {
+            text.push_str("\n  ");
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// Waits until the manager has nothing to do and asks for nothing, for a while.
+    async fn quiet(&self) {
+        let mut beats = self.traffic().beats();
+        let mut since = Instant::now();
+        loop {
+            beats.mark_unchanged();
+            tokio::select! {
+                biased;
+                changed = beats.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    since = Instant::now();
+                }
+                () = tokio::time::sleep_until(since + QUIET) => {
+                    let metrics = self.metrics();
+                    let busy = metrics.sum("workqueue_depth", &[]) + metrics.sum("controller_runtime_active_workers", &[]);
+                    if busy == 0.0 {
+                        return;
+                    }
+                    since = Instant::now();
+                }
+            }
+        }
+    }
+
+    /// In virtual time a cache that does not catch up is a jump of the clock that nobody sees, so it fails the test.
+    pub(crate) fn check_reads(&self) -> Result<(), Error> {
+        if !time::is_paused() {
+            return Ok(());
+        }
+        let metrics = self.metrics();
+        let late = metrics.series("kubewright_read_your_writes_timeouts_total");
+        match late.first() {
+            None => Ok(()),
+            Some((kind, count)) => Err(Error::Unmet(format!(
+                "the manager's cache did not see its own writes of {kind} in time ({count} times): is a watch dropped, or does the \
+                 object not match what is cached?"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a request asks for, as roles and people speak of it.
+
+use std::fmt;
+
+use kubewright_access::{Attributes, ListQuery};
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Asked {
+    pub(crate) verb: String,
+    pub(crate) group: String,
+    /// With its part: `deployments/status`. Empty for a path that is no resource.
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// The path, where there is no resource.
+    pub(crate) url: String,
+    /// Whether nothing is to be changed.
+    pub(crate) dry_run: bool,
+}
+
+struct Query<'a>(&'a str);
+
+impl Query<'_> {
+    fn value(&self, name: &str) -> Option<String> {
+        let mut pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| decode(value))
+    }
+}
+
+impl ListQuery for Query<'_> {
+    fn is_watch(&self) -> bool {
+        self.value("watch")
+            .is_some_and(|value| matches!(value.as_str(), "1" | "true"))
+    }
+
+    fn exact_name(&self) -> Option<String> {
+        let selector = self.value("fieldSelector")?;
+        selector
+            .split(',')
+            .find_map(|term| term.strip_prefix("metadata.name="))
+            .map(|name| name.trim_start_matches('=').to_owned())
+    }
+
+    fn field_selector(&self) -> Option<String> {
+        self.value("fieldSelector")
+    }
+
+    fn label_selector(&self) -> Option<String> {
+        self.value("labelSelector")
+    }
+}
+
+impl Asked {
+    pub(crate) fn of(method: &http::Method, uri: &http::Uri) -> Self {
+        let path = decode(uri.path());
+        let query = Query(uri.query().unwrap_or_default());
+        let attributes = Attributes::of_request(method.as_str(), &path, &query);
+        let is_resource = attributes.is_resource;
+        let resource = if is_resource {
+            attributes.combined_resource().into_owned()
+        } else {
+            String::new()
+        };
+        Asked {
+            verb: attributes.verb.clone().into_owned(),
+            group: attributes.group.clone().into_owned(),
+            resource,
+            namespace: attributes.namespace.clone().into_owned(),
+            name: attributes.name.clone().into_owned(),
+            url: if is_resource { String::new() } else { path.clone() },
+            dry_run: query.value("dryRun").is_some(),
+        }
+    }
+
+    pub(crate) fn is_write(&self) -> bool {
+        let verb = self.verb.as_str();
+        matches!(verb, "create" | "update" | "patch" | "delete" | "deletecollection")
+            && !self.dry_run
+            && !self.is_question()
+    }
+
+    pub(crate) fn is_watch(&self) -> bool {
+        self.verb == "watch"
+    }
+
+    /// What is posted but stores nothing.
+    fn is_question(&self) -> bool {
+        matches!(self.group.as_str(), "authorization.k8s.io" | "authentication.k8s.io")
+            || self.resource.ends_with("/token")
+    }
+
+    /// What happened, not what is: it goes on being written while nothing changes.
+    pub(crate) fn is_chatter(&self) -> bool {
+        self.resource == "events" || (self.group == "coordination.k8s.io" && self.resource == "leases")
+    }
+
+    /// The attribute that allows it.
+    pub(crate) fn rbac(&self) -> String {
+        let verb = &self.verb;
+        if self.url.is_empty() {
+            format!(
+                "#[rbac(groups = {:?}, resources = {:?}, verbs = {verb:?})]",
+                self.group, self.resource
+            )
+        } else {
+            format!("#[rbac(urls = {:?}, verbs = {verb:?})]", self.url)
+        }
+    }
+
+    /// The object: `deployments.apps shop/web`.
+    pub(crate) fn object(&self) -> String {
+        let resource = self.resource.split('/').next().unwrap_or_default();
+        let mut text = resource.to_owned();
+        if !self.group.is_empty() {
+            text = format!("{text}.{}", self.group);
+        }
+        match (self.namespace.as_str(), self.name.as_str()) {
+            ("", "") => text,
+            ("", name) => format!("{text} {name}"),
+            (namespace, "") => format!("{text} in {namespace}"),
+            (namespace, name) => format!("{text} {namespace}/{name}"),
+        }
+    }
+}
+
+/// `patch deployments.apps/status shop/web`
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.url.is_empty() {
+            return write!(f, "{} {}", self.verb, self.url);
+        }
+        write!(f, "{} {}", self.verb, self.object())?;
+        match self.resource.split_once('/') {
+            Some((_, part)) => write!(f, " ({part})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Percent-decoding; what is none stays as it is.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+        match (bytes[at], hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: &str, uri: &str) -> Asked {
+        Asked::of(&method.parse().unwrap(), &uri.parse().unwrap())
+    }
+
+    #[test]
+    fn a_request_says_which_attribute_allows_it() {
+        let patch = asked(
+            "PATCH",
+            "/apis/apps/v1/namespaces/shop/deployments/web/status?force=true",
+        );
+        assert_eq!(
+            patch.rbac(),
+            r#"#[rbac(groups = "apps", resources = "deployments/status", verbs = "patch")]"#
+        );
+        assert_eq!(patch.to_string(), "patch deployments.apps shop/web (status)");
+        assert!(patch.is_write());
+        assert_eq!(
+            asked("GET", "/metrics").rbac(),
+            r#"#[rbac(urls = "/metrics", verbs = "get")]"#
+        );
+    }
+
+    #[test]
+    fn lists_and_watches_are_told_apart_by_their_query() {
+        assert_eq!(asked("GET", "/api/v1/pods").verb, "list");
+        assert_eq!(
+            asked("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Da").verb,
+            "watch"
+        );
+        assert_eq!(asked("DELETE", "/api/v1/namespaces/a/pods").verb, "deletecollection");
+    }
+
+    #[test]
+    fn questions_and_chatter_are_no_changes() {
+        assert!(!asked("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews").is_write());
+        assert!(asked("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_chatter());
+        assert!(!asked("POST", "/api/v1/namespaces/a/configmaps").is_chatter());
+    }
+
+    #[test]
+    fn percent_signs_that_encode_nothing_stay() {
+        assert_eq!(decode("100%25 %zz %e2%82%ac %"), "100% %zz € %");
+    }
+}

@@ -1,0 +1,223 @@
+//! The layer on the manager's client: below the retries of a production client, above the server.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ClientBuilder};
+use serde_json::{Value, json};
+use tower::retry::RetryLayer;
+use tower::{BoxError, Service};
+
+use super::asked::Asked;
+use super::fault::Effect;
+use super::stream::Cuttable;
+use super::{Refusal, Traffic, Written};
+
+type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+
+/// A client whose requests go through the record and then to `service`, with the retries of a production client above.
+pub(crate) fn client<S, B>(service: S, traffic: Traffic, admin: kube::Client, namespace: &str) -> kube::Client
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let counted = Counted {
+        inner: service,
+        traffic,
+        admin: Arc::new(admin),
+    };
+    ClientBuilder::new(counted, namespace)
+        .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+        .build()
+}
+
+/// A service whose requests are seen.
+#[derive(Clone)]
+pub(crate) struct Counted<S> {
+    inner: S,
+    traffic: Traffic,
+    /// Who looks at objects before they are written.
+    admin: Arc<kube::Client>,
+}
+
+impl<S, B> Service<Request<Body>> for Counted<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Answer;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let clone = self.inner.clone();
+        // The one that is ready is the one to call.
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        let (traffic, admin) = (self.traffic.clone(), Arc::clone(&self.admin));
+        Box::pin(async move {
+            let asked = Asked::of(request.method(), request.uri());
+            let effect = traffic.meet(&asked);
+            match effect {
+                Some(Effect::Fail { code }) => return Ok(failure(code)),
+                Some(Effect::Unreachable) => return Err("injected: the connection broke".into()),
+                Some(Effect::Delay { by }) => tokio::time::sleep(by).await,
+                _ => {}
+            }
+            let target = (asked.is_write() && traffic.is_recording()).then(|| Target::of(&asked, &request));
+            let before = match &target {
+                Some(target) => target.read(&admin).await,
+                None => None,
+            };
+            let answer = inner.call(request).await.map_err(Into::into)?;
+            let mut answer = traffic.took(&asked, answer).await?;
+            if let Some(target) = target
+                && answer.status().is_success()
+            {
+                let (parts, body) = answer.into_parts();
+                let body = body.collect().await?.to_bytes();
+                let after = match asked.verb.as_str() {
+                    "create" => serde_json::from_slice(&body).ok(),
+                    _ => target.read(&admin).await,
+                };
+                traffic.keep(Written { asked, before, after });
+                answer = Response::from_parts(parts, whole(body));
+            }
+            if effect == Some(Effect::LoseAnswer) {
+                return Err("injected: the answer is lost".into());
+            }
+            Ok(answer)
+        })
+    }
+}
+
+/// Where an object is that is about to be written.
+struct Target(Option<String>);
+
+impl Target {
+    fn of<B>(asked: &Asked, request: &Request<B>) -> Self {
+        let named = !asked.name.is_empty();
+        let path = request.uri().path();
+        // The whole object, also where a part of it is written.
+        let whole = match asked.resource.split_once('/') {
+            Some((_, part)) => path.strip_suffix(part).map_or(path, |path| path.trim_end_matches('/')),
+            None => path,
+        };
+        Target(named.then(|| whole.to_owned()))
+    }
+
+    async fn read(&self, admin: &kube::Client) -> Option<Value> {
+        let request = Request::get(self.0.as_ref()?).body(Vec::new()).ok()?;
+        admin.request(request).await.ok()
+    }
+}
+
+impl Traffic {
+    fn meet(&self, asked: &Asked) -> Option<Effect> {
+        let mut log = self.0.log.lock();
+        // Every fault counts every request, so that two of them do not shift each other.
+        let effects: Vec<_> = log.faults.iter_mut().filter_map(|armed| armed.meet(asked)).collect();
+        effects.into_iter().next()
+    }
+
+    fn keep(&self, written: Written) {
+        if let Some(recording) = &mut self.0.log.lock().recording {
+            recording.push(written);
+        }
+    }
+
+    /// Takes note of an answer.
+    async fn took<B>(&self, asked: &Asked, answer: Response<B>) -> Result<Answer, BoxError>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (parts, body) = answer.into_parts();
+        if parts.status == StatusCode::FORBIDDEN {
+            let body = body.collect().await.map_err(Into::into)?.to_bytes();
+            self.note(asked, refusal(asked, &body));
+            return Ok(Response::from_parts(parts, whole(body)));
+        }
+        self.note(asked, None);
+        if asked.is_watch() && parts.status.is_success() {
+            let resource = asked.resource.as_str();
+            let cuttable = Cuttable::new(body, resource, self.0.cuts.subscribe());
+            return Ok(Response::from_parts(parts, cuttable.boxed_unsync()));
+        }
+        Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
+    }
+
+    fn note(&self, asked: &Asked, refusal: Option<Refusal>) {
+        {
+            let mut log = self.0.log.lock();
+            let outcomes = log.asked.entry(asked.clone()).or_default();
+            match &refusal {
+                Some(_) => outcomes.refused += 1,
+                None => outcomes.allowed += 1,
+            }
+            if asked.is_write() && !asked.is_chatter() && refusal.is_none() {
+                *log.writes.entry(asked.object()).or_default() += 1;
+            }
+            if let Some(refusal) = refusal
+                && !log.refused.contains(&refusal)
+            {
+                log.refused.push(refusal);
+            }
+        }
+        self.beat();
+    }
+}
+
+/// What the authorizer refused; a webhook that denies with the same code is not meant.
+fn refusal(asked: &Asked, body: &[u8]) -> Option<Refusal> {
+    let status: Value = serde_json::from_slice(body).ok()?;
+    let message = status["message"].as_str()?;
+    let by_role = status["reason"] == "Forbidden" && message.contains("forbidden: User \"");
+    by_role.then(|| Refusal {
+        message: message.to_owned(),
+        rbac: asked.rbac(),
+    })
+}
+
+fn failure(code: u16) -> Answer {
+    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let reason = match code {
+        404 => "NotFound",
+        409 => "Conflict",
+        410 => "Expired",
+        429 => "TooManyRequests",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "InternalError",
+    };
+    let body = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason,
+        "message": format!("injected: {}", status.canonical_reason().unwrap_or("failure")), "code": status.as_u16(),
+    });
+    let mut answer = Response::new(whole(body.to_string().into()));
+    *answer.status_mut() = status;
+    let json = header::HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(header::CONTENT_TYPE, json);
+    answer
+}
+
+fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
+    http_body_util::Full::new(body)
+        .map_err(|never: std::convert::Infallible| -> BoxError { match never {} })
+        .boxed_unsync()
+}

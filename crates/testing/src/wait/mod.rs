@@ -1,0 +1,71 @@
+//! Waiting for what is to come, and watching that it stays: driven by watch events and the clock.
+
+mod consistently;
+mod eventually;
+mod expectation;
+mod follow;
+mod gone;
+mod list;
+mod metric;
+
+pub use consistently::Consistently;
+pub use eventually::Eventually;
+pub use gone::EventuallyGone;
+pub use list::EventuallyList;
+pub use metric::EventuallyMetric;
+
+use crate::{TestEnv, report, time};
+
+/// What ends a test before what it waits for: a request that was refused, or a manager that ended.
+pub(crate) async fn alarm(env: &TestEnv) -> String {
+    let mut beats = env.traffic().beats();
+    // A loop of writes is instant in virtual time: nothing else would ever end it.
+    let paused = time::is_paused();
+    let before = env.traffic().writes();
+    let end = env.with_manager(crate::manager::Running::end);
+    let ended = async {
+        match end {
+            Some(mut end) => {
+                let why = end.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+                match why {
+                    Some(why) => format!("the manager ended: {why}"),
+                    // Whoever stopped it knows.
+                    None => std::future::pending().await,
+                }
+            }
+            None => std::future::pending().await,
+        }
+    };
+    let refused = async {
+        loop {
+            let refusals = env.traffic().refusals();
+            if env.refusals_fail() && !refusals.is_empty() {
+                return report::refused(&refusals);
+            }
+            if paused && env.traffic().writes().saturating_sub(before) > env.write_budget() {
+                return too_many_writes(env);
+            }
+            if beats.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        why = refused => why,
+        why = ended => why,
+    }
+}
+
+fn too_many_writes(env: &TestEnv) -> String {
+    let hottest = env.traffic().hottest();
+    let named = hottest
+        .iter()
+        .take(3)
+        .map(|(object, count)| format!("{count} times {object}"));
+    format!(
+        "the manager writes on and on ({} writes at one moment): {}; does each write wake the reconcile that makes it?",
+        env.traffic().writes(),
+        named.collect::<Vec<_>>().join(", ")
+    )
+}

@@ -1,0 +1,138 @@
+//! Virtual time and its rules.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright_runtime::client::Patch;
+use kubewright_runtime::controller::{Action, Controller, Failure, Request};
+use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_testing::{Fault, Mode, TestEnv};
+use serde_json::json;
+
+use crate::garden::{Garden, SAMPLE, embedded, operator};
+
+/// Counts how often it looks at a `ConfigMap`, once an hour.
+fn hourly(count: &Arc<AtomicU64>) -> Operator {
+    let count = Arc::clone(count);
+    Operator::new("clock").controller(Controller::of::<ConfigMap>().reconcile_with(move |_| {
+        let count = Arc::clone(&count);
+        move |request: Request| {
+            let count = Arc::clone(&count);
+            async move {
+                if request.name() == "bell" {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok::<_, Failure>(Action::requeue_after(Duration::from_hours(1)))
+            }
+        }
+    }))
+}
+
+/// Each write wakes the reconcile that makes it.
+fn endless() -> Operator {
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|context| {
+        let client = context.client();
+        let count = Arc::new(AtomicU64::new(0));
+        move |request: Request| {
+            let (client, count) = (client.clone(), Arc::clone(&count));
+            async move {
+                let turn = count.fetch_add(1, Ordering::Relaxed);
+                let patch = Patch::Merge(json!({ "data": { "turn": turn.to_string() } }));
+                client.patch::<ConfigMap>(&request, &patch).await?;
+                Ok::<_, Failure>(Action::done())
+            }
+        }
+    });
+    Operator::new("wheel")
+        .controller(controller)
+        .rule(Rule::new([""], ["configmaps"], ["patch"]))
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn a_working_day_passes_in_no_time_and_every_timer_fires() {
+    let count = Arc::new(AtomicU64::new(0));
+    let env = embedded(hourly(&count)).await;
+    env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: bell}}")
+        .await;
+    let settled = env.settle().await;
+    assert!(settled.delayed.is_empty());
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    // Less than a period of resync, which would wake it as well.
+    env.advance(Duration::from_hours(8)).await;
+    assert_eq!(count.load(Ordering::Relaxed), 9);
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn a_loop_of_writes_is_named_with_its_object() {
+    let env = TestEnv::builder()
+        .operator(endless())
+        .write_budget(50)
+        .embedded()
+        .start()
+        .await;
+    env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: hamster}}")
+        .await;
+    let text = env.try_settle().await.unwrap_err().text();
+    assert!(text.starts_with("the manager writes on and on ("), "{text}");
+    assert!(
+        text.contains(&format!("configmaps {}/hamster", env.namespace())),
+        "{text}"
+    );
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn back_offs_that_are_left_are_told() {
+    let env = embedded(operator()).await;
+    env.apply(SAMPLE.replace("plants: 2", "plants: 101")).await;
+    let settled = env.settle().await;
+    assert_eq!(settled.delayed.len(), 1);
+    let delayed = settled.delayed[0].to_string();
+    assert!(
+        delayed.contains("roses") && delayed.contains("the beds are full"),
+        "{delayed}"
+    );
+    env.edit::<Garden>("roses", |garden| garden.spec.plants = 1).await;
+    assert!(env.settle().await.delayed.is_empty());
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn a_cache_that_does_not_catch_up_fails_the_test() {
+    let env = embedded(operator()).await;
+    // The watch is gone, and no other can be had: the manager waits for its own write in vain.
+    env.inject(Fault::unreachable().verbs(["watch", "list"]).of("configmaps").always());
+    env.inject(Fault::drop_watches().of("configmaps"));
+    env.apply(SAMPLE).await;
+    env.settle().await;
+    env.edit::<Garden>("roses", |garden| garden.spec.plants = 3).await;
+    let text = env.try_advance(Duration::from_mins(1)).await.unwrap_err().text();
+    assert!(
+        text.contains("did not see its own writes of ConfigMap in time"),
+        "{text}"
+    );
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn what_does_not_go_with_a_paused_clock_is_refused() {
+    let env = embedded(operator()).await;
+    let text = env.try_kubeconfig().await.unwrap_err().text();
+    assert!(text.contains("is not possible while the clock is paused"), "{text}");
+    for mode in [Mode::Existing, Mode::Binaries("/nowhere".into())] {
+        let error = TestEnv::builder().mode(mode).try_start().await.unwrap_err().text();
+        assert!(
+            error.starts_with("virtual time is possible on the embedded server only"),
+            "{error}"
+        );
+    }
+}
+
+#[kubewright_testing::test]
+async fn time_does_not_advance_by_itself_in_a_real_runtime() {
+    let env = TestEnv::builder().embedded().start().await;
+    let text = env.try_advance(Duration::from_secs(1)).await.unwrap_err().text();
+    assert_eq!(
+        text,
+        "`advance` needs virtual time: use `#[kubewright::test(virtual_time)]`"
+    );
+}
