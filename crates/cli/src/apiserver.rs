@@ -6,7 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
+use futures_util::future::OptionFuture;
 use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, Options};
+use kubewright_controllers::Controllers;
+use kubewright_runtime::stop::Stopper;
 use tempfile::TempDir;
 
 use crate::{kubeconfig, token_file};
@@ -16,8 +19,9 @@ const MAX_THREADS: usize = 8;
 
 /// Run a Kubernetes API server.
 ///
-/// It starts empty within milliseconds, keeps everything in memory and runs until Ctrl-C. It has no nodes and runs no
-/// controllers: objects are stored, validated, watched and deleted as Kubernetes 1.36 does it, but pods do not start.
+/// It starts empty within milliseconds, keeps everything in memory and runs until Ctrl-C. By itself it has no nodes and runs
+/// no controllers: objects are stored, validated, watched and deleted as Kubernetes 1.36 does it, but pods do not start.
+/// With --controllers=all it is a cluster to play with: Deployments get Pods, which become ready on simulated nodes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Port to listen on; 0 picks a free one.
@@ -44,6 +48,14 @@ pub(crate) struct Arguments {
     /// authorization to decide.
     #[arg(long, value_name = "BOOLEAN", default_value_t = true, action = clap::ArgAction::Set)]
     anonymous_auth: bool,
+
+    /// The controllers that run: all, none, or names as in gc,deployment or *,-job.
+    #[arg(long, value_name = "LIST", default_value = "none", value_parser = Controllers::parse)]
+    controllers: Controllers,
+
+    /// How many simulated nodes there are. Needs controllers.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    nodes: u16,
 
     /// File of bearer tokens, one a line: token,user,uid,"group1,group2".
     #[arg(long, value_name = "FILE")]
@@ -107,7 +119,11 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let mut signals = Signals::new()?;
     let options = arguments.options()?;
     let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
-    let listener = ApiServer::new(options).listen(address).await.map_err(explain)?;
+    let server = ApiServer::new(options);
+    let listener = server.listen(address).await.map_err(explain)?;
+    let (stopper, stop) = Stopper::new();
+    let controllers = arguments.controllers.nodes(arguments.nodes.into());
+    let mut controlling = (!controllers.is_empty()).then(|| tokio::spawn(controllers.run(server.client(), stop)));
 
     let place = Place::of(arguments.kubeconfig_out)?;
     kubeconfig::write(&place.path, &listener.kubeconfig()).map_err(|source| Failure::Kubeconfig {
@@ -123,9 +139,22 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // Nobody reading is no reason to stop serving.
     let _ = io::stdout().write_all(text.as_bytes());
 
-    signals.next().await;
+    let failed = tokio::select! {
+        () = signals.next() => None,
+        // Controllers end by themselves only if they cannot go on; a cluster without them would look alive and do nothing.
+        Some(Ok(Err(error))) = OptionFuture::from(controlling.as_mut()) => Some(error),
+    };
+    stopper.stop();
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     tokio::select! {
-        () = listener.shutdown() => {}
+        () = async {
+            if let Some(controlling) = controlling {
+                let _ = controlling.await;
+            }
+            listener.shutdown().await;
+        } => {}
         // Who asks twice is in a hurry.
         () = signals.next() => {}
     }
@@ -144,10 +173,7 @@ impl Place {
             let path = std::path::absolute(&path).unwrap_or(path);
             return Ok(Place { path, _folder: None });
         }
-        let folder = tempfile::Builder::new()
-            .prefix("kubewright-")
-            .tempdir()
-            .map_err(Failure::TemporaryFolder)?;
+        let folder = kubeconfig::temporary_folder().map_err(Failure::TemporaryFolder)?;
         Ok(Place {
             path: folder.path().join("kubeconfig"),
             _folder: Some(folder),
@@ -155,7 +181,7 @@ impl Place {
     }
 }
 
-fn explain(error: ListenError) -> Box<dyn Error> {
+pub(crate) fn explain(error: ListenError) -> Box<dyn Error> {
     match error {
         ListenError::Bind { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
             Failure::PortInUse(address).into()
@@ -165,7 +191,7 @@ fn explain(error: ListenError) -> Box<dyn Error> {
 }
 
 /// The text as a shell takes it, which for most paths is the text itself.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
     if !text.is_empty() && text.chars().all(is_plain) {
         text.into()

@@ -2,8 +2,28 @@
 
 mod apiserver;
 mod cel;
+mod cluster;
+mod completion;
+mod create;
+mod delete;
+mod deploy;
+mod dev_run;
+mod edit;
+mod init;
+mod install;
+mod installer;
 mod kubeconfig;
+mod manifests;
+mod output;
+mod progress;
+mod project;
+mod prompt;
+mod rbac;
+mod scaffold;
 mod token_file;
+mod undeploy;
+mod uninstall;
+mod version;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -26,8 +46,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Arguments),
+    Create(create::Arguments),
+    Delete(delete::Arguments),
+    Edit(edit::Arguments),
+    Manifests(manifests::Arguments),
+    Rbac(rbac::Arguments),
+    Run(dev_run::Arguments),
+    Install(install::Arguments),
+    Uninstall(uninstall::Arguments),
+    Deploy(deploy::Arguments),
+    Undeploy(undeploy::Arguments),
+    BuildInstaller(installer::Arguments),
     Apiserver(apiserver::Arguments),
     Cel(cel::Arguments),
+    Completion(completion::Arguments),
+    Version(version::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -36,13 +70,27 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let done = match arguments.command {
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Create(arguments) => create::run(&arguments),
+        Command::Delete(arguments) => delete::run(&arguments),
+        Command::Edit(arguments) => edit::run(&arguments),
+        Command::Manifests(arguments) => manifests::run(&arguments),
+        Command::Rbac(arguments) => rbac::run(&arguments),
+        Command::Run(arguments) => dev_run::run(&arguments),
+        Command::Install(arguments) => install::run(&arguments),
+        Command::Uninstall(arguments) => uninstall::run(&arguments),
+        Command::Deploy(arguments) => deploy::run(&arguments),
+        Command::Undeploy(arguments) => undeploy::run(&arguments),
+        Command::BuildInstaller(arguments) => installer::run(&arguments),
+        Command::Completion(arguments) => completion::run(&arguments),
+        Command::Version(arguments) => version::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Cel(arguments) => cel::run(arguments),
     };
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {}", sentence(&*error));
+            output::complain(&format!("error: {}", sentence(&*error)));
             ExitCode::FAILURE
         }
     }
@@ -56,9 +104,28 @@ fn refuse(error: &clap::Error) -> ExitCode {
         return if asked { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     let text = error.to_string();
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            format!(" {}", missing.join(" "))
+        }
+        _ => String::new(),
+    };
     let hint = suggestion(error).map_or_else(|| "see --help".to_owned(), |known| format!("did you mean '{known}'?"));
-    eprintln!("{} ({hint})", text.lines().next().unwrap_or_default());
+    let choices = choices(error).map_or_else(String::new, |choices| format!("; choose {choices}"));
+    let first = text.lines().next().unwrap_or_default();
+    output::complain(&format!("{first}{missing}{choices} ({hint})"));
     ExitCode::from(2)
+}
+
+/// The values that a flag takes, if it is one of a few.
+fn choices(error: &clap::Error) -> Option<String> {
+    let ContextValue::Strings(values) = error.get(ContextKind::ValidValue)? else {
+        return None;
+    };
+    match values.split_last()? {
+        (last, []) => Some(last.clone()),
+        (last, others) => Some(format!("{} or {last}", others.join(", "))),
+    }
 }
 
 /// The command or flag that was most likely meant.
@@ -76,7 +143,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 }
 
 /// An error and what caused it.
-fn sentence(error: &dyn Error) -> String {
+pub(crate) fn sentence(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

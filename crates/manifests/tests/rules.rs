@@ -23,11 +23,21 @@ fn rule() -> impl Strategy<Value = Rule> {
         .prop_map(|(groups, resources, verbs, names)| Rule::new(groups, resources, verbs).named(names));
     let paths = (subsequence(PATHS.to_vec(), 1..3), subsequence(VERBS.to_vec(), 1..3))
         .prop_map(|(paths, verbs)| Rule::urls(paths, verbs));
-    prop_oneof![4 => resources, 1 => paths]
+    let rule = prop_oneof![4 => resources, 1 => paths];
+    (rule, select(vec![None, None, Some("here"), Some("there")])).prop_map(|(mut rule, namespace)| {
+        rule.namespace = namespace.map(str::to_owned);
+        rule
+    })
 }
 
+/// Whether rules allow something in a namespace, as the server evaluates the roles there and those of the cluster.
 fn allowed(rules: &[Rule], asked: &Attributes<'_>) -> bool {
-    rules.iter().any(|rule| {
+    let counts = |rule: &&Rule| {
+        rule.namespace
+            .as_deref()
+            .is_none_or(|namespace| namespace == asked.namespace)
+    };
+    rules.iter().filter(counts).any(|rule| {
         let rule = serde_json::to_value(rule).expect("a rule is JSON");
         Evaluated::from_value(&rule).allows(asked)
     })
@@ -42,10 +52,12 @@ proptest! {
         part in select(vec!["", "log", "scale"]),
         name in select(vec!["", "one", "two", "three"]),
         verb in select(vec!["get", "list", "delete", "watch"]),
+        namespace in select(vec!["", "here", "there"]),
         path in select(vec!["/metrics", "/metrics/slis", "/version"]),
     ) {
         let small = minimal(&rules);
-        let object = Attributes::resource(verb, group, resource).named(name).part(part);
+        let mut object = Attributes::resource(verb, group, resource).named(name).part(part);
+        object.namespace = namespace.into();
         prop_assert_eq!(allowed(&rules, &object), allowed(&small, &object));
         let page = Attributes::path(verb, path);
         prop_assert_eq!(allowed(&rules, &page), allowed(&small, &page));

@@ -2,7 +2,7 @@
 //! comes out is accepted by the rules of the API server.
 #![allow(missing_docs, dead_code, clippy::items_after_statements, clippy::struct_field_names)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -200,7 +200,7 @@ fn variants_with_and_without_data_are_a_text_or_an_object() {
         shape::<Size>(),
         json!({
             "x-kubernetes-preserve-unknown-fields": true,
-            "oneOf": [{ "enum": ["Default"] }, { "required": ["Fixed"] }],
+            "oneOf": [{ "enum": ["Default"] }, { "required": ["Fixed"], "minLength": 1, "maxLength": 0 }],
         })
     );
 }
@@ -213,7 +213,10 @@ fn an_untagged_number_or_text_is_an_int_or_string() {
         Number(i32),
         Name(String),
     }
-    assert_eq!(shape::<Port>(), json!({ "x-kubernetes-int-or-string": true }));
+    assert_eq!(
+        shape::<Port>(),
+        json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true })
+    );
     assert_eq!(shape::<IntOrString>()["x-kubernetes-int-or-string"], true);
     assert_eq!(shape::<Quantity>()["x-kubernetes-int-or-string"], true);
 }
@@ -297,6 +300,262 @@ fn bounds_patterns_and_rules_stay() {
 }
 
 #[test]
+fn an_option_in_a_list_or_a_map_may_be_null() {
+    assert_eq!(
+        shape::<Vec<Option<String>>>(),
+        json!({ "type": "array", "items": { "type": "string", "nullable": true } })
+    );
+    assert_eq!(
+        shape::<BTreeMap<String, Option<bool>>>(),
+        json!({ "type": "object", "additionalProperties": { "type": "boolean", "nullable": true } })
+    );
+    // An enumeration would refuse null even if it listed it.
+    #[derive(JsonSchema, Serialize)]
+    enum Mark {
+        #[serde(rename = "a.b")]
+        Dot,
+        #[serde(rename = "c")]
+        Letter,
+    }
+    assert_eq!(
+        shape::<Vec<Option<Mark>>>()["items"],
+        json!({ "type": "string", "nullable": true, "pattern": "^(a\\.b|c)$" })
+    );
+}
+
+#[test]
+fn a_set_of_plain_values_is_a_set_and_one_of_objects_a_list() {
+    #[derive(JsonSchema)]
+    struct Part {
+        name: String,
+    }
+    assert_eq!(
+        shape::<BTreeSet<i32>>(),
+        json!({ "type": "array", "items": { "type": "integer", "format": "int32" }, "x-kubernetes-list-type": "set" })
+    );
+    assert_eq!(shape::<BTreeSet<Part>>().get("x-kubernetes-list-type"), None);
+}
+
+#[test]
+fn the_rarer_types_of_the_standard_library_have_a_schema() {
+    assert_eq!(
+        shape::<char>(),
+        json!({ "type": "string", "minLength": 1, "maxLength": 1 })
+    );
+    assert_eq!(
+        shape::<u128>(),
+        json!({ "type": "integer", "format": "int64", "minimum": 0 })
+    );
+    assert_eq!(shape::<i128>(), json!({ "type": "integer", "format": "int64" }));
+    assert_eq!(
+        shape::<std::num::NonZeroI32>(),
+        json!({ "type": "integer", "format": "int32", "not": { "enum": [0] } })
+    );
+    assert_eq!(
+        shape::<std::net::IpAddr>(),
+        json!({ "type": "string", "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }] })
+    );
+    assert_eq!(shape::<[bool; 2]>()["minItems"], 2);
+    assert_eq!(shape::<std::time::Duration>()["required"], json!(["secs", "nanos"]));
+    assert_eq!(shape::<Box<std::sync::Arc<str>>>(), json!({ "type": "string" }));
+    #[derive(JsonSchema)]
+    struct Empty {}
+    assert_eq!(shape::<Empty>(), json!({ "type": "object" }));
+    #[derive(JsonSchema)]
+    struct Metres(u8);
+    assert_eq!(shape::<Metres>()["maximum"], 255);
+}
+
+#[test]
+fn flattened_enums_share_the_fields_of_their_struct() {
+    #[derive(JsonSchema, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Source {
+        Git { url: String },
+        Image(String),
+    }
+    #[derive(JsonSchema, Serialize)]
+    #[serde(tag = "mode")]
+    enum Mode {
+        Fast,
+        Slow { seconds: i32 },
+    }
+    #[derive(JsonSchema, Serialize)]
+    struct Both {
+        name: String,
+        #[serde(flatten)]
+        source: Source,
+        #[serde(flatten)]
+        mode: Mode,
+    }
+    let choices = json!([
+        { "oneOf": [{ "required": ["git"] }, { "required": ["image"] }] },
+        { "oneOf": [
+            { "properties": { "mode": { "enum": ["Fast"] } }, "required": ["mode"] },
+            { "properties": { "mode": { "enum": ["Slow"] } }, "required": ["mode", "seconds"] },
+        ] },
+    ]);
+    let both = shape::<Both>();
+    let names: Vec<&String> = both["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["git", "image", "mode", "name", "seconds"]);
+    assert_eq!(both["required"], json!(["name", "mode"]));
+    // Both choices hold, wherever they stand.
+    let mut found: Vec<Value> = both["allOf"].as_array().cloned().unwrap_or_default();
+    if let Some(one) = both.get("oneOf") {
+        found.insert(0, json!({ "oneOf": one }));
+    }
+    assert_eq!(Value::from(found), choices);
+
+    #[derive(JsonSchema, Serialize)]
+    struct Perhaps {
+        #[serde(flatten)]
+        source: Option<Source>,
+    }
+    let perhaps = shape::<Perhaps>();
+    assert_eq!(perhaps["properties"]["image"], json!({ "type": "string" }));
+    assert_eq!((perhaps.get("oneOf"), perhaps.get("required")), (None, None));
+}
+
+#[test]
+fn rules_of_a_type_and_of_a_field_of_it_both_hold() {
+    #[derive(JsonSchema)]
+    #[schemars(extend("x-kubernetes-validations" = [{ "rule": "self.low <= self.high" }]))]
+    struct Span {
+        #[schemars(range(min = 0))]
+        low: i32,
+        high: i32,
+    }
+    #[derive(JsonSchema)]
+    struct Spec {
+        #[schemars(extend("x-kubernetes-validations" = [{ "rule": "self.high < 10" }]))]
+        span: Span,
+    }
+    let spec = structural(schema_for!(Spec).as_value(), "spec").unwrap();
+    accepted(&spec);
+    assert_eq!(
+        spec["properties"]["span"]["x-kubernetes-validations"],
+        json!([{ "rule": "self.low <= self.high" }, { "rule": "self.high < 10" }])
+    );
+}
+
+#[test]
+fn what_is_said_beside_a_type_adds_to_it() {
+    #[derive(JsonSchema)]
+    struct Names(#[schemars(length(max = 7))] Vec<String>);
+    #[derive(JsonSchema)]
+    struct Spec {
+        #[schemars(extend("items" = { "minLength": 1 }, "minItems" = 2))]
+        names: Names,
+        #[schemars(extend("properties" = { "low": { "maximum": 5 } }))]
+        span: Span,
+    }
+    #[derive(JsonSchema)]
+    struct Span {
+        /// The lower end.
+        #[schemars(range(min = 0, max = 7))]
+        low: i32,
+    }
+    let spec = structural(schema_for!(Spec).as_value(), "spec").unwrap();
+    accepted(&spec);
+    assert_eq!(
+        spec["properties"]["names"],
+        json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 2, "maxItems": 7 })
+    );
+    assert_eq!(
+        spec["properties"]["span"]["properties"]["low"],
+        json!({ "type": "integer", "format": "int32", "description": "The lower end.", "minimum": 0, "maximum": 5 })
+    );
+}
+
+#[test]
+fn a_value_of_no_type_is_refused() {
+    let schema =
+        json!({ "type": "object", "properties": { "rules": { "type": "array", "items": { "pattern": "^a" } } } });
+    let mistakes = structural(&schema, "spec").unwrap_err();
+    assert_eq!(mistakes[0].field, "spec.rules[]");
+    assert!(mistakes[0].hint.contains("\"type\""), "{}", mistakes[0]);
+}
+
+#[test]
+fn rules_of_a_variant_hold_only_for_it() {
+    #[derive(JsonSchema)]
+    #[schemars(extend("x-kubernetes-validations" = [{ "rule": "self.port > 1023" }]))]
+    struct Tcp {
+        port: i32,
+    }
+    #[derive(JsonSchema)]
+    #[serde(tag = "type")]
+    enum Probe {
+        Never,
+        Tcp(Tcp),
+    }
+    assert_eq!(
+        shape::<Probe>()["x-kubernetes-validations"],
+        json!([{ "rule": "self.type != 'Tcp' || (self.port > 1023)" }])
+    );
+}
+
+#[test]
+fn conditions_that_are_written_as_a_definition_has_them_stay() {
+    #[derive(JsonSchema)]
+    #[schemars(extend("oneOf" = [{ "required": ["a"] }, { "required": ["b"], "properties": { "b": { "const": 1 } } }]))]
+    #[schemars(extend("not" = { "required": ["a"], "properties": { "a": { "exclusiveMinimum": 7 } } }))]
+    struct Either {
+        a: Option<i32>,
+        b: Option<i32>,
+    }
+    let either = shape::<Either>();
+    assert_eq!(
+        either["oneOf"],
+        json!([{ "required": ["a"] }, { "required": ["b"], "properties": { "b": { "enum": [1] } } }])
+    );
+    assert_eq!(
+        either["not"],
+        json!({ "required": ["a"], "properties": { "a": { "minimum": 7, "exclusiveMinimum": true } } })
+    );
+}
+
+#[test]
+fn defaults_hold_no_nulls() {
+    #[derive(JsonSchema, Serialize, Default)]
+    struct Inner {
+        name: Option<String>,
+        port: i32,
+    }
+    #[derive(JsonSchema, Serialize)]
+    struct Spec {
+        #[serde(default)]
+        inner: Inner,
+        #[serde(default)]
+        missing: Option<Inner>,
+    }
+    let spec = structural(schema_for!(Spec).as_value(), "spec").unwrap();
+    accepted(&spec);
+    assert_eq!(spec["properties"]["inner"]["default"], json!({ "port": 0 }));
+    assert_eq!(spec["properties"]["missing"].get("default"), None);
+}
+
+#[test]
+fn titles_and_examples_stay_and_notes_of_ours_do_not() {
+    #[derive(JsonSchema)]
+    struct Spec {
+        #[schemars(title = "The port", example = 8080, extend("x-kubewright-source" = "src/spec.rs:3"))]
+        #[schemars(extend("externalDocs" = { "url": "https://example.com" }))]
+        port: i32,
+    }
+    let spec = structural(schema_for!(Spec).as_value(), "spec").unwrap();
+    accepted(&spec);
+    assert_eq!(
+        spec["properties"]["port"],
+        json!({
+            "title": "The port", "type": "integer", "format": "int32", "example": 8080,
+            "externalDocs": { "url": "https://example.com" },
+        })
+    );
+    assert_eq!(spec.get("title"), None);
+}
+
+#[test]
 fn the_description_of_a_field_beats_that_of_its_type() {
     /// Of the type.
     #[derive(JsonSchema)]
@@ -307,10 +566,16 @@ fn the_description_of_a_field_beats_that_of_its_type() {
     struct Spec {
         /// Of the field.
         told: Inner,
+        /// Of the field that may be missing.
+        perhaps: Option<Inner>,
         untold: Inner,
     }
     let spec = structural(schema_for!(Spec).as_value(), "spec").unwrap();
     assert_eq!(spec["properties"]["told"]["description"], "Of the field.");
+    assert_eq!(
+        spec["properties"]["perhaps"]["description"],
+        "Of the field that may be missing."
+    );
     assert_eq!(spec["properties"]["untold"]["description"], "Of the type.");
 }
 

@@ -26,11 +26,17 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a free port and returns when it answers.
     pub(crate) fn start() -> Server {
+        Server::start_with(&[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn start_with(flags: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut child = kubewright()
             .args(["apiserver", "--secure-port", "0", "--kubeconfig-out"])
             .arg(&kubeconfig)
+            .args(flags)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -52,16 +58,16 @@ impl Server {
         }
     }
 
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Sends a signal and returns how the server ended, with the rest of what it printed.
     pub(crate) fn stop(&mut self, signal: &str) -> (ExitStatus, String) {
-        let pid = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", signal, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        self.signal(signal);
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap(), rest)

@@ -3,81 +3,178 @@
 use kubewright_runtime::operator::Rule;
 use serde_json::{Value, json};
 
-use super::Place;
-use crate::rules::minimal;
+use super::place::{ELSEWHERE, NAMESPACE};
+use super::{Part, Place, kinds};
+use crate::rules::{by_namespace, by_scope, minimal};
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
-pub(super) fn objects(place: &Place<'_>) -> Vec<Value> {
+/// The account the manager runs as.
+pub(super) const ACCOUNT: &str = "controller-manager";
+
+/// What tells kustomize, which puts everything into one namespace, where roles for other namespaces belong.
+pub(super) const PUT_BACK: &str = "manager_role_namespaces.yaml";
+
+/// How far a role reaches.
+#[derive(Clone, PartialEq, Eq)]
+enum Reach {
+    Everywhere,
+    AtHome,
+    /// In a namespace that is none of the operator's.
+    In(String),
+}
+
+impl Reach {
+    /// What the name of a role has at its end: two roles of one name would be one to kustomize.
+    fn suffix(&self) -> String {
+        match self {
+            Reach::Everywhere | Reach::AtHome => String::new(),
+            Reach::In(namespace) => format!("-{namespace}"),
+        }
+    }
+
+    fn object(&self, place: &Place<'_>, of_cluster: &str, of_namespace: &str, name: &str) -> Value {
+        let name = format!("{name}{}", self.suffix());
+        match self {
+            Reach::Everywhere => place.object(API, of_cluster, &name),
+            Reach::AtHome => place.namespaced(API, of_namespace, &name),
+            Reach::In(namespace) => {
+                let mut object = place.namespaced(API, of_namespace, &name);
+                object["metadata"]["annotations"] = json!({ ELSEWHERE: namespace });
+                object
+            }
+        }
+    }
+}
+
+pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
     let operator = place.operator;
-    let mut objects = vec![place.namespaced("v1", "ServiceAccount", &account(place))];
-    let everywhere: Vec<Rule> = operator
-        .rules
-        .iter()
-        .chain(&operator.certificate_rules)
-        .cloned()
-        .collect();
-    objects.extend(granted(place, "ClusterRole", "manager-role", &everywhere));
-    objects.extend(granted(
+    let mut parts = vec![part(
+        "service_account",
+        &[place.namespaced("v1", "ServiceAccount", ACCOUNT)],
+    )];
+    parts.extend(granted(place, "role", "manager-role", &manager_rules(place)));
+    parts.extend(granted(
         place,
-        "Role",
+        "leader_election_role",
         "leader-election-role",
-        &operator.leader_election_rules,
+        &[(Reach::AtHome, operator.leader_election_rules.clone())],
     ));
-    objects.extend(granted(
+    // cert-manager keeps certificates and tells the API server of them; the manager then needs no right to.
+    if place.has_webhooks() && !place.settings.cert_manager {
+        parts.extend(granted(
+            place,
+            "certificates_role",
+            "certificates-role",
+            &[
+                (Reach::Everywhere, operator.certificate_rules.clone()),
+                (Reach::AtHome, operator.certificate_namespace_rules.clone()),
+            ],
+        ));
+    }
+    parts.extend(granted(
         place,
-        "Role",
-        "certificates-role",
-        &operator.certificate_namespace_rules,
-    ));
-    objects.extend(granted(
-        place,
-        "ClusterRole",
+        "metrics_auth_role",
         "metrics-auth-role",
-        &operator.metrics_auth_rules,
+        &[(Reach::Everywhere, operator.metrics_auth_rules.clone())],
     ));
     // Whoever scrapes is given this one; nobody has it from the start.
-    objects.extend(role(
+    let reader = role(
         place,
-        "ClusterRole",
         "metrics-reader",
+        &Reach::Everywhere,
         &operator.metrics_reader_rules,
-    ));
-    objects
+    );
+    parts.push(part("metrics_reader_role", &[reader]));
+    parts.extend(kinds::roles(place));
+    let listed: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part.path.strip_prefix("config/rbac/"))
+        .collect();
+    let kustomization = Part::of("rbac/kustomization.yaml", &json!({ "resources": listed }));
+    parts.push(kustomization);
+    parts
 }
 
-/// The account the manager runs as.
-pub(super) fn account(place: &Place<'_>) -> String {
-    place.name("controller-manager")
-}
-
-fn role(place: &Place<'_>, kind: &str, part: &str, rules: &[Rule]) -> Option<Value> {
-    if rules.is_empty() {
-        return None;
+/// What the manager needs for its work: in its own namespace, if it is to see nothing else, as far as a Role can grant it; and
+/// in namespaces that rules name.
+fn manager_rules(place: &Place<'_>) -> Vec<(Reach, Vec<Rule>)> {
+    let rules = &place.operator.rules;
+    if place.settings.namespaced {
+        let split = by_scope(rules, place.operator);
+        let mut granted = vec![(Reach::AtHome, split.namespace)];
+        if !split.cluster.is_empty() {
+            granted.push((Reach::Everywhere, split.cluster));
+        }
+        let elsewhere = split.elsewhere.into_iter();
+        granted.extend(elsewhere.map(|(namespace, rules)| (Reach::In(namespace), rules)));
+        return granted;
     }
-    let name = place.name(part);
-    let mut role = match kind {
-        "Role" => place.namespaced(API, kind, &name),
-        _ => place.object(API, kind, &name),
-    };
-    role["rules"] = json!(minimal(rules));
-    Some(role)
+    let mut split = by_namespace(rules);
+    let mut granted = vec![(Reach::Everywhere, split.remove(&None).unwrap_or_default())];
+    let elsewhere = split
+        .into_iter()
+        .filter_map(|(namespace, rules)| Some((namespace?, rules)));
+    granted.extend(elsewhere.map(|(namespace, rules)| (Reach::In(namespace), rules)));
+    granted
 }
 
-/// A role and its binding to the manager's account.
-fn granted(place: &Place<'_>, kind: &str, part: &str, rules: &[Rule]) -> Vec<Value> {
-    let Some(role) = role(place, kind, part, rules) else {
-        return Vec::new();
+/// Puts roles for other namespaces back there, once kustomize has put them into the operator's.
+pub(super) fn put_back(place: &Place<'_>) -> Option<Part> {
+    let replacements: Vec<Value> = manager_rules(place)
+        .iter()
+        .filter(|(reach, _)| matches!(reach, Reach::In(_)))
+        .map(|(reach, _)| {
+            let role = format!("manager-role{}", reach.suffix());
+            let binding = format!("manager-rolebinding{}", reach.suffix());
+            let field = |kind: &str, name: &str| {
+                json!({ "select": { "kind": kind, "name": name }, "fieldPaths": ["metadata.namespace"] })
+            };
+            json!({
+                "source": {
+                    "kind": "Role", "name": role, "fieldPath": format!("metadata.annotations.[{ELSEWHERE}]"),
+                },
+                "targets": [field("Role", &role), field("RoleBinding", &binding)],
+            })
+        })
+        .collect();
+    (!replacements.is_empty()).then(|| Part::of(format!("default/{PUT_BACK}"), &json!(replacements)))
+}
+
+fn part(file: &str, objects: &[Value]) -> Part {
+    Part::of_all(format!("rbac/{file}.yaml"), objects)
+}
+
+fn role(place: &Place<'_>, name: &str, reach: &Reach, rules: &[Rule]) -> Value {
+    let mut role = reach.object(place, "ClusterRole", "Role", name);
+    role["rules"] = json!(minimal(rules));
+    role
+}
+
+/// Roles of one name, and their bindings to the manager's account, in two files.
+fn granted(place: &Place<'_>, file: &str, name: &str, grants: &[(Reach, Vec<Rule>)]) -> [Part; 2] {
+    let roles: Vec<Value> = grants
+        .iter()
+        .map(|(reach, rules)| role(place, name, reach, rules))
+        .collect();
+    let bindings: Vec<Value> = grants.iter().map(|(reach, _)| binding(place, name, reach)).collect();
+    [part(file, &roles), part(&format!("{file}_binding"), &bindings)]
+}
+
+fn binding(place: &Place<'_>, role: &str, reach: &Reach) -> Value {
+    let mut binding = reach.object(place, "ClusterRoleBinding", "RoleBinding", &format!("{role}binding"));
+    let kind = if *reach == Reach::Everywhere {
+        "ClusterRole"
+    } else {
+        "Role"
     };
-    let binding_name = place.name(&format!("{part}binding"));
-    let mut binding = match kind {
-        "Role" => place.namespaced(API, "RoleBinding", &binding_name),
-        _ => place.object(API, "ClusterRoleBinding", &binding_name),
+    let role = format!("{role}{}", reach.suffix());
+    binding["roleRef"] = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role });
+    let (account, namespace) = match reach {
+        Reach::Everywhere | Reach::AtHome => (ACCOUNT.to_owned(), NAMESPACE),
+        // kustomize would not find the account from another namespace.
+        Reach::In(_) => (place.full_name(ACCOUNT), place.settings.namespace.as_str()),
     };
-    binding["roleRef"] =
-        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role["metadata"]["name"] });
-    binding["subjects"] = json!([{
-        "kind": "ServiceAccount", "name": account(place), "namespace": place.settings.namespace,
-    }]);
-    vec![role, binding]
+    binding["subjects"] = json!([{ "kind": "ServiceAccount", "name": account, "namespace": namespace }]);
+    binding
 }

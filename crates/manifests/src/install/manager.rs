@@ -1,54 +1,87 @@
-//! The Deployment of the manager: one container, not root, with nothing writable and no rights it does not need.
+//! The manager: one container, not root, with nothing writable and no rights it does not need. Its file is its user's; what
+//! follows from the code is patched into it.
 
 use serde_json::{Value, json};
 
-use super::{Place, access};
+use super::certificates::{METRICS_SECRET, SERVING_SECRET};
+use super::{Part, Place};
 
-pub(super) fn deployment(place: &Place<'_>) -> Value {
-    let mut deployment = place.namespaced("apps/v1", "Deployment", &place.name("controller-manager"));
-    deployment["metadata"]["labels"]["control-plane"] = "controller-manager".into();
-    deployment["spec"] = json!({
-        "replicas": place.settings.replicas,
-        "selector": { "matchLabels": place.selector() },
-        "template": {
-            "metadata": {
-                "annotations": { "kubectl.kubernetes.io/default-container": "manager" },
-                "labels": place.selector(),
-            },
-            "spec": {
-                "containers": [container(place)],
-                "securityContext": { "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } },
-                "serviceAccountName": access::account(place),
-                "terminationGracePeriodSeconds": 10,
-            },
-        },
-    });
-    deployment
+/// Where the manager's file is, from the root of a project.
+pub const MANAGER: &str = "config/manager/manager.yaml";
+
+/// Where cert-manager's certificates are mounted.
+const WEBHOOK_FOLDER: &str = "/tmp/k8s-webhook-server/serving-certs";
+const METRICS_FOLDER: &str = "/tmp/k8s-metrics-server/metrics-certs";
+
+/// The first `config/manager/manager.yaml` of a project: namespace and Deployment, its user's from then on.
+///
+/// ```
+/// let text = kubewright_manifests::install::manager_yaml("shop", false);
+/// assert!(text.contains("imagePullPolicy: IfNotPresent") && !text.contains("WATCH_NAMESPACE"));
+/// assert!(kubewright_manifests::install::manager_yaml("shop", true).contains("WATCH_NAMESPACE"));
+/// ```
+pub fn manager_yaml(operator: &str, namespaced: bool) -> String {
+    let environment = if namespaced {
+        WATCHED_NAMESPACE
+    } else {
+        "        env: []\n"
+    };
+    include_str!("manager.yaml")
+        .replace("        env: {env}\n", environment)
+        .replace("{name}", operator)
 }
 
-fn container(place: &Place<'_>) -> Value {
-    let mut ports = vec![json!({ "name": "metrics", "containerPort": 8443, "protocol": "TCP" })];
+const WATCHED_NAMESPACE: &str = "        env:
+        # The manager sees this namespace only. Separate several by commas, and bind its Role in each of them.
+        - name: WATCH_NAMESPACE
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.namespace
+";
+
+/// What is patched into the manager: JSON patches of its Deployment.
+pub(super) fn patches(place: &Place<'_>) -> Vec<Part> {
+    let metrics = [argument("--metrics-bind-address=:8443")];
+    let mut parts = vec![patch("manager_metrics_patch", &metrics)];
     if place.has_webhooks() {
-        ports.push(json!({ "name": "webhook-server", "containerPort": 9443, "protocol": "TCP" }));
+        let mut operations = vec![add(
+            "containers/0/ports",
+            &json!({ "containerPort": 9443, "name": "webhook-server", "protocol": "TCP" }),
+        )];
+        if place.settings.cert_manager {
+            operations.push(argument(&format!("--webhook-cert-path={WEBHOOK_FOLDER}")));
+            operations.extend(mounted("webhook-certs", WEBHOOK_FOLDER, SERVING_SECRET));
+        }
+        parts.push(patch("manager_webhook_patch", &operations));
     }
-    json!({
-        "name": "manager",
-        "image": place.settings.image,
-        "imagePullPolicy": "IfNotPresent",
-        "args": ["--leader-elect", "--health-probe-bind-address=:8081", "--metrics-bind-address=:8443"],
-        "ports": ports,
-        "env": [{ "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } }],
-        "livenessProbe": {
-            "httpGet": { "path": "/healthz", "port": 8081 }, "initialDelaySeconds": 15, "periodSeconds": 20,
-        },
-        "readinessProbe": {
-            "httpGet": { "path": "/readyz", "port": 8081 }, "initialDelaySeconds": 5, "periodSeconds": 10,
-        },
-        "resources": { "limits": { "cpu": "500m", "memory": "128Mi" }, "requests": { "cpu": "10m", "memory": "16Mi" } },
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": { "drop": ["ALL"] },
-            "readOnlyRootFilesystem": true,
-        },
-    })
+    if place.settings.cert_manager {
+        let mut operations = vec![argument(&format!("--metrics-cert-path={METRICS_FOLDER}"))];
+        operations.extend(mounted("metrics-certs", METRICS_FOLDER, METRICS_SECRET));
+        parts.push(patch("cert_metrics_manager_patch", &operations));
+    }
+    parts
+}
+
+fn patch(file: &str, operations: &[Value]) -> Part {
+    Part::of(format!("default/{file}.yaml"), &json!(operations))
+}
+
+/// A value at the end of a list of the Pod.
+fn add(list: &str, value: &Value) -> Value {
+    json!({ "op": "add", "path": format!("/spec/template/spec/{list}/-"), "value": value })
+}
+
+fn argument(argument: &str) -> Value {
+    add("containers/0/args", &argument.into())
+}
+
+/// A Secret as a folder of the container.
+fn mounted(name: &str, folder: &str, secret: &str) -> [Value; 2] {
+    [
+        add(
+            "containers/0/volumeMounts",
+            &json!({ "mountPath": folder, "name": name, "readOnly": true }),
+        ),
+        add("volumes", &json!({ "name": name, "secret": { "secretName": secret } })),
+    ]
 }

@@ -1,45 +1,146 @@
-//! How others reach the manager: Prometheus its metrics, the API server its webhooks.
+//! How others reach the manager: Prometheus its metrics, the API server its webhooks, and who may.
 
 use kubewright_runtime::webhook::{Configurations, Reach};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::place::NAMESPACE;
+use super::{Part, Place, certificates};
 
-/// The Service of the metrics, and that of the webhooks if there are any.
-pub(super) fn services(place: &Place<'_>) -> Vec<Value> {
-    let mut services = vec![service(
+const METRICS_PORT: u16 = 8443;
+const WEBHOOK_PORT: u16 = 9443;
+
+/// The Service of the metrics.
+pub(super) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
+/// The Service of the webhooks.
+pub(super) const WEBHOOK_SERVICE: &str = "webhook-service";
+
+pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
+    let mut metrics = service(
         place,
-        "controller-manager-metrics-service",
-        &json!({ "name": "https", "port": 8443, "targetPort": 8443, "protocol": "TCP" }),
-    )];
+        METRICS_SERVICE,
+        &json!({ "name": "https", "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP" }),
+    );
+    metrics["metadata"]["labels"]["control-plane"] = "controller-manager".into();
+    let mut parts = vec![Part::of("default/metrics_service.yaml", &metrics)];
+    parts.extend(monitor(place));
+    parts.extend(policies(place));
     if place.has_webhooks() {
-        services.push(service(
-            place,
-            "webhook-service",
-            &json!({ "port": 443, "targetPort": 9443, "protocol": "TCP" }),
-        ));
+        parts.extend(webhooks(place));
     }
-    services
+    parts
 }
 
 fn service(place: &Place<'_>, name: &str, port: &Value) -> Value {
-    let mut service = place.namespaced("v1", "Service", &place.name(name));
+    let mut service = place.namespaced("v1", "Service", name);
     service["spec"] = json!({ "ports": [port], "selector": place.selector() });
     service
 }
 
-/// The webhook configurations. Their caBundle is the manager's business, which makes its own certificates.
-pub(super) fn webhooks(place: &Place<'_>) -> Vec<Value> {
-    let reach = Reach::service(&place.settings.namespace, place.name("webhook-service"));
-    let Configurations { mutating, validating } =
-        Configurations::render(&place.operator.name, &place.operator.webhooks, &reach);
+fn webhooks(place: &Place<'_>) -> Vec<Part> {
+    let port = json!({ "port": 443, "targetPort": WEBHOOK_PORT, "protocol": "TCP" });
+    let mut parts = vec![Part::of(
+        "webhook/service.yaml",
+        &service(place, WEBHOOK_SERVICE, &port),
+    )];
+    let configurations = configurations(place);
+    if !configurations.is_empty() {
+        parts.push(Part::of_all("webhook/manifests.yaml", &configurations));
+    }
+    let listed: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part.path.strip_prefix("config/webhook/"))
+        .collect();
+    let kustomization = Part::of("webhook/kustomization.yaml", &json!({ "resources": listed }));
+    parts.push(kustomization);
+    parts
+}
+
+/// The webhook configurations. Their caBundle is the business of whoever makes the certificates.
+fn configurations(place: &Place<'_>) -> Vec<Value> {
+    let reach = Reach::service(NAMESPACE, WEBHOOK_SERVICE);
+    // Names begin with the operator's and a dash, which kustomize puts before them again.
+    let operator = &place.operator.name;
+    let Configurations { mutating, validating } = Configurations::render(operator, &place.operator.webhooks, &reach);
     let rendered = [
-        mutating.map(|object| json!(object)),
-        validating.map(|object| json!(object)),
+        mutating.map(|object| (object_of(&object), "mutating-webhook-configuration")),
+        validating.map(|object| (object_of(&object), "validating-webhook-configuration")),
     ];
-    let labelled = rendered.into_iter().flatten().map(|mut object| {
-        object["metadata"]["labels"] = place.labels();
+    let named = rendered.into_iter().flatten().map(|(mut object, name)| {
+        object["metadata"]["name"] = name.into();
+        place.label(&mut object);
+        certificates::annotate(place, &mut object);
         object
     });
-    labelled.collect()
+    named.collect()
+}
+
+fn object_of(object: &impl serde::Serialize) -> Value {
+    json!(object)
+}
+
+/// What tells Prometheus of the metrics.
+fn monitor(place: &Place<'_>) -> Vec<Part> {
+    let mut monitor = place.namespaced(
+        "monitoring.coreos.com/v1",
+        "ServiceMonitor",
+        "controller-manager-metrics-monitor",
+    );
+    monitor["metadata"]["labels"]["control-plane"] = "controller-manager".into();
+    monitor["spec"] = json!({
+        "endpoints": [{
+            "path": "/metrics",
+            "port": "https",
+            "scheme": "https",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            // The manager's own certificate is known to nobody: with cert-manager it can be checked.
+            "tlsConfig": { "insecureSkipVerify": true },
+        }],
+        "selector": { "matchLabels": place.selector() },
+    });
+    let mut kustomization = json!({ "resources": ["monitor.yaml"] });
+    let mut parts = vec![Part::of("prometheus/monitor.yaml", &monitor)];
+    if place.settings.cert_manager {
+        kustomization["patches"] =
+            json!([{ "path": "monitor_tls_patch.yaml", "target": { "kind": "ServiceMonitor" } }]);
+        parts.push(certificates::monitor_patch(place));
+    }
+    parts.push(Part::of("prometheus/kustomization.yaml", &kustomization));
+    parts
+}
+
+/// Who may reach the manager: for metrics, namespaces with a label; for webhooks, anybody, since the API server has no address
+/// that a policy could name.
+fn policies(place: &Place<'_>) -> Vec<Part> {
+    let policy = |name: &str, why: &str, ingress: Value| {
+        let mut policy = place.namespaced("networking.k8s.io/v1", "NetworkPolicy", name);
+        policy["spec"] = json!({
+            "podSelector": { "matchLabels": place.selector() },
+            "policyTypes": ["Ingress"],
+            "ingress": [ingress],
+        });
+        let text = format!("# {why}\n{}", kubewright_codec::yaml::encode(&policy));
+        Part::new(format!("network-policy/{name}.yaml"), &text)
+    };
+    let mut parts = vec![policy(
+        "allow-metrics-traffic",
+        "Metrics are read from namespaces with the label `metrics: enabled`.",
+        json!({
+            "from": [{ "namespaceSelector": { "matchLabels": { "metrics": "enabled" } } }],
+            "ports": [{ "port": METRICS_PORT, "protocol": "TCP" }],
+        }),
+    )];
+    if place.has_webhooks() {
+        parts.push(policy(
+            "allow-webhook-traffic",
+            "Webhooks are called by the API server, which has no address that a policy could name: the port is open to all.",
+            json!({ "ports": [{ "port": WEBHOOK_PORT, "protocol": "TCP" }] }),
+        ));
+    }
+    let listed: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part.path.strip_prefix("config/network-policy/"))
+        .collect();
+    let kustomization = Part::of("network-policy/kustomization.yaml", &json!({ "resources": listed }));
+    parts.push(kustomization);
+    parts
 }

@@ -5,7 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::known;
 use super::mistake::Mistake;
+use super::rewrite::OPEN;
+
+const VALIDATIONS: &str = "x-kubernetes-validations";
 
 /// One alternative of a choice, rewritten.
 type Variant = Map<String, Value>;
@@ -19,8 +23,8 @@ pub(super) fn settle(
     if let Some(merged) = one_type_enum(&variants) {
         return Ok(merged);
     }
-    if is_int_or_string(&variants) {
-        return Ok(members([("x-kubernetes-int-or-string", true.into())]));
+    if let Some(either) = int_or_string(&variants) {
+        return Ok(either);
     }
     if variants.iter().all(is_object) {
         return hoist(exclusive, variants, mistake);
@@ -33,7 +37,8 @@ pub(super) fn settle(
     }
     Err(mistake(
         "its variants are of different types, which a structural schema cannot describe",
-        "use one type for all variants, or let one of its fields say which is meant (`#[serde(tag = \"type\")]`)",
+        "use one type for all variants, or let a field say which is meant (`#[serde(tag = \"type\")]`), or keep the value as it \
+         is (`serde_json::Value`)",
     ))
 }
 
@@ -77,20 +82,37 @@ fn one_type_enum(variants: &[Variant]) -> Option<Variant> {
     Some(merged)
 }
 
-/// An untagged choice between a number and a text is what Kubernetes has a name of its own for.
-fn is_int_or_string(variants: &[Variant]) -> bool {
-    let plain = |variant: &Variant, ty: &str| {
-        type_of(variant) == Some(ty)
-            && variant
-                .keys()
-                .all(|key| matches!(key.as_str(), "type" | "format" | "description" | "minimum" | "maximum"))
-    };
-    match variants {
-        [one, other] => {
-            (plain(one, "integer") && plain(other, "string")) || (plain(one, "string") && plain(other, "integer"))
-        }
-        _ => false,
+/// An untagged choice between a number and a text is what Kubernetes has a name of its own for. Bounds restrict only the one and
+/// patterns only the other, so that all of them may stand.
+fn int_or_string(variants: &[Variant]) -> Option<Variant> {
+    const OF_BOTH: [&str; 10] = [
+        "type",
+        "format",
+        "title",
+        "description",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "multipleOf",
+    ];
+    let [one, other] = variants else { return None };
+    let types = [type_of(one), type_of(other)];
+    let plain = [one, other]
+        .into_iter()
+        .flat_map(Map::keys)
+        .all(|key| OF_BOTH.contains(&key.as_str()));
+    if !plain || !types.contains(&Some("integer")) || !types.contains(&Some("string")) {
+        return None;
     }
+    let mut either = known::int_or_string();
+    for (key, value) in one.iter().chain(other) {
+        if !matches!(key.as_str(), "type" | "format" | "title" | "description") {
+            either.insert(key.clone(), value.clone());
+        }
+    }
+    Some(either)
 }
 
 /// Objects: their properties side by side, and beneath the choice what tells them apart.
@@ -99,58 +121,63 @@ fn hoist(
     variants: Vec<Variant>,
     mistake: &impl Fn(&str, &str) -> Mistake,
 ) -> Result<Variant, Mistake> {
+    let mut hoisted = members([("type", "object".into())]);
+    let defaulted = common_defaults(&variants);
     let mut properties: Map<String, Value> = Map::new();
+    let mut rules: Vec<Value> = Vec::new();
     let mut alternatives = Vec::new();
     let mut always: Option<Vec<Value>> = None;
-    for variant in variants {
+    for mut variant in variants {
         if variant.contains_key("additionalProperties") {
             return Err(mistake(
                 "one of its variants is a map, whose keys could be any field of the others",
                 "give the map a field of its own",
             ));
         }
-        let own = variant
-            .get("properties")
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
-        let required = variant
-            .get("required")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
+        if let Some(open) = variant.remove(OPEN) {
+            hoisted.insert(OPEN.into(), open);
+        }
+        let required = list(&variant, "required");
         always = Some(match always {
             None => required.clone(),
             Some(before) => before.into_iter().filter(|name| required.contains(name)).collect(),
         });
         let mut told: Map<String, Value> = Map::new();
-        for (name, schema) in own {
+        let own = match variant.remove("properties") {
+            Some(Value::Object(own)) => own,
+            _ => Map::new(),
+        };
+        for (name, mut schema) in own {
+            if !defaulted.contains(&name) {
+                without_default(&mut schema);
+            }
             if let Some(value) = tag(&schema) {
                 told.insert(name.clone(), json!({ "enum": [value] }));
             }
-            match properties.remove(&name) {
-                None => properties.insert(name, schema),
-                Some(known) => {
-                    let merged = merge_field(known, schema).ok_or_else(|| {
-                        mistake(
-                            &format!("its variants disagree about the type of the field {name:?}"),
-                            "rename the field in one of the variants",
-                        )
-                    })?;
-                    properties.insert(name, merged)
-                }
+            let merged = match properties.remove(&name) {
+                None => schema,
+                Some(known) => merge_field(known, schema).ok_or_else(|| {
+                    mistake(
+                        &format!("its variants disagree about the type of the field {name:?}"),
+                        "rename the field in one of the variants",
+                    )
+                })?,
             };
+            properties.insert(name, merged);
         }
-        let mut alternative = Map::new();
-        if !told.is_empty() {
-            alternative.insert("properties".into(), told.into());
+        for rule in list(&variant, VALIDATIONS) {
+            rules.push(guarded(&rule, &told).ok_or_else(|| {
+                mistake(
+                    "one of its variants has validation rules, and nothing tells when they are meant",
+                    "move the rules to the type that holds the field, or give the enum a tag (`#[serde(tag = \"type\")]`)",
+                )
+            })?);
         }
-        if !required.is_empty() {
-            alternative.insert("required".into(), required.into());
-        }
-        alternatives.push(alternative);
+        alternatives.push(alternative(variant, told));
     }
-    let mut hoisted = members([("type", "object".into()), ("properties", properties.into())]);
+    if !properties.is_empty() {
+        hoisted.insert("properties".into(), properties.into());
+    }
     // A variant without a mark of its own is met by everything: the choice says nothing then.
     if alternatives.iter().all(|alternative| !alternative.is_empty()) {
         let alternatives: Vec<Value> = alternatives.into_iter().map(Value::Object).collect();
@@ -160,7 +187,72 @@ fn hoist(
     if !always.is_empty() {
         hoisted.insert("required".into(), always.into());
     }
+    if !rules.is_empty() {
+        hoisted.insert(VALIDATIONS.into(), rules.into());
+    }
     Ok(hoisted)
+}
+
+/// The fields for which all variants have the same default. Any other would be filled in where it does not belong, and could
+/// make one variant of another; the type fills it in itself when it reads the value.
+fn common_defaults(variants: &[Variant]) -> Vec<String> {
+    let default_of = |variant: &Variant, name: &str| variant.get("properties")?.get(name)?.get("default").cloned();
+    let Some(Value::Object(first)) = variants.first().and_then(|variant| variant.get("properties")) else {
+        return Vec::new();
+    };
+    let is_common = |name: &&String| {
+        let mut defaults = variants.iter().map(|variant| default_of(variant, name));
+        let first = defaults.next().flatten();
+        first.is_some() && defaults.all(|default| default == first)
+    };
+    first.keys().filter(is_common).cloned().collect()
+}
+
+fn without_default(schema: &mut Value) {
+    if let Value::Object(schema) = schema {
+        schema.remove("default");
+    }
+}
+
+/// What a variant demands once its fields are declared elsewhere.
+fn alternative(mut variant: Variant, told: Map<String, Value>) -> Map<String, Value> {
+    let mut alternative = Map::new();
+    if !told.is_empty() {
+        alternative.insert("properties".into(), told.into());
+    }
+    for keyword in [
+        "required",
+        "oneOf",
+        "anyOf",
+        "allOf",
+        "not",
+        "minProperties",
+        "maxProperties",
+    ] {
+        if let Some(demand) = variant.remove(keyword) {
+            alternative.insert(keyword.into(), demand);
+        }
+    }
+    alternative
+}
+
+/// A rule of a variant, which holds only where the tag says that it is this one.
+fn guarded(rule: &Value, told: &Map<String, Value>) -> Option<Value> {
+    let (field, told) = told.iter().next()?;
+    let value = told["enum"][0].as_str()?;
+    let is_plain =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_plain(field) || field.starts_with(|first: char| first.is_ascii_digit()) || value.contains(['\'', '\\']) {
+        return None;
+    }
+    let mut rule = rule.clone();
+    let text = rule.get("rule")?.as_str()?;
+    rule["rule"] = format!("self.{field} != '{value}' || ({text})").into();
+    Some(rule)
+}
+
+fn list(schema: &Variant, key: &str) -> Vec<Value> {
+    schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 /// The only text that a field may have, if there is only one: the tag of a variant.
@@ -208,6 +300,7 @@ fn merge_objects(mut one: Variant, other: &Variant) -> Option<Value> {
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
+    let defaulted = common_defaults(&[one.clone(), other.clone()]);
     for (name, schema) in other.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let merged = match properties.remove(name) {
             None => schema.clone(),
@@ -215,15 +308,16 @@ fn merge_objects(mut one: Variant, other: &Variant) -> Option<Value> {
         };
         properties.insert(name.clone(), merged);
     }
-    let names = |schema: &Variant| {
-        schema
-            .get("required")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default()
-    };
-    let theirs = names(other);
-    let both: Vec<Value> = names(&one).into_iter().filter(|name| theirs.contains(name)).collect();
+    for (name, property) in &mut properties {
+        if !defaulted.contains(name) {
+            without_default(property);
+        }
+    }
+    let theirs = list(other, "required");
+    let both: Vec<Value> = list(&one, "required")
+        .into_iter()
+        .filter(|name| theirs.contains(name))
+        .collect();
     one.remove("required");
     if !both.is_empty() {
         one.insert("required".into(), both.into());
@@ -239,14 +333,16 @@ fn unit_or_data(exclusive: bool, variants: Vec<Variant>) -> Variant {
         .into_iter()
         .map(|variant| match variant.get("enum") {
             Some(values) => json!({ "enum": values }),
-            None => json!({ "required": variant.get("required").cloned().unwrap_or_else(|| json!([])) }),
+            // What an object requires no text lacks; a length that none has keeps texts out.
+            None => json!({
+                "required": variant.get("required").cloned().unwrap_or_else(|| json!([])),
+                "minLength": 1,
+                "maxLength": 0,
+            }),
         })
         .collect();
     let choice = if exclusive { "oneOf" } else { "anyOf" };
-    members([
-        ("x-kubernetes-preserve-unknown-fields", true.into()),
-        (choice, alternatives.into()),
-    ])
+    members([(OPEN, true.into()), (choice, alternatives.into())])
 }
 
 /// A schema with these members.

@@ -3,11 +3,13 @@
 use serde_json::{Map, Value};
 
 /// Keywords that mean the same in a structural schema.
-const KEPT: [&str; 20] = [
+const KEPT: [&str; 22] = [
+    "title",
     "description",
     "type",
     "format",
     "default",
+    "example",
     "enum",
     "maximum",
     "minimum",
@@ -26,18 +28,20 @@ const KEPT: [&str; 20] = [
     "externalDocs",
 ];
 
-/// Keywords that say nothing an API server could use.
-const DROPPED: [&str; 10] = [
+/// Keywords that say nothing an API server could use. Unknown fields are pruned, so nothing need forbid them.
+const DROPPED: [&str; 12] = [
     "$schema",
     "$id",
     "$defs",
     "definitions",
     "$comment",
-    "title",
-    "examples",
     "readOnly",
     "writeOnly",
     "deprecated",
+    "unevaluatedProperties",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
 ];
 
 /// Keywords that `rewrite` turns into others, or looks at itself.
@@ -54,22 +58,46 @@ const HANDLED: [&str; 13] = [
     "const",
     "prefixItems",
     "uniqueItems",
-    "example",
+    "examples",
 ];
+
+/// Our own notes, which no definition shows.
+const NOTES: &str = "x-kubewright-";
+
+/// The extensions that an API server knows.
+const EXTENSIONS: &str = "x-kubernetes-";
 
 /// The keyword that an API server would not understand and that carries meaning, if the schema has one.
 pub(super) fn foreign(schema: &Map<String, Value>) -> Option<&str> {
     schema.keys().map(String::as_str).find(|key| {
         let known = KEPT.contains(key) || DROPPED.contains(key) || HANDLED.contains(key);
-        !known && !key.starts_with("x-kubernetes-")
+        !known && !key.starts_with(EXTENSIONS) && !key.starts_with(NOTES)
     })
+}
+
+/// Whether a keyword only tells readers something.
+pub(super) fn is_note(key: &str) -> bool {
+    matches!(key, "title" | "description" | "example" | "examples" | "externalDocs")
+        || DROPPED.contains(&key)
+        || key.starts_with(NOTES)
 }
 
 /// What a schema says that needs no rewriting.
 pub(super) fn kept(schema: &Map<String, Value>) -> Map<String, Value> {
-    let stays = |key: &str| KEPT.contains(&key) || key.starts_with("x-kubernetes-");
-    let kept = schema.iter().filter(|(key, _)| stays(key));
-    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+    let stays = |key: &str| KEPT.contains(&key) || key.starts_with(EXTENSIONS);
+    let mut kept: Map<String, Value> = schema
+        .iter()
+        .filter(|(key, _)| stays(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    // Go's markers have a word of their own for structs; a definition has one for maps and structs alike.
+    if let Some(kind) = kept.remove("x-kubernetes-struct-type") {
+        kept.insert("x-kubernetes-map-type".into(), kind);
+    }
+    if let Some(first) = schema.get("examples").and_then(|examples| examples.get(0)) {
+        kept.entry("example").or_insert_with(|| first.clone());
+    }
+    kept
 }
 
 /// Exclusive bounds are numbers in JSON Schema and switches beside the bound in a definition.
@@ -79,5 +107,16 @@ pub(super) fn settle_bounds(schema: &mut Map<String, Value>) {
             schema.insert(bound.into(), Value::Number(number));
             schema.insert(exclusive.into(), true.into());
         }
+    }
+}
+
+/// A set of plain values is one for the server too. It forbids the keyword itself.
+pub(super) fn settle_unique(schema: &Map<String, Value>, settled: &mut Map<String, Value>) {
+    let is_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
+    let item = |key: &str| settled.get("items").and_then(|items| items.get(key));
+    let ty = item("type").and_then(Value::as_str);
+    let is_plain = matches!(ty, Some("string" | "integer" | "number" | "boolean")) && item("nullable").is_none();
+    if is_unique && is_plain {
+        settled.entry("x-kubernetes-list-type").or_insert_with(|| "set".into());
     }
 }

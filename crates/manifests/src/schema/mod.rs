@@ -2,10 +2,20 @@
 //! What cannot be said in one is an error that names the field and what to do instead, never a panic.
 
 mod choice;
+mod combine;
+mod conditions;
+mod declare;
+mod defaults;
+mod formats;
 mod keywords;
+mod known;
 mod mistake;
-mod numbers;
 mod rewrite;
+mod trace;
 
 pub use mistake::Mistake;
-pub use rewrite::structural;
+pub use rewrite::{Forms, structural, structural_with};
+pub(crate) use trace::{Step, path_of, trace};
+
+/// The keyword that tells where a type or a field is written, as `src/api/v1/tree.rs:12`. No definition shows it.
+pub const SOURCE: &str = "x-kubewright-source";

@@ -1,6 +1,6 @@
 //! Which cluster: the flag, then `$KUBECONFIG`, then the cluster this Pod is in, then `~/.kube/config`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -17,6 +17,14 @@ pub enum ConfigError {
     /// A kubeconfig cannot be used.
     #[error("the kubeconfig from {0} cannot be used")]
     Kubeconfig(ConfigSource, #[source] Box<KubeconfigError>),
+    /// A kubeconfig is not well written. It holds secrets: no more is told than where.
+    #[error("the kubeconfig {} is not well written{place}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// ` at line 6, column 5`, where it is known.
+        place: String,
+    },
     /// The Pod's service account cannot be used.
     #[error("the service account of this Pod cannot be used")]
     InCluster(#[source] Box<kube::config::InClusterError>),
@@ -93,18 +101,19 @@ impl Flags {
             ConfigSource::InCluster => {
                 return kube::Config::incluster().map_err(|error| ConfigError::InCluster(Box::new(error)));
             }
-            ConfigSource::Flag(path) | ConfigSource::Home(path) => Kubeconfig::read_from(path),
+            ConfigSource::Flag(path) | ConfigSource::Home(path) => read(path, &source)?,
             ConfigSource::Variable(paths) => {
                 let existing = paths.iter().filter(|path| path.exists());
-                let merged = existing
-                    .map(Kubeconfig::read_from)
-                    .reduce(|first, next| first?.merge(next?));
-                merged.ok_or(ConfigError::Nowhere)?
+                let merged = existing.map(|path| read(path, &source)).reduce(|first, next| {
+                    let merged = first?.merge(next?);
+                    merged.map_err(|error| ConfigError::Kubeconfig(source.clone(), Box::new(error)))
+                });
+                merged.ok_or(ConfigError::Nowhere)??
             }
         };
         let failed = |error| ConfigError::Kubeconfig(source.clone(), Box::new(error));
         let options = KubeConfigOptions::default();
-        kube::Config::from_custom_kubeconfig(read.map_err(failed)?, &options)
+        kube::Config::from_custom_kubeconfig(read, &options)
             .await
             .map_err(failed)
     }
@@ -140,6 +149,22 @@ impl Flags {
             None => builder.build(),
         })
     }
+}
+
+fn read(path: &Path, source: &ConfigSource) -> Result<Kubeconfig, ConfigError> {
+    Kubeconfig::read_from(path).map_err(|error| match error {
+        // Its own words quote the text around the mistake.
+        KubeconfigError::Parse(error) => ConfigError::Malformed {
+            path: path.to_owned(),
+            place: error
+                .location()
+                .filter(|place| place.line() > 0)
+                .map_or_else(String::new, |place| {
+                    format!(" at line {}, column {}", place.line(), place.column())
+                }),
+        },
+        error => ConfigError::Kubeconfig(source.clone(), Box::new(error)),
+    })
 }
 
 #[cfg(test)]
@@ -226,6 +251,23 @@ mod tests {
         let flags = Flags::try_parse_from(["m", "--kubeconfig=/no/such/file"]).unwrap();
         let error = flags.config(&environment).await.unwrap_err().to_string();
         assert!(error.contains("/no/such/file"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_mistake_in_a_kubeconfig_is_told_without_its_secrets() {
+        let folder = folder();
+        let path = folder.path().join("broken");
+        fs::write(&path, "users:\n- name: me\n  user:\n    token: SECRET\n   bad: [\n").unwrap();
+        let flag = format!("--kubeconfig={}", path.display());
+        let flags = Flags::try_parse_from(["m", flag.as_str()]).unwrap();
+        let error = flags.config(&Environment::of([])).await.unwrap_err();
+        let mut told = format!("{error} {error:?}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(error) = source {
+            told = format!("{told} {error} {error:?}");
+            source = error.source();
+        }
+        assert!(told.contains("at line") && !told.contains("SECRET"), "{told}");
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! Which object is meant, written as kubectl writes it.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Which object is meant. Shown as `deployment.apps/shop-controller-manager`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Reference {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+}
+
+impl Reference {
+    pub(crate) fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
+        Reference {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    /// That of an object; `None` if it does not say what it is.
+    pub(crate) fn of(object: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        Some(Reference {
+            api_version: text(&object["apiVersion"])?,
+            kind: text(&object["kind"])?,
+            namespace: text(&object["metadata"]["namespace"]),
+            name: text(&object["metadata"]["name"])?,
+        })
+    }
+
+    /// The group, empty for the core's, and the version.
+    pub(crate) fn group_version(&self) -> (&str, &str) {
+        self.api_version
+            .split_once('/')
+            .unwrap_or(("", self.api_version.as_str()))
+    }
+
+    pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
+        self.group_version().0 == group && self.kind == kind
+    }
+
+    pub(crate) fn is_definition(&self) -> bool {
+        self.is("apiextensions.k8s.io", "CustomResourceDefinition")
+    }
+
+    pub(crate) fn is_namespace(&self) -> bool {
+        self.is("", "Namespace")
+    }
+
+    /// Whether it tells the API server of webhooks.
+    pub(crate) fn is_webhooks(&self) -> bool {
+        let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+        kinds.iter().any(|kind| self.is("admissionregistration.k8s.io", kind))
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.to_lowercase();
+        match self.group_version().0 {
+            "" => write!(f, "{kind}/{}", self.name),
+            group => write!(f, "{kind}.{group}/{}", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reference_is_written_as_kubectl_does() {
+        let shown = |api_version: &str, kind: &str| {
+            let object = json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "x" } });
+            Reference::of(&object).unwrap().to_string()
+        };
+        assert_eq!(shown("v1", "Service"), "service/x");
+        assert_eq!(shown("apps/v1", "Deployment"), "deployment.apps/x");
+        assert_eq!(
+            shown("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+            "customresourcedefinition.apiextensions.k8s.io/x"
+        );
+    }
+
+    #[test]
+    fn what_does_not_say_what_it_is_has_no_reference() {
+        for object in [
+            json!({}),
+            json!([]),
+            json!({ "apiVersion": "v1", "kind": "Service", "metadata": {} }),
+        ] {
+            assert_eq!(Reference::of(&object), None);
+        }
+    }
+}

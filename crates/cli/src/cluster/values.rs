@@ -1,0 +1,99 @@
+//! Values of flags, checked before anything is done.
+
+use std::time::Duration;
+
+/// A duration as Go writes it: `90s`, `2m30s`, `1h`, `500ms`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    const HELP: &str = "write a duration such as 90s, 5m or 1m30s";
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    if rest.is_empty() {
+        return Err(HELP.to_owned());
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, after) = rest.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| HELP.to_owned())?;
+        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let part = match unit {
+            "ms" => Some(Duration::from_millis(number)),
+            "s" => Some(Duration::from_secs(number)),
+            "m" => number.checked_mul(60).map(Duration::from_secs),
+            "h" => number.checked_mul(3600).map(Duration::from_secs),
+            _ => None,
+        };
+        total = part.and_then(|part| total.checked_add(part)).ok_or(HELP)?;
+        rest = after;
+    }
+    Ok(total)
+}
+
+/// The name of a namespace.
+pub(crate) fn namespace(text: &str) -> Result<String, String> {
+    if text.len() > 63 || !is_label(text) {
+        return Err("a namespace has at most 63 lowercase letters, digits and dashes, and begins and ends with a letter or digit".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// What names begin with.
+pub(crate) fn prefix(text: &str) -> Result<String, String> {
+    if text.len() > 40 || !is_label(&format!("{text}x")) {
+        return Err(
+            "a prefix has at most 40 lowercase letters, digits and dashes, and begins with a letter or digit"
+                .to_owned(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// An image: neither empty nor with spaces in it.
+pub(crate) fn image(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("write an image such as registry.example.com/shop:v1".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn is_label(text: &str) -> bool {
+    let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(is_end) && text.ends_with(is_end) && text.chars().all(|c| is_end(c) || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_those_of_go() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h"), Ok(Duration::from_hours(1)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        for wrong in [
+            "",
+            "5",
+            "s",
+            "5x",
+            "-5s",
+            "1m 30s",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_cluster_takes_are_refused() {
+        assert!(namespace("shop-system").is_ok() && prefix("shop-").is_ok() && image("shop:dev").is_ok());
+        for wrong in ["", "Shop", "shop_", "-shop", "shop-", &"s".repeat(64)] {
+            assert!(namespace(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["-shop", "Shop-", "shop.", &"s".repeat(41)] {
+            assert!(prefix(wrong).is_err(), "{wrong}");
+        }
+        assert!(image("").is_err() && image("a b").is_err());
+    }
+}

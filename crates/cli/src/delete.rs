@@ -1,0 +1,109 @@
+//! `kubewright delete`: takes kinds and webhooks out of a project, exactly as they were put in.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use kubewright_scaffold::command::WebhookRequest;
+
+use crate::create::KindArguments;
+use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
+
+/// Take a kind or a webhook out of the project
+///
+/// Files that were edited since they were created stay, and nothing is done, unless --force is given.
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Take out a kind: its types, its controller and its tests
+    #[command(after_help = "\
+Examples:
+  kubewright delete api --group view --version v1 --kind MarkdownView")]
+    Api {
+        #[command(flatten)]
+        kind: KindArguments,
+        /// Remove files that were edited, too
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take out webhooks of a kind: those that are named, or all
+    #[command(after_help = "\
+Examples:
+  # All webhooks of the kind
+  kubewright delete webhook --group view --version v1 --kind MarkdownView
+
+  # The validation only
+  kubewright delete webhook --group view --version v1 --kind MarkdownView --programmatic-validation")]
+    Webhook {
+        #[command(flatten)]
+        kind: KindArguments,
+        /// The defaults
+        #[arg(long)]
+        defaulting: bool,
+        /// The validation
+        #[arg(long)]
+        programmatic_validation: bool,
+        /// The conversion, of the versions in --spoke or of all
+        #[arg(long)]
+        conversion: bool,
+        /// The versions that are converted no longer, separated by commas
+        #[arg(long, value_delimiter = ',', value_name = "VERSIONS")]
+        spoke: Vec<String>,
+        /// Remove files that were edited, too
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let Opened { project, disk } = open()?;
+    let next = ("make manifests".to_owned(), "brings config/ into line".to_owned());
+    let mut report = Report {
+        next: vec![next],
+        ..Report::default()
+    };
+    let (after, force) = match &arguments.command {
+        Command::Api { kind, force } => {
+            let target = kind.target(&project)?;
+            let after = project.delete_api(&target)?;
+            if after
+                .kinds()
+                .any(|left| left.group == target.group && left.kind == target.kind)
+            {
+                let note = format!(
+                    "objects that are stored in version {} have to be written anew before a cluster drops it",
+                    target.version
+                );
+                report.notes.push(note);
+            }
+            (after, *force)
+        }
+        Command::Webhook {
+            kind,
+            defaulting,
+            programmatic_validation,
+            conversion,
+            spoke,
+            force,
+        } => {
+            let request = WebhookRequest {
+                target: kind.target(&project)?,
+                defaulting: *defaulting,
+                validation: *programmatic_validation,
+                conversion: *conversion,
+                spokes: spoke.clone(),
+                ..WebhookRequest::default()
+            };
+            (project.delete_webhook(&request)?, *force)
+        }
+    };
+    let mut wanted = Wanted::new(&after);
+    wanted.force = force;
+    bring_about(Some(&project), wanted, &disk, &report)
+}

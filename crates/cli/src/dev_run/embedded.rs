@@ -1,0 +1,162 @@
+//! An API server in this process, for a run without a cluster.
+
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use kube::Client;
+use kube::api::PostParams;
+use kube::core::Request;
+use kubewright_apiserver::{ApiServer, Listener, Options};
+use kubewright_controllers::Controllers;
+use kubewright_runtime::stop::Stopper;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use crate::cluster::{Reference, describe_failure};
+use crate::kubeconfig;
+use crate::progress::Progress;
+
+/// As long as nobody runs it: a year.
+const TOKEN_SECONDS: i64 = 365 * 24 * 60 * 60;
+
+/// What goes wrong with it.
+#[derive(Debug, thiserror::Error)]
+enum EmbeddedError {
+    #[error("cannot make a temporary folder")]
+    Folder(#[source] std::io::Error),
+    #[error("cannot write the kubeconfig to {}", .0.display())]
+    Kubeconfig(PathBuf, #[source] std::io::Error),
+    #[error("{0} gets no token: {1}")]
+    Token(Reference, String),
+}
+
+/// A running API server.
+pub(super) struct Embedded {
+    server: ApiServer,
+    listener: Listener,
+    /// The administrator's kubeconfig.
+    kubeconfig: PathBuf,
+    /// Holds what goes with it.
+    folder: TempDir,
+    controllers: Option<(Stopper, JoinHandle<()>)>,
+}
+
+impl Embedded {
+    /// Starts one on a port of this machine and writes its kubeconfig. Controllers, if any are wanted, run beside it.
+    pub(super) async fn start(
+        port: u16,
+        chosen: Option<&Path>,
+        controllers: &Controllers,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
+        let server = ApiServer::new(Options::new().aggregated_roles(true));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = server.listen(address).await.map_err(crate::apiserver::explain)?;
+        let folder = kubeconfig::temporary_folder().map_err(EmbeddedError::Folder)?;
+        let path = match chosen {
+            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            None => folder.path().join("kubeconfig"),
+        };
+        kubeconfig::write(&path, &listener.kubeconfig())
+            .map_err(|error| EmbeddedError::Kubeconfig(path.clone(), error))?;
+        let controllers = (!controllers.is_empty()).then(|| control(controllers, &server, progress.clone()));
+        Ok(Embedded {
+            controllers,
+            server,
+            listener,
+            kubeconfig: path,
+            folder,
+        })
+    }
+
+    pub(super) fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.server.client()
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.listener.url()
+    }
+
+    /// The administrator's kubeconfig, as a shell takes it.
+    pub(super) fn export(&self) -> String {
+        let path = self.kubeconfig.display().to_string();
+        format!("export KUBECONFIG={}", crate::apiserver::quoted(&path))
+    }
+
+    /// Writes a kubeconfig by which its bearer is a `ServiceAccount`.
+    pub(super) async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
+        let token = self.token(account).await?;
+        let text = self.listener.kubeconfig();
+        let administrator = kubewright_codec::yaml::decode(text.as_bytes())?.value;
+        let mut own = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": administrator["clusters"],
+            "users": [{ "name": "operator", "user": { "token": token } }],
+            "current-context": "operator",
+        });
+        let context = json!({ "cluster": "kubewright", "user": "operator", "namespace": "default" });
+        own["contexts"] = json!([{ "name": "operator", "context": context }]);
+        let path = self.folder.path().join("operator.kubeconfig");
+        kubeconfig::write(&path, &own.to_string()).map_err(|error| EmbeddedError::Kubeconfig(path.clone(), error))?;
+        Ok(path)
+    }
+
+    async fn token(&self, account: &Reference) -> Result<String, EmbeddedError> {
+        let failed = |why: String| EmbeddedError::Token(account.clone(), why);
+        let namespace = account.namespace.as_deref().unwrap_or("default");
+        let wanted = json!({
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": { "expirationSeconds": TOKEN_SECONDS },
+        });
+        let request = Request::new(format!("/api/v1/namespaces/{namespace}/serviceaccounts"))
+            .create_subresource(
+                "token",
+                &account.name,
+                &PostParams::default(),
+                wanted.to_string().into_bytes(),
+            )
+            .map_err(|error| failed(error.to_string()))?;
+        let answer: Value = self
+            .client()
+            .request(request)
+            .await
+            .map_err(|error| failed(describe_failure(&error)))?;
+        let token = answer["status"]["token"].as_str();
+        token
+            .map(str::to_owned)
+            .ok_or_else(|| failed("the answer holds none".to_owned()))
+    }
+
+    /// Stops answering.
+    pub(super) async fn shutdown(self) {
+        if let Some((stopper, running)) = self.controllers {
+            stopper.stop();
+            // They have said what they had to say.
+            let _ = running.await;
+        }
+        self.listener.shutdown().await;
+    }
+}
+
+/// Runs controllers until they are stopped.
+fn control(controllers: &Controllers, server: &ApiServer, progress: Progress) -> (Stopper, JoinHandle<()>) {
+    let (stopper, stop) = Stopper::new();
+    let running = controllers.run(server.client(), stop);
+    let told = async move {
+        if let Err(error) = running.await {
+            progress.warn(format!(
+                "the cluster's own controllers ended: {}",
+                crate::sentence(&error)
+            ));
+        }
+    };
+    (stopper, tokio::spawn(told))
+}

@@ -1,0 +1,230 @@
+//! What a run brings to the cluster, what of it changes while it lasts, and what it takes away again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::cluster::definitions::labelled;
+use crate::cluster::delete::Doomed;
+use crate::cluster::inventory::{is_member, keep_membership};
+use crate::cluster::{self, Cluster, Outcome, Reference};
+use crate::install::wait_for_deletions;
+use crate::progress::Progress;
+use crate::project::Bundle;
+
+/// Says that webhook configurations are there for a run alone: without one nobody answers them.
+const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
+
+/// How long a definition that is being deleted may take to go.
+const GONE_WITHIN: Duration = Duration::from_mins(1);
+
+/// What a run has brought to the cluster.
+#[derive(Default)]
+pub(super) struct Installation {
+    /// What was applied, as it was rendered.
+    applied: BTreeMap<Reference, Value>,
+    /// What may have been made for the run, and goes with it. Noted before it is made: an answer may never be heard.
+    made: BTreeSet<Reference>,
+}
+
+/// What belongs to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// Whether the API server is ours and gets everything, the operator's rights included.
+    pub(super) is_embedded: bool,
+    /// Whether the operator serves its webhooks.
+    pub(super) has_webhooks: bool,
+}
+
+/// What changed by bringing things to the cluster.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Brought {
+    pub(super) lines: Vec<String>,
+    /// How many objects are as they were.
+    pub(super) unchanged: usize,
+}
+
+impl Brought {
+    /// How much changed.
+    pub(super) fn summary(&self) -> String {
+        match (self.lines.len(), self.unchanged) {
+            (changed, 0) => crate::install::objects_text(changed as u64),
+            (0, unchanged) => format!("{} as before", crate::install::objects_text(unchanged as u64)),
+            (changed, unchanged) => format!("{changed} changed, {unchanged} as before"),
+        }
+    }
+}
+
+impl Scope {
+    /// The objects of an installation that belong to a run. The manager itself runs here.
+    fn objects(self, project: &str, bundle: &Bundle) -> BTreeMap<Reference, Value> {
+        let definitions = bundle
+            .definitions
+            .iter()
+            .map(|definition| labelled(definition, project));
+        let others = bundle.objects.iter().cloned();
+        let named = definitions
+            .chain(others)
+            .filter_map(|object| Some((Reference::of(&object)?, object)));
+        named.filter(|(reference, _)| self.has(reference)).collect()
+    }
+
+    fn has(self, reference: &Reference) -> bool {
+        if reference.is_webhooks() {
+            return self.has_webhooks;
+        }
+        reference.is_definition() || self.is_embedded && !reference.is("apps", "Deployment")
+    }
+}
+
+impl Installation {
+    /// Whether nothing was brought yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.applied.is_empty()
+    }
+
+    /// Whether bringing an installation to the cluster would change anything.
+    pub(super) fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
+        self.applied == scope.objects(project, bundle)
+    }
+
+    /// Brings to the cluster what is not there as it is rendered now.
+    pub(super) async fn bring(
+        &mut self,
+        cluster: &Cluster,
+        project: &str,
+        bundle: &Bundle,
+        scope: Scope,
+        progress: &Progress,
+    ) -> Result<Brought, Box<dyn Error>> {
+        let wanted = scope.objects(project, bundle);
+        let mut brought = Brought::default();
+        let changed = wanted
+            .iter()
+            .filter(|(reference, object)| self.applied.get(reference) != Some(object));
+        let mut objects = Vec::new();
+        for (reference, object) in changed {
+            match self.prepared(cluster, reference, object, scope).await {
+                Ok(object) => objects.push(object),
+                // Kinds that others bring are of no use here.
+                Err(cluster::Error::NoKind { .. }) if scope.is_embedded => {
+                    progress.note(format!(
+                        "{reference} is left out: the embedded API server has no such kind"
+                    ));
+                }
+                Err(error) => return Err(format!("{reference}: {error}").into()),
+            }
+        }
+        let going = cluster.being_deleted(&objects).await?;
+        wait_for_deletions(cluster, &going, GONE_WITHIN, progress).await?;
+        let made = objects.iter().filter(|object| is_made_for_run(object));
+        self.made.extend(made.filter_map(Reference::of));
+        let report = cluster.apply_all(&in_order(objects, bundle), false, |_| {}).await?;
+        for applied in report.whole()? {
+            match applied.outcome {
+                Outcome::Created => brought.lines.push(format!("{} created", applied.reference)),
+                Outcome::Configured => brought.lines.push(format!("{} configured", applied.reference)),
+                Outcome::Unchanged | Outcome::Untried => brought.unchanged += 1,
+            }
+        }
+        for reference in self.applied.keys().filter(|reference| !wanted.contains_key(reference)) {
+            brought.lines.push(take_away(cluster, reference, scope).await?);
+        }
+        self.applied = wanted;
+        Ok(brought)
+    }
+
+    /// The object as it is sent. In a cluster that others use, webhook configurations that are only there for a run hold nobody up
+    /// and go with it.
+    async fn prepared(
+        &self,
+        cluster: &Cluster,
+        reference: &Reference,
+        object: &Value,
+        scope: Scope,
+    ) -> Result<Value, cluster::Error> {
+        cluster.kind(reference).await?;
+        let mut object = object.clone();
+        if scope.is_embedded {
+            return Ok(object);
+        }
+        let live = cluster.get(reference).await?;
+        if let Some(live) = &live {
+            keep_membership(live, &mut object);
+        }
+        let is_ours = reference.is_webhooks() && live.is_none_or(|live| is_made_for_run(&live));
+        if is_ours && let Some(metadata) = object["metadata"].as_object_mut() {
+            let annotations = metadata
+                .entry("annotations")
+                .or_insert_with(|| Value::Object(serde_json::Map::new()));
+            annotations[MADE_FOR_RUN] = "true".into();
+            let webhooks = object["webhooks"].as_array_mut().into_iter().flatten();
+            for webhook in webhooks.filter_map(Value::as_object_mut) {
+                webhook.insert("failurePolicy".to_owned(), "Ignore".into());
+            }
+        }
+        Ok(object)
+    }
+
+    /// Takes away what is of no use without the run.
+    pub(super) async fn leave(&self, cluster: &Cluster, progress: &Progress) {
+        for reference in &self.made {
+            match delete_made(cluster, reference).await {
+                Ok(true) => progress.note(format!("{reference} deleted: it was there for this run")),
+                Ok(false) => {}
+                Err(error) => progress.warn(format!("{reference} stays: {error}")),
+            }
+        }
+    }
+
+    /// What [`leave`](Self::leave) takes away.
+    pub(super) fn made(&self) -> impl Iterator<Item = &Reference> {
+        self.made.iter()
+    }
+}
+
+fn is_made_for_run(object: &Value) -> bool {
+    object["metadata"]["annotations"].get(MADE_FOR_RUN).is_some()
+}
+
+/// Deletes what was made for a run, unless a deploy has taken it over since; whether it was there.
+async fn delete_made(cluster: &Cluster, reference: &Reference) -> Result<bool, cluster::Error> {
+    let live = cluster.get(reference).await?.filter(is_made_for_run);
+    match live.as_ref().and_then(Doomed::of) {
+        Some(doomed) => cluster.delete(&doomed, false).await,
+        None => Ok(false),
+    }
+}
+
+/// In the order in which they are rendered, which is the one a cluster takes them in.
+fn in_order(objects: Vec<Value>, bundle: &Bundle) -> Vec<Value> {
+    let order: BTreeMap<Reference, usize> = bundle
+        .all()
+        .filter_map(Reference::of)
+        .enumerate()
+        .map(|(at, reference)| (reference, at))
+        .collect();
+    let mut objects = objects;
+    objects.sort_by_key(|object| Reference::of(object).and_then(|reference| order.get(&reference).copied()));
+    objects
+}
+
+/// Deletes what is no longer rendered. Definitions stay, since users' objects would go with them, and so does what was deployed:
+/// the manager in the cluster still answers it.
+async fn take_away(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, cluster::Error> {
+    if reference.is_definition() || reference.is_namespace() {
+        return Ok(format!("{reference} is no longer rendered and stays"));
+    }
+    let live = cluster.get(reference).await?;
+    if !scope.is_embedded && live.as_ref().is_some_and(is_member) {
+        return Ok(format!(
+            "{reference} is no longer rendered and stays until the next deploy"
+        ));
+    }
+    if let Some(doomed) = live.as_ref().and_then(Doomed::of) {
+        cluster.delete(&doomed, false).await?;
+    }
+    Ok(format!("{reference} deleted"))
+}

@@ -1,0 +1,85 @@
+//! Where the operator runs: in a cluster that is there, or beside an API server in this process.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kubewright_runtime::flags::Environment;
+use tempfile::TempDir;
+
+use super::Arguments;
+use super::embedded::Embedded;
+use crate::cluster::{Cluster, ConnectError, Reference};
+use crate::install::connect;
+use crate::kubeconfig;
+use crate::progress::Progress;
+use crate::project::Bundle;
+
+/// Where the operator runs.
+pub(super) struct Place {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) embedded: Option<Embedded>,
+    /// The kubeconfig of a cluster that was chosen by flags, in a folder of ours.
+    chosen: Option<(PathBuf, TempDir)>,
+}
+
+impl Place {
+    /// Finds the cluster, or starts an API server.
+    pub(super) async fn find(arguments: &Arguments, progress: &Progress) -> Result<Self, Box<dyn Error>> {
+        let environment = Environment::system();
+        let is_nowhere = arguments.choice.is_nowhere(&environment);
+        if !arguments.embedded && !is_nowhere {
+            let cluster = connect(&arguments.choice, progress).await?;
+            let chosen = match arguments.choice.for_child(&environment)? {
+                Some(text) => Some(written(&text).map_err(ConnectError::Write)?),
+                None => None,
+            };
+            return Ok(Place {
+                cluster: Arc::new(cluster),
+                embedded: None,
+                chosen,
+            });
+        }
+        if !arguments.embedded {
+            progress.note("no cluster is configured: an embedded API server takes its place (--embedded)");
+        }
+        let embedded = Embedded::start(
+            arguments.secure_port,
+            arguments.kubeconfig_out.as_deref(),
+            &arguments.controllers,
+            progress,
+        )
+        .await?;
+        progress.note(format!("Embedded API server on {}", embedded.url()));
+        progress.plain(format!("\n  {}\n", embedded.export()));
+        let title = format!("embedded ({})", embedded.url());
+        Ok(Place {
+            cluster: Arc::new(Cluster::of(embedded.client(), title)),
+            embedded: Some(embedded),
+            chosen: None,
+        })
+    }
+
+    /// The kubeconfig of the operator; `None` where it finds the one everybody uses.
+    pub(super) async fn kubeconfig(&self, bundle: &Bundle) -> Result<Option<PathBuf>, Box<dyn Error>> {
+        match (&self.embedded, account(bundle)) {
+            (Some(embedded), Some(account)) => Ok(Some(embedded.kubeconfig_of(&account).await?)),
+            (Some(_), None) => Err("the project renders no ServiceAccount for the operator to run as".into()),
+            (None, _) => Ok(self.chosen.as_ref().map(|(path, _)| path.clone())),
+        }
+    }
+}
+
+/// As whom the manager of an installation runs.
+pub(super) fn account(bundle: &Bundle) -> Option<Reference> {
+    let deployment = bundle.objects.iter().find(|object| object["kind"] == "Deployment")?;
+    let name = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str()?;
+    Some(Reference::new("v1", "ServiceAccount", Some(&bundle.namespace), name))
+}
+
+fn written(text: &str) -> std::io::Result<(PathBuf, TempDir)> {
+    let folder = kubeconfig::temporary_folder()?;
+    let path = folder.path().join("kubeconfig");
+    kubeconfig::write(&path, text)?;
+    Ok((path, folder))
+}

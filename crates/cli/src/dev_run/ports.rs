@@ -1,0 +1,114 @@
+//! The ports an operator listens on: where its default ones are taken, others are found for it.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+
+/// A flag of the operator that names a port.
+struct Port {
+    flag: &'static str,
+    usual: u16,
+    /// The flag's value for another port.
+    value: fn(u16) -> String,
+    what: &'static str,
+}
+
+const PORTS: [Port; 3] = [
+    Port {
+        flag: "--health-probe-bind-address",
+        usual: 8081,
+        value: |port| format!(":{port}"),
+        what: "health probes",
+    },
+    Port {
+        flag: "--debug-bind-address",
+        usual: 8082,
+        value: |port| format!("127.0.0.1:{port}"),
+        what: "the debug page",
+    },
+    Port {
+        flag: "--webhook-port",
+        usual: 9443,
+        value: |port| port.to_string(),
+        what: "webhooks",
+    },
+];
+
+/// The flags an operator needs beside those it is given, because a port is taken; and what to say of it.
+pub(super) fn flags(given: &[String], serves_webhooks: bool) -> Vec<(String, String)> {
+    flags_if(given, serves_webhooks, is_free, free_port)
+}
+
+fn flags_if(
+    given: &[String],
+    serves_webhooks: bool,
+    is_free: impl Fn(u16) -> bool,
+    free_port: impl Fn() -> Option<u16>,
+) -> Vec<(String, String)> {
+    let mut flags = Vec::new();
+    for Port {
+        flag,
+        usual,
+        value,
+        what,
+    } in PORTS
+    {
+        let is_used = flag != "--webhook-port" || serves_webhooks;
+        if !is_used || is_given(given, flag) || is_free(usual) {
+            continue;
+        }
+        // Without another one the operator will say itself that it cannot listen.
+        if let Some(other) = free_port() {
+            let told = format!("port {usual} is in use: {what} are on {other} ({flag})");
+            flags.push((format!("{flag}={}", value(other)), told));
+        }
+    }
+    flags
+}
+
+/// Whether a flag is among those given, with one dash or two.
+pub(super) fn is_given(given: &[String], flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    given.iter().any(|word| {
+        let word = word.trim_start_matches('-');
+        word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+    })
+}
+
+fn is_free(port: u16) -> bool {
+    let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    // A machine without IPv6 has only the other.
+    let is_taken = |address: SocketAddr| {
+        TcpListener::bind(address).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+    };
+    !is_taken(everywhere) && !is_taken(here)
+}
+
+fn free_port() -> Option<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    Some(listener.local_addr().ok()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_replaced_unless_the_user_chose_it() {
+        let found = |given: &str, serves| flags_if(&words(given), serves, |port| port == 8082, || Some(5000));
+        let flags: Vec<String> = found("", true).into_iter().map(|(flag, _)| flag).collect();
+        assert_eq!(flags, ["--health-probe-bind-address=:5000", "--webhook-port=5000"]);
+        let flags = found("-health-probe-bind-address=:8081", false);
+        assert_eq!(flags, []);
+        assert!(found("--webhook-port 9443", true)[0].1.contains("port 8081 is in use"));
+    }
+
+    #[test]
+    fn what_listens_takes_a_port() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(!is_free(listener.local_addr().unwrap().port()));
+    }
+}

@@ -1,0 +1,104 @@
+//! The operator's process: started in a group of its own, so that Ctrl-C reaches it once and through us.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+/// How long an operator that was asked to stop may take, when another one waits to take its place.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A running operator. Dropped, it is killed.
+pub(super) struct Process {
+    child: Child,
+    /// An operator that is asked twice ends at once.
+    is_asked: bool,
+}
+
+/// How an operator is started.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Start {
+    pub(super) flags: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
+}
+
+impl Process {
+    pub(super) fn start(binary: &Path, folder: &Path, start: &Start) -> io::Result<Self> {
+        let mut command = Command::new(binary);
+        command
+            .args(&start.flags)
+            .envs(start.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(folder)
+            .stdin(std::process::Stdio::null())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        Ok(Process {
+            child: command.spawn()?,
+            is_asked: false,
+        })
+    }
+
+    /// How it ended, once it has.
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Asks it to stop, unless it was asked before.
+    #[cfg(unix)]
+    pub(super) fn ask(&mut self, is_interrupt: bool) {
+        use rustix::process::{Pid, Signal, kill_process};
+        if std::mem::replace(&mut self.is_asked, true) {
+            return;
+        }
+        let signal = if is_interrupt { Signal::INT } else { Signal::TERM };
+        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(id) = id {
+            // It may have ended this moment.
+            let _ = kill_process(id, signal);
+        }
+    }
+
+    /// Asks it to stop, which here is to end it.
+    #[cfg(not(unix))]
+    pub(super) fn ask(&mut self, _is_interrupt: bool) {
+        self.is_asked = true;
+        self.kill();
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.start_kill();
+    }
+
+    /// Stops it, in good order if it can be had within reason.
+    pub(super) async fn stop(&mut self) -> io::Result<ExitStatus> {
+        self.ask(false);
+        if let Ok(ended) = timeout(GRACE, self.ended()).await {
+            return ended;
+        }
+        self.kill();
+        self.ended().await
+    }
+}
+
+/// The exit code by which a shell tells of an end.
+pub(super) fn exit_code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    }
+    status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1))
+}
+
+/// `exit code 3`, or by which signal it ended.
+pub(super) fn told(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    format!("exit code {}", status.code().unwrap_or(1))
+}

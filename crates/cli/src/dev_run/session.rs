@@ -1,0 +1,495 @@
+//! A run from its beginning to its end: build, install, start; and build, install and start again when a file changes.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::installation::{Installation, Scope};
+use super::place::{Place, account};
+use super::process::{Process, Start, exit_code, told};
+use super::signals::{Asked, Signals};
+use super::watch::{Changes, stamp};
+use super::{Arguments, denials, ports, samples};
+use crate::cluster::Reference;
+use crate::progress::Progress;
+use crate::project::{Bundle, Overrides, Project};
+
+/// The exit code of what Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// How long the cluster may take to delete what was there for a run, and how long if somebody asked twice for the end.
+const LEFT_WITHIN: Duration = Duration::from_secs(10);
+const HURRIED_WITHIN: Duration = Duration::from_secs(2);
+
+/// An operator that was built, and what it needs.
+#[derive(Clone)]
+struct Built {
+    binary: PathBuf,
+    bundle: Bundle,
+}
+
+/// A run.
+struct Session<'a> {
+    arguments: &'a Arguments,
+    project: &'a Project,
+    progress: &'a Progress,
+    place: &'a Place,
+    installation: Installation,
+    signals: Signals,
+    /// What goes on beside the operator.
+    aside: Option<JoinHandle<()>>,
+    /// The webhooks that the running operator takes.
+    webhooks: Vec<Reference>,
+    applying: Option<JoinHandle<()>>,
+}
+
+/// How a run ended.
+enum End {
+    /// The operator ended, by itself or because it was asked to.
+    Operator(ExitStatus),
+    /// Somebody ended the run while no operator ran.
+    Asked,
+}
+
+/// What happens while an operator runs.
+enum Event {
+    Asked(Asked),
+    Ended(ExitStatus),
+    Changed(Vec<PathBuf>),
+}
+
+/// Runs the operator until it ends or somebody ends it.
+pub(super) async fn run(
+    arguments: &Arguments,
+    project: Project,
+    progress: Progress,
+) -> Result<ExitCode, Box<dyn Error>> {
+    // From here on a signal ends the run in order.
+    let mut signals = Signals::listen()?;
+    let place = tokio::select! {
+        biased;
+        _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
+        place = Place::find(arguments, &progress) => place?,
+    };
+    let mut session = Session {
+        arguments,
+        project: &project,
+        progress: &progress,
+        place: &place,
+        installation: Installation::default(),
+        signals,
+        aside: None,
+        webhooks: Vec::new(),
+        applying: None,
+    };
+    let done = if arguments.watch {
+        session.watch().await
+    } else {
+        session.once().await
+    };
+    session.finish_aside();
+    session.leave().await;
+    let mut signals = session.signals;
+    let times = signals.times();
+    if let Some(embedded) = place.embedded {
+        tokio::select! {
+            biased;
+            () = embedded.shutdown() => {}
+            _ = signals.more_than(times) => {}
+        }
+    }
+    Ok(match done? {
+        End::Operator(status) => ExitCode::from(exit_code(status)),
+        End::Asked => ExitCode::from(INTERRUPTED),
+    })
+}
+
+impl Session<'_> {
+    /// Builds, installs and runs the operator once.
+    async fn once(&mut self) -> Result<End, Box<dyn Error>> {
+        let Some(built) = self.unless_asked(build(self.project, self.progress)).await else {
+            return Ok(End::Asked);
+        };
+        let built = built?;
+        let mut signals = self.signals.clone();
+        tokio::select! {
+            biased;
+            _ = signals.more_than(0) => return Ok(End::Asked),
+            installed = self.install(&built.bundle) => installed?,
+        }
+        let mut process = self.start(&built).await?;
+        let asked = tokio::select! {
+            biased;
+            asked = self.signals.more_than(0) => asked,
+            status = process.ended() => return Ok(End::Operator(status?)),
+        };
+        self.end(process, asked).await
+    }
+
+    /// The same again and again, whenever a file changes.
+    async fn watch(&mut self) -> Result<End, Box<dyn Error>> {
+        let mut changes = Changes::of(self.project.root());
+        let mut running: Option<Process> = None;
+        let mut known: Option<Known> = None;
+        let mut saved = Vec::new();
+        loop {
+            let outcome = match self.build_beside(&mut running).await? {
+                Beside::Asked(asked) => return self.end_all(running, asked).await,
+                Beside::Built(outcome) => outcome,
+            };
+            match outcome {
+                Ok(built) => {
+                    changes.built(&built.binary);
+                    let mut signals = self.signals.clone();
+                    tokio::select! {
+                        biased;
+                        asked = signals.more_than(0) => return self.end_all(running, asked).await,
+                        done = self.take_over(&built, &mut running, &mut known, &saved) => done?,
+                    }
+                }
+                Err(error) => {
+                    self.progress.warn(crate::sentence(&*error));
+                    self.progress.warn(if running.is_some() {
+                        "the operator built before goes on; the next change builds again"
+                    } else {
+                        "the next change builds again"
+                    });
+                }
+            }
+            loop {
+                match self.next(running.as_mut(), &mut changes).await? {
+                    Event::Asked(asked) => return self.end_all(running, asked).await,
+                    Event::Ended(status) => {
+                        running = None;
+                        self.progress.warn(format!(
+                            "the operator ended with {}; the next change starts it again",
+                            told(status)
+                        ));
+                        // Without it there is nothing to compare with: any change starts it.
+                        known = None;
+                    }
+                    Event::Changed(paths) => {
+                        self.progress.note(format!("changed: {}", self.listed(&paths)));
+                        saved = paths;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings what was built into use: what changed in the cluster, then the operator, if it is another.
+    async fn take_over(
+        &mut self,
+        built: &Built,
+        running: &mut Option<Process>,
+        known: &mut Option<Known>,
+        saved: &[PathBuf],
+    ) -> Result<(), Box<dyn Error>> {
+        let now = Known::of(built);
+        let scope = self.scope(&built.bundle);
+        let is_installed =
+            self.arguments.no_install || self.installation.is_same(self.project.name(), &built.bundle, scope);
+        let is_same = running.is_some() && known.as_ref() == Some(&now);
+        if is_same && is_installed {
+            self.apply_changed_samples(saved);
+            self.progress.note("the operator is the same: it goes on");
+            return Ok(());
+        }
+        // First the old one, which takes its webhooks back.
+        let is_restart = running.is_some();
+        if let Some(process) = running.as_mut() {
+            let step = self.progress.step("Stopping the operator");
+            process.stop().await?;
+            step.done();
+        }
+        *running = None;
+        match self.install(&built.bundle).await {
+            Ok(()) => {}
+            // What the cluster refuses the next change may mend.
+            Err(error) => {
+                self.progress.warn(crate::sentence(&*error));
+                self.progress
+                    .warn("the operator is not started; the next change tries again");
+                *known = None;
+                return Ok(());
+            }
+        }
+        let process = self.start(built).await?;
+        *running = Some(process);
+        *known = Some(now);
+        if is_restart {
+            self.progress.note("the operator runs anew");
+        }
+        Ok(())
+    }
+
+    /// Builds, while the operator built before goes on.
+    async fn build_beside(&mut self, running: &mut Option<Process>) -> Result<Beside, Box<dyn Error>> {
+        let mut building = std::pin::pin!(build(self.project, self.progress));
+        loop {
+            let mut signals = self.signals.clone();
+            tokio::select! {
+                biased;
+                asked = signals.more_than(0) => return Ok(Beside::Asked(asked)),
+                built = &mut building => return Ok(Beside::Built(built)),
+                ended = ended(running.as_mut()) => {
+                    *running = None;
+                    self.progress.warn(format!("the operator ended with {}", told(ended?)));
+                }
+            }
+        }
+    }
+
+    /// Installs what is not installed as it is rendered now.
+    async fn install(&mut self, bundle: &Bundle) -> Result<(), Box<dyn Error>> {
+        if self.arguments.no_install {
+            return Ok(());
+        }
+        let scope = self.scope(bundle);
+        let is_first = self.installation.is_empty();
+        let step = self.progress.step(if is_first {
+            "Installing"
+        } else {
+            "Applying what changed"
+        });
+        let project = self.project.name();
+        let brought = self
+            .installation
+            .bring(&self.place.cluster, project, bundle, scope, self.progress)
+            .await?;
+        // Into an empty API server everything goes: that is no news.
+        let is_news = !(is_first && scope.is_embedded);
+        for line in brought.lines.iter().filter(|_| is_news) {
+            self.progress.note(line);
+        }
+        step.done_with(brought.summary());
+        Ok(())
+    }
+
+    fn scope(&self, bundle: &Bundle) -> Scope {
+        let has_any = bundle.objects.iter().any(|object| object["webhooks"].is_array());
+        Scope {
+            is_embedded: self.place.embedded.is_some(),
+            has_webhooks: has_any && self.serves_webhooks(),
+        }
+    }
+
+    fn webhooks_of(&self, bundle: &Bundle) -> Vec<Reference> {
+        let references = bundle.objects.iter().filter_map(Reference::of);
+        let has_any = self.scope(bundle).has_webhooks;
+        references
+            .filter(|reference| has_any && reference.is_webhooks())
+            .collect()
+    }
+
+    /// As kubebuilder's scaffold has it, webhooks can be switched off.
+    fn serves_webhooks(&self) -> bool {
+        let words = &self.arguments.flags;
+        let is_zero = |word: &String| word.trim_start_matches('-') == "webhook-port=0";
+        let is_zero_apart = |pair: &[String]| pair[0].trim_start_matches('-') == "webhook-port" && pair[1] == "0";
+        let is_off = std::env::var_os("ENABLE_WEBHOOKS").is_some_and(|value| value == "false");
+        !is_off && !words.iter().any(is_zero) && !words.windows(2).any(is_zero_apart)
+    }
+
+    /// Starts the operator.
+    async fn start(&mut self, built: &Built) -> Result<Process, Box<dyn Error>> {
+        let start = self.how_to_start(&built.bundle).await?;
+        let process = Process::start(&built.binary, self.project.root(), &start)
+            .map_err(|error| format!("cannot start {}: {error}", built.binary.display()))?;
+        self.progress.note(format!(
+            "The operator runs; Ctrl-C stops it ({})",
+            self.place.cluster.title()
+        ));
+        self.finish_aside();
+        if let (Some(embedded), Some(account)) = (&self.place.embedded, account(&built.bundle)) {
+            let telling = denials::tell(embedded.server().clone(), account, self.progress.clone());
+            self.aside = Some(tokio::spawn(telling));
+        }
+        self.webhooks = self.webhooks_of(&built.bundle);
+        self.apply_samples();
+        Ok(process)
+    }
+
+    async fn how_to_start(&self, bundle: &Bundle) -> Result<Start, Box<dyn Error>> {
+        let mut flags = self.arguments.flags.clone();
+        if let Some(host) = &self.arguments.webhook_host {
+            flags.push(format!("--webhook-host={host}"));
+        }
+        for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
+            self.progress.note(told);
+            flags.push(flag);
+        }
+        let mut variables = Vec::new();
+        if let Some(path) = self.place.kubeconfig(bundle).await? {
+            variables.push(("KUBECONFIG".to_owned(), path.display().to_string()));
+        }
+        if std::env::var_os("WATCH_NAMESPACE").is_none() {
+            variables.extend(watched_namespace(bundle).map(|namespace| ("WATCH_NAMESPACE".to_owned(), namespace)));
+        }
+        Ok(Start { flags, variables })
+    }
+
+    fn apply_changed_samples(&mut self, saved: &[PathBuf]) {
+        let folder = self.project.root().join("config/samples");
+        if saved.iter().any(|path| path.starts_with(&folder)) {
+            self.apply_samples();
+        }
+    }
+
+    /// Applies the samples beside everything else, if they are wanted.
+    fn apply_samples(&mut self) {
+        if !self.arguments.samples {
+            return;
+        }
+        if let Some(earlier) = self.applying.take() {
+            earlier.abort();
+        }
+        match samples::read(self.project.root()) {
+            Ok(samples) => {
+                let (cluster, progress) = (Arc::clone(&self.place.cluster), self.progress.clone());
+                let webhooks = self.webhooks.clone();
+                self.applying = Some(tokio::spawn(async move {
+                    samples::apply(&cluster, &samples, &webhooks, &progress).await;
+                }));
+            }
+            Err(error) => self.progress.warn(crate::sentence(&error)),
+        }
+    }
+
+    /// What happens next.
+    async fn next(&mut self, running: Option<&mut Process>, changes: &mut Changes) -> Result<Event, Box<dyn Error>> {
+        Ok(tokio::select! {
+            biased;
+            asked = self.signals.more_than(0) => Event::Asked(asked),
+            status = ended(running) => Event::Ended(status?),
+            paths = changes.next() => Event::Changed(paths),
+        })
+    }
+
+    async fn end_all(&mut self, running: Option<Process>, asked: Asked) -> Result<End, Box<dyn Error>> {
+        match running {
+            Some(process) => self.end(process, asked).await,
+            None => Ok(End::Asked),
+        }
+    }
+
+    /// Passes on what was asked, and asked again.
+    async fn end(&mut self, mut process: Process, asked: Asked) -> Result<End, Box<dyn Error>> {
+        process.ask(asked.is_interrupt);
+        tokio::select! {
+            biased;
+            status = process.ended() => return Ok(End::Operator(status?)),
+            _ = self.signals.more_than(asked.times) => {}
+        }
+        // Who asks twice is in a hurry.
+        process.kill();
+        Ok(End::Operator(process.ended().await?))
+    }
+
+    /// Takes away what is of no use without the run, as long as the cluster answers and nobody is in a hurry.
+    async fn leave(&mut self) {
+        let times = self.signals.times();
+        let patience = if times > 1 { HURRIED_WITHIN } else { LEFT_WITHIN };
+        let leaving = self.installation.leave(&self.place.cluster, self.progress);
+        let is_left = tokio::select! {
+            biased;
+            left = tokio::time::timeout(patience, leaving) => left.is_ok(),
+            _ = self.signals.more_than(times) => false,
+        };
+        if !is_left {
+            for reference in self.installation.made() {
+                self.progress.warn(format!(
+                    "{reference} may still be there, since the cluster does not answer: kubectl delete {reference}"
+                ));
+            }
+        }
+    }
+
+    /// What a future comes to, unless the end is asked for before.
+    async fn unless_asked<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            _ = self.signals.more_than(0) => None,
+            value = future => Some(value),
+        }
+    }
+
+    fn finish_aside(&mut self) {
+        for task in [self.aside.take(), self.applying.take()].into_iter().flatten() {
+            task.abort();
+        }
+    }
+
+    /// Files as the user knows them.
+    fn listed(&self, paths: &[PathBuf]) -> String {
+        let root = self.project.root();
+        let short = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let mut names: Vec<String> = paths.iter().take(3).map(short).collect();
+        if paths.len() > 3 {
+            names.push(format!("and {} more", paths.len() - 3));
+        }
+        names.join(", ")
+    }
+}
+
+/// What came of building beside a running operator.
+enum Beside {
+    Asked(Asked),
+    Built(Result<Built, Box<dyn Error>>),
+}
+
+/// By what two builds are told from each other.
+#[derive(PartialEq)]
+struct Known {
+    binary: PathBuf,
+    stamp: Option<(Option<std::time::SystemTime>, u64)>,
+}
+
+impl Known {
+    fn of(built: &Built) -> Self {
+        Known {
+            binary: built.binary.clone(),
+            stamp: stamp(&built.binary),
+        }
+    }
+}
+
+/// How an operator ended; one that is not there does not.
+async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
+    match running {
+        Some(process) => process.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Builds the operator and asks it what it is.
+async fn build(project: &Project, progress: &Progress) -> Result<Built, Box<dyn Error>> {
+    let (project, progress) = (project.clone(), progress.clone());
+    let building = tokio::task::spawn_blocking(move || -> Result<Built, crate::project::Error> {
+        let binary = project.build(&progress)?;
+        let description = project.describe(&binary)?;
+        let bundle = project.bundle(&description, &Overrides::default())?;
+        Ok(Built { binary, bundle })
+    });
+    Ok(building.await??)
+}
+
+/// The namespaces the manager is told to look after in its Deployment.
+fn watched_namespace(bundle: &Bundle) -> Option<String> {
+    let deployment = bundle.objects.iter().find(|object| object["kind"] == "Deployment")?;
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array()?;
+    let mut variables = containers
+        .iter()
+        .filter_map(|container| container["env"].as_array())
+        .flatten();
+    let variable = variables.find(|variable| variable["name"] == "WATCH_NAMESPACE")?;
+    match variable["value"].as_str() {
+        Some(namespace) => Some(namespace.to_owned()),
+        None => Some(bundle.namespace.clone()),
+    }
+}

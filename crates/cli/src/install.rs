@@ -1,0 +1,169 @@
+//! `kubewright install`: brings the definitions of the project's kinds to a cluster.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use kubewright_runtime::flags::Environment;
+use serde_json::Value;
+
+use crate::cluster::apply::Applied;
+use crate::cluster::definitions::labelled;
+use crate::cluster::delete::Doomed;
+use crate::cluster::{self, Choice, Cluster, Output, Reference, values};
+use crate::progress::Progress;
+use crate::project::{Overrides, Project};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Install the kinds of this project in the cluster of the current context
+  kubewright install
+
+  # See what would change, in another cluster
+  kubewright install --context staging --dry-run=server
+
+  # Print the definitions
+  kubewright install --dry-run=client -o yaml";
+
+/// Install the project's kinds in the cluster: its custom resource definitions.
+///
+/// They are rendered from the code, applied server-side and waited for until the cluster serves them. Nothing is deleted: a
+/// definition that is no longer part of the project is told of.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// How long to wait until a definition that is being deleted is gone, to be made anew.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::duration)]
+    timeout: Duration,
+
+    #[command(flatten)]
+    choice: Choice,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    cluster::runtime()?.block_on(install(arguments))
+}
+
+async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let progress = Progress::new();
+    let project = Project::load()?;
+    // Before the operator is built: who has no cluster need not wait for that.
+    let cluster = if arguments.output.tries_on_client() {
+        None
+    } else {
+        Some(connect(&arguments.choice, &progress).await?)
+    };
+    let description = project.describe(&project.build(&progress)?)?;
+    let bundle = project.bundle(&description, &Overrides::default())?;
+    let definitions: Vec<Value> = bundle
+        .definitions
+        .iter()
+        .map(|definition| labelled(definition, project.name()))
+        .collect();
+    if definitions.is_empty() {
+        progress.note("this operator brings no kinds of its own; `kubewright create api` adds one");
+    }
+    let Some(cluster) = cluster else {
+        print_untried(&definitions, arguments.output, &progress);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let applied = apply(&cluster, &definitions, arguments.timeout, arguments.output, &progress).await?;
+    let objects: Vec<Value> = applied.into_iter().map(|applied| applied.object).collect();
+    arguments.output.objects(&progress, &objects);
+    for (stale, count) in stale_definitions(&cluster, project.name(), &definitions).await? {
+        progress.warn(format!(
+            "{} is no longer part of this project and stays, with {}; `kubewright deploy --prune-definitions` deletes it",
+            stale.reference,
+            objects_text(count),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The cluster, which is told of.
+pub(crate) async fn connect(choice: &Choice, progress: &Progress) -> Result<Cluster, cluster::ConnectError> {
+    let cluster = choice.connect(&Environment::system()).await?;
+    progress.note(format!("Cluster {}", cluster.title()));
+    Ok(cluster)
+}
+
+/// Applies objects, a line for each. Namespaces and definitions that are being deleted are waited for.
+pub(crate) async fn apply(
+    cluster: &Cluster,
+    objects: &[Value],
+    timeout: Duration,
+    output: Output,
+    progress: &Progress,
+) -> Result<Vec<Applied>, Box<dyn Error>> {
+    let dry_run = output.tries_on_server();
+    let going = cluster.being_deleted(objects).await?;
+    if dry_run {
+        for doomed in &going {
+            progress.warn(format!(
+                "{} is being deleted; without --dry-run it is waited for and made anew",
+                doomed.reference
+            ));
+        }
+    } else {
+        wait_for_deletions(cluster, &going, timeout, progress).await?;
+    }
+    let report = cluster
+        .apply_all(objects, dry_run, |applied| output.applied(progress, applied))
+        .await?;
+    Ok(report.whole()?)
+}
+
+/// Waits until what is being deleted is gone: what is applied to it would go with it.
+pub(crate) async fn wait_for_deletions(
+    cluster: &Cluster,
+    going: &[Doomed],
+    timeout: Duration,
+    progress: &Progress,
+) -> Result<(), Box<dyn Error>> {
+    if going.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = going.iter().map(|doomed| doomed.reference.to_string()).collect();
+    let step = progress.step(format!("Waiting until {} is gone, to make it anew", names.join(", ")));
+    cluster.wait_until_gone(going, timeout, &step).await?;
+    step.done();
+    Ok(())
+}
+
+/// What would be sent.
+pub(crate) fn print_untried(objects: &[Value], output: Output, progress: &Progress) {
+    for reference in objects.iter().filter_map(Reference::of) {
+        output.line(progress, &reference, "would be applied");
+    }
+    output.objects(progress, objects);
+}
+
+/// The definitions that were installed for this project and are no longer rendered, with the number of their objects.
+pub(crate) async fn stale_definitions(
+    cluster: &Cluster,
+    project: &str,
+    rendered: &[Value],
+) -> Result<Vec<(Doomed, u64)>, cluster::Error> {
+    let rendered: BTreeSet<Reference> = rendered.iter().filter_map(Reference::of).collect();
+    let mut stale = Vec::new();
+    for live in cluster.definitions_of(project).await? {
+        if let Some(doomed) = Doomed::of(&live).filter(|doomed| !rendered.contains(&doomed.reference)) {
+            stale.push((doomed, cluster.count_objects(&live).await?));
+        }
+    }
+    Ok(stale)
+}
+
+/// `no objects`, `1 object`, `5 objects`.
+pub(crate) fn objects_text(count: u64) -> String {
+    match count {
+        0 => "no objects".to_owned(),
+        1 => "1 object".to_owned(),
+        count => format!("{count} objects"),
+    }
+}

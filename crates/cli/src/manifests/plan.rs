@@ -1,0 +1,205 @@
+//! What has to change below `config/`, and changing it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kubewright_manifests::install::kustomization::{self, KustomizationError};
+use kubewright_manifests::install::{self, FOLDERS, is_generated};
+use kubewright_runtime::operator::Description;
+use serde_json::Value;
+
+use crate::project::{Overrides, Project};
+
+/// Where the entries of other folders are listed.
+const DEFAULT: &str = "config/default/kustomization.yaml";
+
+/// A file that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// Its path from the root of the project.
+    pub(super) path: String,
+    /// What is in it; `None` if it is not there.
+    pub(super) before: Option<String>,
+    /// What will be in it; `None` if it goes.
+    pub(super) after: Option<String>,
+}
+
+impl Change {
+    pub(super) fn summary(&self) -> String {
+        let what = match (&self.before, &self.after) {
+            (_, None) => "removed",
+            (None, _) => "created",
+            _ => "changed",
+        };
+        format!("{what} {}", self.path)
+    }
+}
+
+/// What has to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) changes: Vec<Change>,
+    /// What whoever runs the command may want to know.
+    pub(super) notes: Vec<String>,
+}
+
+/// Why `config/` cannot be brought into line.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlanError {
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot edit {DEFAULT}")]
+    Kustomization(#[from] KustomizationError),
+}
+
+impl Plan {
+    /// Compares the files of a project with what follows from its code.
+    pub(super) fn make(project: &Project, operator: &Description, definitions: &[Value]) -> Result<Plan, PlanError> {
+        let settings = project.settings(&Overrides::default());
+        let mut plan = Plan::default();
+        let parts = install::files(operator, definitions, &settings);
+        for part in &parts {
+            match read(project.root(), &part.path)? {
+                Some(text) if !is_generated(&text) => plan.notes.push(format!(
+                    "{} is yours (its first line does not say that it is generated) and stays as it is",
+                    part.path
+                )),
+                before => plan.add(&part.path, before, Some(part.text.clone())),
+            }
+        }
+        let entries = install::entries(operator, &settings);
+        let before = read(project.root(), DEFAULT)?;
+        let after = match &before {
+            Some(text) => kustomization::set(text, &entries)?,
+            None => install::default_kustomization(&settings, &entries),
+        };
+        plan.add(DEFAULT, before, Some(after));
+        plan.remove_gone(project.root(), &parts.iter().map(|part| part.path.as_str()).collect())?;
+        if project.file().namespaced
+            && !read(project.root(), install::MANAGER)?
+                .unwrap_or_default()
+                .contains("WATCH_NAMESPACE")
+        {
+            plan.notes.push(format!(
+                "the operator has a Role only, and {} does not set WATCH_NAMESPACE: it will try to watch all namespaces",
+                install::MANAGER
+            ));
+        }
+        plan.notes.extend(unknown_kinds(project, operator));
+        plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(plan)
+    }
+
+    fn add(&mut self, path: &str, before: Option<String>, after: Option<String>) {
+        // An editor or git may have changed how lines end; that is no change.
+        let is_same = match (&before, &after) {
+            (Some(before), Some(after)) => before.replace("\r\n", "\n") == *after,
+            (before, after) => before == after,
+        };
+        if !is_same {
+            self.changes.push(Change {
+                path: path.to_owned(),
+                before,
+                after,
+            });
+        }
+    }
+
+    /// Generated files of what is no longer in the code.
+    fn remove_gone(&mut self, root: &Path, wanted: &BTreeSet<&str>) -> Result<(), PlanError> {
+        for folder in FOLDERS {
+            let path = root.join(folder);
+            let entries = match fs::read_dir(&path) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(PlanError::Read { path, source }),
+            };
+            for entry in entries {
+                let entry = entry.map_err(|source| PlanError::Read {
+                    path: path.clone(),
+                    source,
+                })?;
+                let Some(file) = entry.file_name().to_str().map(|file| format!("{folder}/{file}")) else {
+                    continue;
+                };
+                if entry.path().extension().is_none_or(|extension| extension != "yaml")
+                    || wanted.contains(file.as_str())
+                {
+                    continue;
+                }
+                match read(root, &file) {
+                    Ok(Some(text)) if is_generated(&text) => self.add(&file, Some(text), None),
+                    // What cannot be read as a text is nothing we wrote.
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what changes. Each file is whole at any moment.
+    pub(super) fn carry_out(&self, root: &Path) -> Result<(), PlanError> {
+        for change in &self.changes {
+            let path = root.join(&change.path);
+            let written = match &change.after {
+                Some(text) => write(&path, text),
+                None => fs::remove_file(&path).inspect(|()| remove_if_empty(&path)),
+            };
+            written.map_err(|source| PlanError::Write { path, source })?;
+        }
+        Ok(())
+    }
+}
+
+/// Kinds of PROJECT that the code does not bring.
+fn unknown_kinds(project: &Project, operator: &Description) -> Vec<String> {
+    let missing = project.file().kinds().filter(|kind| {
+        let mut known = operator.definitions.iter();
+        !known.any(|known| known.kind == kind.kind && known.version == kind.version && known.group == kind.api_group())
+    });
+    let note = |kind: &kubewright_scaffold::Resource| {
+        format!(
+            "PROJECT lists {} {}, and operator() in src/lib.rs has no `.resource::<…>()` for it: there is no definition of it",
+            kind.api_version(),
+            kind.kind
+        )
+    };
+    missing.map(note).collect()
+}
+
+fn read(root: &Path, path: &str) -> Result<Option<String>, PlanError> {
+    let path = root.join(path);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PlanError::Read { path, source }),
+    }
+}
+
+/// Beside the file first, so that nobody ever sees half of it.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut file = file.prefix(".kubewright-").tempfile_in(folder)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// A folder goes with its last file.
+fn remove_if_empty(path: &Path) {
+    if let Some(folder) = path.parent() {
+        // Fails, as it should, while something is in it.
+        let _ = fs::remove_dir(folder);
+    }
+}

@@ -1,0 +1,165 @@
+//! Building the operator's program with cargo.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{Error, Project};
+use crate::progress::Progress;
+
+/// A program that is there already and takes the place of the one that would be built.
+const BINARY: &str = "KUBEWRIGHT_OPERATOR_BINARY";
+
+/// Builds the operator's program; where it is.
+pub(super) fn build(project: &Project, progress: &Progress) -> Result<PathBuf, Error> {
+    if let Some(binary) = std::env::var_os(BINARY).filter(|path| !path.is_empty()) {
+        return Ok(PathBuf::from(binary));
+    }
+    let step = progress.noisy_step("Building the operator");
+    let built = run(project);
+    match &built {
+        Ok(_) => step.done(),
+        Err(_) => step.failed(),
+    }
+    choose(project, built?)
+}
+
+/// Runs cargo, whose diagnostics go where ours go; the programs it made.
+fn run(project: &Project) -> Result<Vec<Binary>, Error> {
+    let mut child = Command::new("cargo")
+        .args(["build", "--message-format=json-render-diagnostics"])
+        .current_dir(project.root())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Error::NoCargo)?;
+    let mut binaries = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        // Build scripts may print what is not JSON, nor even text.
+        let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
+        binaries.extend(lines.filter_map(|line| Binary::of(&line)));
+    }
+    let status = child.wait().map_err(Error::NoCargo)?;
+    if status.success() {
+        Ok(binaries)
+    } else {
+        Err(Error::Build)
+    }
+}
+
+/// A program that cargo made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Binary {
+    name: String,
+    manifest: PathBuf,
+    executable: PathBuf,
+}
+
+impl Binary {
+    /// From a message of cargo, if it tells of one.
+    fn of(line: &[u8]) -> Option<Binary> {
+        let message: Value = serde_json::from_slice(line).ok()?;
+        let kinds = message["target"]["kind"].as_array()?;
+        if message["reason"] != "compiler-artifact" || !kinds.iter().any(|kind| kind == "bin") {
+            return None;
+        }
+        Some(Binary {
+            name: message["target"]["name"].as_str()?.to_owned(),
+            manifest: message["manifest_path"].as_str()?.into(),
+            executable: message["executable"].as_str()?.into(),
+        })
+    }
+}
+
+/// The operator's program: that of the project's own package, called as the project if there are several.
+fn choose(project: &Project, mut binaries: Vec<Binary>) -> Result<PathBuf, Error> {
+    let manifest = project.root().join("Cargo.toml");
+    let is_own = |binary: &Binary| is_same(&binary.manifest, &manifest);
+    if binaries.iter().any(is_own) {
+        binaries.retain(is_own);
+    }
+    let named = binaries.iter().find(|binary| binary.name == project.name());
+    match (named, binaries.as_slice()) {
+        (Some(binary), _) | (None, [binary]) => Ok(binary.executable.clone()),
+        (None, []) => Err(Error::NoBinary {
+            crate_name: project.file().crate_name(),
+        }),
+        (None, several) => Err(Error::SeveralBinaries {
+            name: project.name().to_owned(),
+            found: several.iter().map(|binary| binary.name.clone()).collect(),
+        }),
+    }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other
+        || one
+            .canonicalize()
+            .ok()
+            .zip(other.canonicalize().ok())
+            .is_some_and(|(one, other)| one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> Project {
+        Project {
+            root: "/home/me/shop".into(),
+            file: kubewright_scaffold::Project::parse("projectName: shop\nversion: \"3\"\n").unwrap(),
+        }
+    }
+
+    fn binary(name: &str, manifest: &str) -> Binary {
+        let executable = format!("/target/debug/{name}");
+        let message = serde_json::json!({
+            "reason": "compiler-artifact", "target": { "kind": ["bin"], "name": name },
+            "manifest_path": manifest, "executable": executable,
+        });
+        Binary::of(message.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_program_of_the_project_is_chosen_among_others() {
+        let own = "/home/me/shop/Cargo.toml";
+        let chosen = |binaries| choose(&project(), binaries).map(|path| path.display().to_string());
+        assert_eq!(chosen(vec![binary("manager", own)]).unwrap(), "/target/debug/manager");
+        let other = binary("tool", "/home/me/tool/Cargo.toml");
+        assert_eq!(
+            chosen(vec![other.clone(), binary("manager", own)]).unwrap(),
+            "/target/debug/manager"
+        );
+        assert_eq!(
+            chosen(vec![binary("seed", own), binary("shop", own)]).unwrap(),
+            "/target/debug/shop"
+        );
+        assert_eq!(chosen(vec![other]).unwrap(), "/target/debug/tool");
+    }
+
+    #[test]
+    fn no_program_and_too_many_are_errors_that_say_what_to_do() {
+        let error = choose(&project(), Vec::new()).unwrap_err().to_string();
+        assert!(
+            error.contains("src/main.rs") && error.contains("shop::operator().main()"),
+            "{error}"
+        );
+        let own = "/home/me/shop/Cargo.toml";
+        let error = choose(&project(), vec![binary("a", own), binary("b", own)]).unwrap_err();
+        assert!(error.to_string().contains("(a, b), and none is called shop"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_message_of_a_program_is_passed_over() {
+        for line in [
+            &b"warning: hello"[..],
+            b"\xff\xfe",
+            b"{}",
+            br#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"shop"},"executable":null}"#,
+        ] {
+            assert_eq!(Binary::of(line), None);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The project a command is run in: where it is, what its PROJECT says, its program, what that says of itself, and the objects
+//! that follow from it.
+
+mod build;
+mod describe;
+mod error;
+
+use std::cell::RefCell;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use kubewright_manifests::bundle;
+use kubewright_manifests::definitions::{self, DefinitionOptions, Descriptions};
+use kubewright_manifests::install::{Settings, kustomization};
+use kubewright_runtime::operator::Description;
+use kubewright_scaffold::Project as ProjectFile;
+use serde_json::Value;
+
+pub(crate) use error::Error;
+
+use crate::progress::Progress;
+
+/// The image of a project that nobody has named one for.
+const IMAGE: &str = "controller:latest";
+
+/// Where the namespace and the prefix are.
+const DEFAULT: &str = "config/default/kustomization.yaml";
+
+/// Where the image is.
+const MANAGER: &str = "config/manager/kustomization.yaml";
+
+/// A project on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    root: PathBuf,
+    file: ProjectFile,
+}
+
+/// What a command line says instead of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Overrides {
+    pub(crate) image: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name_prefix: Option<String>,
+    pub(crate) replicas: Option<u32>,
+}
+
+/// The objects of an installation.
+#[derive(Clone, Debug)]
+pub(crate) struct Bundle {
+    /// The definitions of the operator's kinds, with their schemas and with who converts them.
+    pub(crate) definitions: Vec<Value>,
+    /// Everything else: the Namespace first, the Deployment last.
+    pub(crate) objects: Vec<Value>,
+    /// Where it goes.
+    pub(crate) namespace: String,
+    /// What its names begin with.
+    pub(crate) prefix: String,
+}
+
+impl Bundle {
+    /// All objects in the order in which a cluster takes them: the Namespace, the definitions, the rest.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Value> {
+        let is_namespace = |object: &&Value| object["kind"] == "Namespace";
+        let namespaces = self.objects.iter().take_while(is_namespace);
+        let others = self.objects.iter().skip_while(is_namespace);
+        namespaces.chain(&self.definitions).chain(others)
+    }
+}
+
+impl Project {
+    /// The project of a folder: PROJECT is there or further up.
+    pub(crate) fn find(from: &Path) -> Result<Project, Error> {
+        let from = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
+        let root = from
+            .ancestors()
+            .find(|folder| folder.join("PROJECT").is_file())
+            .ok_or_else(|| Error::NoProject(from.clone()))?;
+        let path = root.join("PROJECT");
+        let text = std::fs::read_to_string(&path).map_err(|source| Error::Read {
+            path: path.clone(),
+            source,
+        })?;
+        let file = ProjectFile::parse(&text).map_err(|source| Error::Project {
+            path,
+            source: Box::new(source),
+        })?;
+        Ok(Project {
+            root: root.to_owned(),
+            file,
+        })
+    }
+
+    /// The project of the current folder.
+    pub(crate) fn load() -> Result<Project, Error> {
+        let project = Self::find(Path::new("."))?;
+        // Its namespace and its image are in these: whoever cannot read them would take others.
+        for path in [DEFAULT, MANAGER] {
+            if let Some(text) = project.text(path)? {
+                kubewright_codec::yaml::decode(text.as_bytes()).map_err(|source| Error::Yaml { path, source })?;
+            }
+        }
+        Ok(project)
+    }
+
+    /// Where it is.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What its PROJECT says.
+    pub(crate) fn file(&self) -> &ProjectFile {
+        &self.file
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// The namespace it is installed in: `config/default/kustomization.yaml` may name another than its own.
+    pub(crate) fn namespace(&self) -> String {
+        self.kustomized("namespace").unwrap_or_else(|| self.file.namespace())
+    }
+
+    /// What the names of its objects begin with.
+    pub(crate) fn prefix(&self) -> String {
+        self.kustomized("namePrefix").unwrap_or_else(|| self.file.prefix())
+    }
+
+    fn kustomized(&self, field: &str) -> Option<String> {
+        kustomization::field(&self.text(DEFAULT).ok()??, field)
+    }
+
+    /// The image of the manager, if nobody says another: that of `config/manager/kustomization.yaml`.
+    pub(crate) fn image(&self) -> String {
+        let images = self.text(MANAGER).ok().flatten().and_then(|text| {
+            let decoded = kubewright_codec::yaml::decode(text.as_bytes()).ok()?;
+            decoded.value["images"].as_array().cloned()
+        });
+        let image = images
+            .unwrap_or_default()
+            .into_iter()
+            .find(|image| image["name"] == "controller");
+        let Some(image) = image else {
+            return IMAGE.to_owned();
+        };
+        let text = |field: &str| image[field].as_str().filter(|text| !text.is_empty());
+        let name = text("newName").unwrap_or("controller");
+        match (text("newTag"), text("digest")) {
+            (_, Some(digest)) => format!("{name}@{digest}"),
+            (tag, None) => format!("{name}:{}", tag.unwrap_or("latest")),
+        }
+    }
+
+    /// A file of the project, by its path with slashes; `None` if it is not there.
+    pub(crate) fn text(&self, path: &str) -> Result<Option<String>, Error> {
+        match std::fs::read_to_string(self.root.join(path)) {
+            Ok(text) => Ok(Some(text)),
+            // A folder is no file, and kustomize builds it.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(source) => Err(Error::Read {
+                path: path.into(),
+                source,
+            }),
+        }
+    }
+
+    /// How it is installed.
+    pub(crate) fn settings(&self, overrides: &Overrides) -> Settings {
+        let switches = self.file.settings();
+        Settings {
+            namespace: overrides.namespace.clone().unwrap_or_else(|| self.namespace()),
+            prefix: overrides.name_prefix.clone().unwrap_or_else(|| self.prefix()),
+            image: overrides.image.clone().unwrap_or_else(|| self.image()),
+            replicas: overrides.replicas,
+            cert_manager: switches.cert_manager,
+            prometheus: switches.prometheus,
+            network_policy: switches.network_policy,
+            namespaced: self.file.namespaced,
+            multigroup: self.file.multigroup,
+            domain: self.file.domain.clone(),
+        }
+    }
+
+    /// Builds the operator's program; where it is.
+    pub(crate) fn build(&self, progress: &Progress) -> Result<PathBuf, Error> {
+        build::build(self, progress)
+    }
+
+    /// What a program of the project says of itself.
+    pub(crate) fn describe(&self, binary: &Path) -> Result<Description, Error> {
+        describe::describe(self, binary)
+    }
+
+    /// The definitions of the operator's kinds, without who converts them.
+    pub(crate) fn definitions(&self, description: &Description) -> Result<Vec<Value>, Error> {
+        let options = DefinitionOptions {
+            descriptions: self.descriptions(),
+            ..DefinitionOptions::default()
+        };
+        definitions::render(description, &options).map_err(Error::Definitions)
+    }
+
+    /// How much of the descriptions is kept, as PROJECT says.
+    fn descriptions(&self) -> Descriptions {
+        match self.file.settings().max_description_length {
+            None => Descriptions::Whole,
+            Some(0) => Descriptions::Dropped,
+            Some(most) => Descriptions::UpTo(usize::try_from(most).unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// The objects of its installation.
+    pub(crate) fn bundle(&self, description: &Description, overrides: &Overrides) -> Result<Bundle, Error> {
+        let settings = self.settings(overrides);
+        let definitions = self.definitions(description)?;
+        // The first file that is there and cannot be read.
+        let unreadable = RefCell::new(None);
+        let file = |path: &str| match self.text(path) {
+            Ok(text) => text,
+            Err(error) => {
+                unreadable.borrow_mut().get_or_insert(error);
+                None
+            }
+        };
+        let rendered = bundle::Bundle::render(description, &definitions, &settings, &file);
+        if let Some(error) = unreadable.take() {
+            return Err(error);
+        }
+        let rendered = rendered?;
+        let progress = Progress::new();
+        for ignored in &rendered.ignored {
+            progress.warn(ignored);
+        }
+        Ok(Bundle {
+            definitions: rendered.definitions,
+            objects: rendered.objects,
+            namespace: settings.namespace,
+            prefix: settings.prefix,
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! From what a server says of a definition back to the Rust type and field that it means.
+
+use std::fmt;
+
+use kubewright_runtime::operator::Description;
+
+use super::kinds;
+use crate::schema::{Step, path_of, trace};
+
+/// The part of a program that a server's message is about.
+///
+/// ```
+/// use kubewright_manifests::definitions::Location;
+///
+/// let location = Location {
+///     ty: "shop::Cart".into(),
+///     version: "v1".into(),
+///     field: Some("spec.size".into()),
+///     field_ty: Some("CartSpec".into()),
+///     source: Some("src/cart.rs:3".into()),
+///     keyword: Some("default".into()),
+/// };
+/// assert_eq!(location.to_string(), "src/cart.rs:3: shop::Cart (v1): spec.size, default (type CartSpec)");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The Rust type of the kind.
+    pub ty: String,
+    /// The version.
+    pub version: String,
+    /// The field, if it is about one: `spec.rules[].port`.
+    pub field: Option<String>,
+    /// The Rust type that is nearest to the field.
+    pub field_ty: Option<String>,
+    /// File and line, where the type tells them.
+    pub source: Option<String>,
+    /// What of the field it is about: `x-kubernetes-validations[0].rule`.
+    pub keyword: Option<String>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(source) = &self.source {
+            write!(f, "{source}: ")?;
+        }
+        write!(f, "{} ({})", self.ty, self.version)?;
+        let parts = [self.field.as_deref(), self.keyword.as_deref()];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            write!(f, ": {}", parts.join(", "))?;
+        }
+        match &self.field_ty {
+            Some(ty) => write!(f, " (type {ty})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The type and field that the field of a cause means, in the definition of that name as [`super::render`] writes it.
+///
+/// ```
+/// use kube::CustomResource;
+/// use kubewright_manifests::definitions::locate;
+/// use kubewright_runtime::operator::Operator;
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+/// #[kube(group = "example.com", version = "v1", kind = "Tree", namespaced)]
+/// struct TreeSpec {
+///     names: Vec<String>,
+/// }
+///
+/// let operator = Operator::new("forest").resource::<Tree>().describe();
+/// let cause = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[names].items.pattern";
+/// let location = locate("trees.example.com", cause, &operator).unwrap();
+/// assert_eq!(location.field.as_deref(), Some("spec.names[]"));
+/// assert_eq!(location.field_ty.as_deref(), Some("TreeSpec"));
+/// assert_eq!(location.keyword.as_deref(), Some("pattern"));
+/// ```
+pub fn locate(definition: &str, cause: &str, operator: &Description) -> Option<Location> {
+    let kind = kinds(operator).into_iter().find(|kind| {
+        let first = kind.versions.first();
+        first.is_some_and(|first| definition == format!("{}.{}", first.plural, first.group))
+    })?;
+    let mut rest = Segments(cause);
+    // Of a definition whose versions are all alike, a server speaks as if it had but one.
+    let mut version = kind.versions.first()?;
+    if rest.child("spec") && rest.child("versions") {
+        version = kind.versions.get(rest.key()?.parse::<usize>().ok()?)?;
+    } else {
+        rest = Segments(cause);
+        rest.child("spec");
+        rest.child("validation");
+    }
+    let of_schema = rest.child("schema") | rest.child("openAPIV3Schema");
+    let steps = if of_schema { rest.steps() } else { Vec::new() };
+    let place = trace(&version.schema, &steps);
+    Some(Location {
+        ty: version.ty.clone(),
+        version: version.version.clone(),
+        field: of_schema.then(|| path_of(&steps)).filter(|field| !field.is_empty()),
+        field_ty: place.ty,
+        source: place.source,
+        keyword: Some(rest.0.trim_start_matches('.').to_owned()).filter(|rest| !rest.is_empty()),
+    })
+}
+
+/// What is left of a server's path: names behind dots, keys and positions in brackets.
+struct Segments<'p>(&'p str);
+
+impl<'p> Segments<'p> {
+    /// Takes a name off, if it is the next one.
+    fn child(&mut self, name: &str) -> bool {
+        let rest = self.0.strip_prefix('.').unwrap_or(self.0);
+        match rest.strip_prefix(name) {
+            Some(behind) if behind.is_empty() || behind.starts_with(['.', '[']) => {
+                self.0 = behind;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes a key off, if that is next. A key may hold brackets of its own.
+    fn key(&mut self) -> Option<&'p str> {
+        let rest = self.0.strip_prefix('[')?;
+        let closes = |at: &usize| matches!(rest.as_bytes().get(at + 1), None | Some(b'.' | b'['));
+        let end = rest.match_indices(']').map(|(at, _)| at).find(closes)?;
+        self.0 = &rest[end + 1..];
+        Some(&rest[..end])
+    }
+
+    /// Takes everything off that leads from one schema into another.
+    fn steps(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        loop {
+            let before = self.0;
+            if self.child("properties") {
+                let Some(name) = self.key() else {
+                    self.0 = before;
+                    return steps;
+                };
+                steps.push(Step::Field(name.to_owned()));
+            } else if self.child("items") {
+                steps.push(Step::Item);
+            } else if self.child("additionalProperties") {
+                steps.push(Step::Value);
+            } else if ["allOf", "oneOf", "anyOf"].iter().any(|choice| self.child(choice)) {
+                // Alternatives speak of the fields that are declared outside of them.
+                if self.key().is_none() {
+                    self.0 = before;
+                    return steps;
+                }
+            } else if !self.child("not") {
+                return steps;
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The schema of a whole object: what every object has, and what the type says of its spec and its status.
+
+use kubewright_runtime::operator::DefinitionDescription;
+use serde_json::{Map, Value, json};
+
+use super::{DefinitionOptions, Problem};
+use crate::schema::{Forms, structural_with};
+
+/// The schema of a version, or nothing where the problems tell why.
+pub(super) fn schema(
+    version: &DefinitionDescription,
+    options: &DefinitionOptions,
+    problems: &mut Vec<Problem>,
+) -> Option<Value> {
+    let forms = Forms {
+        embedded_metadata: options.embedded_metadata,
+    };
+    let mut schema = match structural_with(&version.schema, "", &forms) {
+        Ok(Value::Object(schema)) => schema,
+        Ok(_) => Map::new(),
+        Err(mistakes) => {
+            problems.extend(mistakes.into_iter().map(|mistake| Problem::of(&version.ty, mistake)));
+            return None;
+        }
+    };
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        let problem = "an object of the API is a JSON object, and this type is not";
+        problems.push(Problem::new(&version.ty, problem, "make it a struct with a `spec`"));
+        return None;
+    }
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    if let Value::Object(properties) = properties {
+        let metadata = metadata(properties.get("metadata"));
+        properties.insert("metadata".into(), metadata);
+        properties.insert(
+            "apiVersion".into(),
+            json!({ "description": "The group and version of this object.", "type": "string" }),
+        );
+        properties.insert(
+            "kind".into(),
+            json!({ "description": "The kind of this object, in CamelCase.", "type": "string" }),
+        );
+    }
+    // The server sees to these itself.
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| !matches!(name.as_str(), Some("apiVersion" | "kind" | "metadata")));
+        if required.is_empty() {
+            schema.remove("required");
+        }
+    }
+    let mut schema = Value::Object(schema);
+    options.descriptions.cut(&mut schema);
+    Some(schema)
+}
+
+/// A server lets a schema restrict nothing of an object's metadata but its name.
+fn metadata(given: Option<&Value>) -> Value {
+    let restricted: Map<String, Value> = ["name", "generateName"]
+        .into_iter()
+        .filter_map(|name| {
+            let schema = given?.get("properties")?.get(name)?;
+            let says_more = schema
+                .as_object()?
+                .keys()
+                .any(|key| !matches!(key.as_str(), "type" | "description"));
+            says_more.then(|| (name.to_owned(), schema.clone()))
+        })
+        .collect();
+    if restricted.is_empty() {
+        return json!({ "type": "object" });
+    }
+    json!({ "type": "object", "properties": restricted })
+}

@@ -1,0 +1,61 @@
+//! Conditions: schemas beneath `not`, `oneOf`, `anyOf` and `allOf`, which may restrict a value but declare nothing of it.
+
+use serde_json::{Map, Value, json};
+
+use super::keywords;
+
+/// What may stand in a condition as it is.
+const RESTRICTING: [&str; 15] = [
+    "enum",
+    "format",
+    "maximum",
+    "minimum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "multipleOf",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "maxProperties",
+    "minProperties",
+    "required",
+];
+
+/// The condition that a schema is, or the keyword that stands in its way.
+pub(super) fn condition(schema: &Value) -> Result<Map<String, Value>, &str> {
+    let schema = match schema {
+        Value::Object(schema) => schema,
+        Value::Bool(false) => return Ok(Map::from_iter([("not".to_owned(), json!({}))])),
+        _ => return Ok(Map::new()),
+    };
+    let mut settled = Map::new();
+    for (key, value) in schema {
+        let value = match (key.as_str(), value) {
+            ("const", value) => {
+                settled.insert("enum".to_owned(), json!([value]));
+                continue;
+            }
+            ("not" | "items", value) => condition(value)?.into(),
+            ("oneOf" | "anyOf" | "allOf", Value::Array(parts)) => {
+                let parts: Result<Vec<Value>, &str> =
+                    parts.iter().map(|part| condition(part).map(Value::Object)).collect();
+                parts?.into()
+            }
+            ("properties", Value::Object(properties)) => {
+                let properties: Result<Map<String, Value>, &str> = properties
+                    .iter()
+                    .map(|(name, property)| Ok((name.clone(), condition(property)?.into())))
+                    .collect();
+                properties?.into()
+            }
+            (key, value) if RESTRICTING.contains(&key) => value.clone(),
+            (key, _) if keywords::is_note(key) => continue,
+            (key, _) => return Err(key),
+        };
+        settled.insert(key.clone(), value);
+    }
+    keywords::settle_bounds(&mut settled);
+    Ok(settled)
+}

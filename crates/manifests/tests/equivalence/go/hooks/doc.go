@@ -1,0 +1,8 @@
+// Package hooks says which requests a manager is asked about.
+package hooks
+
+// +kubebuilder:webhook:path=/mutate-view-zoetrope-github-io-v1-markdownview,mutating=true,failurePolicy=fail,sideEffects=None,groups=view.zoetrope.github.io,resources=markdownviews,verbs=create;update,versions=v1,name=mmarkdownview.kb.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:path=/validate-view-zoetrope-github-io-v1-markdownview,mutating=false,failurePolicy=fail,sideEffects=None,groups=view.zoetrope.github.io,resources=markdownviews,verbs=create;update,versions=v1,name=vmarkdownview.kb.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=ignore,matchPolicy=Exact,sideEffects=NoneOnDryRun,timeoutSeconds=5,reinvocationPolicy=IfNeeded,groups=core,resources=pods;pods/ephemeralcontainers,verbs=create;update,versions=v1,name=pods.example.com,admissionReviewVersions=v1;v1beta1,serviceName=webhook-service,serviceNamespace=system,webhookVersions=v1
+// +kubebuilder:webhook:path=/validate-deployment,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,sideEffects=None,groups=apps;extensions,resources=deployments,verbs=delete;connect,versions=v1;v1beta1,name=deployments.example.com,admissionReviewVersions=v1,patch=`{"namespaceSelector":{"matchLabels":{"watched":"true"}},"objectSelector":{"matchExpressions":[{"key":"tier","operator":"In","values":["front","back"]}]},"matchConditions":[{"name":"not-ours","expression":"request.userInfo.username != 'system:manager'"}]}`
+// +kubebuilder:webhook:path=/validate-everything,mutating=false,failurePolicy=ignore,sideEffects=None,groups=*,resources=*,verbs=*,versions=*,name=everything.example.com,admissionReviewVersions=v1

@@ -1,0 +1,48 @@
+//! What is required by itself in a whole module.
+
+#[kubewright::api(optional)]
+pub mod optional {
+    /// LenientSpec wants one thing only.
+    #[kubewright::resource(
+        group = "modes.example.com",
+        version = "v1",
+        kind = "Lenient",
+        namespaced,
+        doc = "Lenient wants little."
+    )]
+    pub struct LenientSpec {
+        /// Unmarked may be left out.
+        pub unmarked: String,
+        /// Needed may not.
+        #[schema(required)]
+        pub needed: String,
+        /// Inner is an object of the same package.
+        pub inner: LenientInner,
+    }
+
+    /// LenientInner wants nothing.
+    #[kubewright::schema]
+    #[derive(Default)]
+    pub struct LenientInner {
+        /// Size may be left out.
+        pub size: i32,
+    }
+}
+
+#[kubewright::api(required)]
+pub mod required {
+    /// DemandingSpec wants nearly everything.
+    #[kubewright::resource(
+        group = "modes.example.com",
+        version = "v1",
+        kind = "Demanding",
+        namespaced,
+        doc = "Demanding wants much."
+    )]
+    pub struct DemandingSpec {
+        /// Unmarked must be there.
+        pub unmarked: String,
+        /// Free need not.
+        pub free: Option<String>,
+    }
+}

@@ -1,0 +1,102 @@
+//! The files of a project that are not Rust: the kustomize tree, the Makefile, the image, the workflows, the README.
+//! What follows from PROJECT is here; what follows from the code, `kubewright manifests` writes.
+
+mod tree;
+
+use std::fmt::Write as _;
+
+use crate::{File, Project};
+
+pub use tree::settings;
+
+/// The files that users may edit, as they follow from a project.
+///
+/// ```
+/// use kubewright_scaffold::{Project, config};
+///
+/// let project = Project::parse("projectName: shop\nversion: \"3\"\n")?;
+/// let files = config::files(&project);
+/// assert!(files.iter().any(|file| file.path == "Makefile"));
+/// assert!(files.iter().any(|file| file.path == "config/manager/manager.yaml" && file.content.contains("name: manager")));
+/// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
+/// ```
+pub fn files(project: &Project) -> Vec<File> {
+    let mut files = vec![
+        text(project, "Makefile", include_str!("templates/Makefile")),
+        text(project, "Dockerfile", include_str!("templates/Dockerfile")),
+        text(project, ".dockerignore", include_str!("templates/dockerignore")),
+        text(project, ".gitignore", include_str!("templates/gitignore")),
+        text(
+            project,
+            ".github/workflows/lint.yml",
+            include_str!("templates/lint.yml"),
+        ),
+        text(
+            project,
+            ".github/workflows/test.yml",
+            include_str!("templates/test.yml"),
+        ),
+        File::new("README.md", readme(project)),
+    ];
+    files.extend(tree::files(project));
+    files
+}
+
+/// The first state of what `kubewright manifests` writes from the code, so that the tree is whole from the start. To be
+/// written only where there is nothing yet.
+///
+/// ```
+/// use kubewright_scaffold::{Project, config};
+///
+/// let project = Project::parse("projectName: shop\nversion: \"3\"\n")?;
+/// assert!(config::generated(&project).iter().all(|file| file.regenerated));
+/// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
+/// ```
+pub fn generated(project: &Project) -> Vec<File> {
+    tree::generated(project)
+}
+
+fn text(project: &Project, path: &str, template: &str) -> File {
+    let content = template
+        .replace("{{name}}", &project.name)
+        .replace("{{rust}}", env!("CARGO_PKG_RUST_VERSION"));
+    File::new(path, content)
+}
+
+/// The README, with the paths of this layout.
+fn readme(project: &Project) -> String {
+    let kind = project.kinds().next();
+    let (group, name) = kind.map_or(("shop", "Order".to_owned()), |kind| {
+        let group = if kind.group.is_empty() { "shop" } else { &kind.group };
+        (group, kind.kind.clone())
+    });
+    include_str!("templates/README.md")
+        .replace("{{paths}}", &paths(project))
+        .replace("{{name}}", &project.name)
+        .replace("{{group}}", group)
+        .replace("{{kind}}", &name)
+}
+
+fn paths(project: &Project) -> String {
+    let group = if project.multigroup { "<group>/" } else { "" };
+    let rows = [
+        (
+            format!("api/{group}<version>/<kind>_types.go"),
+            format!("src/api/{group}<version>/<kind>.rs"),
+        ),
+        (
+            format!("internal/controller/{group}<kind>_controller.go"),
+            format!("src/controllers/{group}<kind>.rs"),
+        ),
+        (
+            format!("internal/webhook/{group}<version>/<kind>_webhook.go"),
+            format!("src/webhooks/{group}<version>/<kind>.rs"),
+        ),
+        ("<kind>_controller_test.go".to_owned(), "tests/<kind>.rs".to_owned()),
+    ];
+    rows.iter().fold(String::new(), |mut text, (theirs, ours)| {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "| `{theirs}` | `{ours}` |");
+        text
+    })
+}

@@ -1,0 +1,88 @@
+//! The kustomize tree as it follows from PROJECT.
+
+use kubewright_manifests::install::kustomization::Entry;
+use kubewright_manifests::install::{self, MANAGER, Settings};
+use kubewright_runtime::operator::Operator;
+
+use crate::{File, Project};
+
+/// How a project is installed, as its PROJECT says.
+///
+/// ```
+/// use kubewright_scaffold::{Project, config};
+///
+/// let project = Project::parse("projectName: shop\nversion: \"3\"\n")?;
+/// assert_eq!(config::settings(&project).namespace, "shop-system");
+/// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
+/// ```
+pub fn settings(project: &Project) -> Settings {
+    let switches = project.settings();
+    Settings {
+        namespace: project.namespace(),
+        prefix: project.prefix(),
+        cert_manager: switches.cert_manager,
+        prometheus: switches.prometheus,
+        network_policy: switches.network_policy,
+        namespaced: project.namespaced,
+        multigroup: project.multigroup,
+        domain: project.domain.clone(),
+        ..Settings::new(&project.name, "controller:latest")
+    }
+}
+
+/// What users may edit of it.
+pub(super) fn files(project: &Project) -> Vec<File> {
+    let mut files = vec![
+        File::new(
+            "config/default/kustomization.yaml",
+            install::default_kustomization(&settings(project), &entries(project)),
+        ),
+        File::new(MANAGER, install::manager_yaml(&project.name, project.namespaced)),
+        File::new(
+            "config/manager/kustomization.yaml",
+            include_str!("templates/manager_kustomization.yaml"),
+        ),
+    ];
+    files.extend(samples(project));
+    files
+}
+
+/// What `config/default` lists for this project: what `kubewright manifests` would, once the code is there.
+fn entries(project: &Project) -> Vec<Entry> {
+    let settings = settings(project);
+    let webhooks = project.has_webhooks();
+    // The one list of what may be there; which of it is, PROJECT says as well as the code does.
+    let mut entries = install::entries(&Operator::new(&project.name).describe(), &settings);
+    for entry in &mut entries {
+        match entry.name() {
+            "../crd" => entry.wanted = project.kinds().next().is_some(),
+            "../webhook" | "manager_webhook_patch.yaml" => entry.wanted = webhooks,
+            _ => {}
+        }
+    }
+    entries
+}
+
+/// `config/samples/kustomization.yaml`, once there are samples.
+fn samples(project: &Project) -> Option<File> {
+    let listed: Vec<String> = project
+        .kinds()
+        .map(|kind| format!("- {}\n", kind.sample_file()))
+        .collect();
+    (!listed.is_empty()).then(|| {
+        let text = format!(
+            "# `kubectl apply -k config/samples` makes one of each.\nresources:\n{}",
+            listed.concat()
+        );
+        File::new("config/samples/kustomization.yaml", text)
+    })
+}
+
+/// What follows from the code, for an operator without any.
+pub(super) fn generated(project: &Project) -> Vec<File> {
+    let operator = Operator::new(&project.name).describe();
+    install::files(&operator, &[], &settings(project))
+        .into_iter()
+        .map(|part| File::new(part.path, part.text).regenerated())
+        .collect()
+}

@@ -1,0 +1,323 @@
+//! The names Kubernetes, cargo and Rust accept, and those that follow from them.
+
+use std::fmt;
+
+/// Why a name cannot be used: what it is of, what is wrong, and one that would do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {given:?} {wrong} (for example {example:?})")]
+pub struct NameError {
+    what: &'static str,
+    given: String,
+    wrong: String,
+    example: String,
+}
+
+impl NameError {
+    fn new(what: &'static str, given: &str, wrong: impl fmt::Display, example: impl Into<String>) -> Self {
+        Self {
+            what,
+            given: given.to_owned(),
+            wrong: wrong.to_string(),
+            example: example.into(),
+        }
+    }
+}
+
+const LABEL_LENGTH: usize = 63;
+const SUBDOMAIN_LENGTH: usize = 253;
+
+/// Checks what the groups of a project end in.
+///
+/// ```
+/// use kubewright_scaffold::names;
+///
+/// assert!(names::check_domain("ginoh.github.io").is_ok());
+/// let refusal = names::check_domain("Ginoh_IO").unwrap_err();
+/// assert!(refusal.to_string().contains("lower case"), "{refusal}");
+/// ```
+pub fn check_domain(domain: &str) -> Result<(), NameError> {
+    subdomain(domain).map_err(|wrong| NameError::new("the domain", domain, wrong, "example.com"))
+}
+
+/// Checks a group without its domain; it may be empty where there is a domain.
+pub fn check_group(group: &str, domain: &str) -> Result<(), NameError> {
+    let refuse = |wrong: String| NameError::new("the group", group, wrong, "view");
+    match (group.is_empty(), domain.is_empty()) {
+        (true, true) => return Err(refuse("is empty, and so is the project's domain".to_owned())),
+        (true, false) => return Ok(()),
+        _ => subdomain(group).map_err(|wrong| refuse(wrong.to_owned()))?,
+    }
+    if group.len() + domain.len() >= SUBDOMAIN_LENGTH {
+        return Err(refuse(format!(
+            "is longer than 253 characters with the domain {domain}"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks a version: Kubernetes' form, by which it tells which of several is the newest.
+///
+/// ```
+/// use kubewright_scaffold::names;
+///
+/// assert!(["v1", "v1beta1", "v2alpha3"].iter().all(|version| names::check_version(version).is_ok()));
+/// assert!(["latest", "v1gamma1", "v1-1"].iter().all(|version| names::check_version(version).is_err()));
+/// ```
+pub fn check_version(version: &str) -> Result<(), NameError> {
+    let refuse = |wrong| NameError::new("the version", version, wrong, "v1alpha1");
+    label(version, true).map_err(refuse)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let is_version = |rest: &str| match rest.split_once("alpha").or_else(|| rest.split_once("beta")) {
+        Some((major, minor)) => is_number(major) && is_number(minor),
+        None => is_number(rest),
+    };
+    if version.strip_prefix('v').is_some_and(is_version) {
+        Ok(())
+    } else {
+        Err(refuse(
+            "must be v and a number, and may end in alpha or beta and a number",
+        ))
+    }
+}
+
+/// Checks a kind: Kubernetes' rule, and Rust's for the type that is called so.
+pub fn check_kind(kind: &str) -> Result<(), NameError> {
+    let lowercase = kind.to_ascii_lowercase();
+    let example = || {
+        let pascal = pascal(kind);
+        let usable =
+            !pascal.is_empty() && pascal != kind && pascal.starts_with(|first: char| first.is_ascii_uppercase());
+        if usable { pascal } else { "MarkdownView".to_owned() }
+    };
+    let refuse = |wrong: &str| Err(NameError::new("the kind", kind, wrong, example()));
+    if kind.contains(|c: char| !c.is_ascii_alphanumeric()) {
+        return refuse("must consist of letters and digits");
+    }
+    if let Err(wrong) = label(&lowercase, true) {
+        return refuse(wrong);
+    }
+    if !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
+        return refuse("must start with an upper case letter");
+    }
+    if TAKEN.contains(&kind) {
+        let other = format!("My{kind}");
+        return Err(NameError::new(
+            "the kind",
+            kind,
+            "is a name that Rust or kubewright uses",
+            other,
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the plural of a kind.
+pub fn check_plural(plural: &str) -> Result<(), NameError> {
+    label(plural, true).map_err(|wrong| NameError::new("the plural", plural, wrong, "markdownviews"))
+}
+
+/// Checks what a project is called: the prefix of what is installed, and the name of a crate.
+///
+/// ```
+/// use kubewright_scaffold::names;
+///
+/// assert!(names::check_project("markdown-view").is_ok());
+/// assert!(names::check_project("Markdown View").is_err());
+/// assert!(names::check_project("kubewright").is_err());
+/// ```
+pub fn check_project(name: &str) -> Result<(), NameError> {
+    let refuse = |wrong: &str| Err(NameError::new("the project name", name, wrong, "markdown-view"));
+    if let Err(wrong) = label(name, false) {
+        return refuse(wrong);
+    }
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        return refuse("starts with a digit, which the name of a crate cannot");
+    }
+    // The longest name that follows from it is `<name>-controller-manager-metrics-service`, a label too.
+    if name.len() > LABEL_LENGTH - "-controller-manager-metrics-service".len() {
+        return refuse(
+            "is longer than 28 characters, and <name>-controller-manager-metrics-service would be no DNS label",
+        );
+    }
+    if KEYWORDS.contains(&name) || CRATES.contains(&name) {
+        return refuse("is a name that Rust, cargo or kubewright uses");
+    }
+    Ok(())
+}
+
+fn subdomain(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > SUBDOMAIN_LENGTH {
+        return Err("is longer than 253 characters");
+    }
+    text.split('.').try_for_each(|part| match lowercase_dashed(part) {
+        Err("is empty") => Err("has an empty part between its dots"),
+        verdict => verdict,
+    })
+}
+
+fn label(text: &str, starts_with_letter: bool) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > LABEL_LENGTH {
+        return Err("is longer than 63 characters");
+    }
+    lowercase_dashed(text)?;
+    if starts_with_letter && !text.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Err("must start with a letter");
+    }
+    Ok(())
+}
+
+fn lowercase_dashed(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if text.contains(|c: char| !known(c) && c != '-') {
+        return Err("must consist of lower case letters, digits and dashes");
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        return Err("must start and end with a letter or digit");
+    }
+    Ok(())
+}
+
+/// The plural of a kind, as `#[kubewright::resource]` and controller-gen make it.
+///
+/// ```
+/// use kubewright_scaffold::names::plural;
+///
+/// assert_eq!(plural("MarkdownView"), "markdownviews");
+/// assert_eq!(plural("NetworkPolicy"), "networkpolicies");
+/// assert_eq!(plural("Redis"), "redis");
+/// ```
+pub fn plural(kind: &str) -> String {
+    crate::plural::plural(kind)
+}
+
+/// A kind in snake case, as a module is called.
+///
+/// ```
+/// use kubewright_scaffold::names::snake;
+///
+/// assert_eq!(snake("MarkdownView"), "markdown_view");
+/// assert_eq!(snake("HTTPRoute"), "http_route");
+/// assert_eq!(snake("Type"), "type_");
+/// ```
+pub fn snake(kind: &str) -> String {
+    let letters: Vec<char> = kind.chars().collect();
+    let mut out = String::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| letters.get(at));
+        let after_lowercase = before.is_some_and(|before| !before.is_ascii_uppercase());
+        let ends_acronym = before.is_some() && letters.get(at + 1).is_some_and(char::is_ascii_lowercase);
+        if letter.is_ascii_uppercase() && (after_lowercase || ends_acronym) {
+            out.push('_');
+        }
+        out.push(letter.to_ascii_lowercase());
+    }
+    escape(out)
+}
+
+/// A name with dashes and dots as a Rust module.
+pub(crate) fn module(name: &str) -> String {
+    let mut name = name.replace(['-', '.'], "_");
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        name.insert(0, '_');
+    }
+    escape(name)
+}
+
+fn escape(mut name: String) -> String {
+    if KEYWORDS.contains(&name.as_str()) {
+        name.push('_');
+    }
+    name
+}
+
+/// Whether a text is the path of a Rust module.
+pub(crate) fn is_path(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    text.split("::")
+        .all(|name| is_name(name) && (name == "crate" || !KEYWORDS.contains(&name)))
+}
+
+fn pascal(text: &str) -> String {
+    let words = text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    words.map(capital).collect()
+}
+
+/// Words that cannot be the name of a module or crate.
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield", "union",
+];
+
+/// Crates and words that cargo keeps for itself, and the ones every scaffold depends on.
+const CRATES: [&str; 12] = [
+    "kubewright",
+    "test",
+    "core",
+    "std",
+    "alloc",
+    "proc-macro",
+    "proc_macro",
+    "build",
+    "deps",
+    "examples",
+    "incremental",
+    "kube",
+];
+
+/// Kinds whose type would hide what the generated code beside it names.
+const TAKEN: [&str; 37] = [
+    "Action",
+    "AdmissionRequest",
+    "Box",
+    "Client",
+    "Condition",
+    "ConditionUpdate",
+    "Context",
+    "Controller",
+    "Conversion",
+    "Convert",
+    "CustomResource",
+    "Default",
+    "Defaulter",
+    "Err",
+    "ErrorList",
+    "EventNote",
+    "EventRecorder",
+    "Failure",
+    "None",
+    "Object",
+    "Ok",
+    "Operator",
+    "Option",
+    "Outcome",
+    "Reconciler",
+    "Rejection",
+    "Request",
+    "Resource",
+    "Result",
+    "Self",
+    "Some",
+    "String",
+    "TestEnv",
+    "Validator",
+    "Vec",
+    "Verdict",
+    "Webhook",
+];

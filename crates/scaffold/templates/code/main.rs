@@ -1,0 +1,7 @@
+{{header}}//! The program. Flags, signals, leader election, metrics and probes come with `main`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    {{crate}}::operator().main()
+}

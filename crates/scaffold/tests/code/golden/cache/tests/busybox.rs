@@ -1,0 +1,80 @@
+//! `Busybox`s on a Kubernetes API in this process.
+
+use cache::api::v1alpha1::Busybox;
+use kubewright::k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
+use kubewright::prelude::*;
+use kubewright::testing::TestEnv;
+
+const SAMPLE: &str = "config/samples/cache_v1alpha1_busybox.yaml";
+const NAME: &str = "busybox-sample";
+
+fn is_available(object: &Busybox) -> bool {
+    let status = object.status.as_ref();
+    status.is_some_and(|status| is_condition_true(&status.conditions, "Available"))
+}
+
+fn is_reported(object: &Busybox) -> bool {
+    object.status.is_some()
+}
+
+fn is_kept(object: &Busybox) -> bool {
+    !object.finalizers().is_empty()
+}
+
+fn grow(object: &mut Busybox) {
+    object.spec.size = 2;
+}
+
+fn replicas(deployment: &Deployment) -> Option<i32> {
+    deployment.spec.as_ref()?.replicas
+}
+
+fn has_one(deployment: &Deployment) -> bool {
+    replicas(deployment) == Some(1)
+}
+
+fn has_two(deployment: &Deployment) -> bool {
+    replicas(deployment) == Some(2)
+}
+
+/// Says that the pods of the Deployment run, as its own controller would.
+fn run_pods(deployment: &mut Deployment) {
+    deployment.status = Some(DeploymentStatus {
+        replicas: Some(1),
+        available_replicas: Some(1),
+        ready_replicas: Some(1),
+        ..DeploymentStatus::default()
+    });
+}
+
+#[kubewright::test]
+async fn a_sample_gets_a_deployment_of_its_size() {
+    let env = TestEnv::start(cache::operator()).await;
+    env.apply_file(SAMPLE).await;
+    env.eventually(NAME, has_one).await;
+    env.edit(NAME, grow).await;
+    env.eventually(NAME, has_two).await;
+}
+
+#[kubewright::test]
+async fn it_is_available_when_its_pods_run() {
+    let env = TestEnv::start(cache::operator()).await;
+    env.apply_file(SAMPLE).await;
+    env.eventually(NAME, is_reported).await;
+    let object: Busybox = env.get(NAME).await;
+    assert!(!is_available(&object));
+    let mut deployment: Deployment = env.get(NAME).await;
+    run_pods(&mut deployment);
+    env.update_status(&deployment).await;
+    env.eventually(NAME, is_available).await;
+    env.assert_idempotent().await;
+}
+
+#[kubewright::test]
+async fn it_is_cleaned_up_before_it_goes() {
+    let env = TestEnv::start(cache::operator()).await;
+    env.apply_file(SAMPLE).await;
+    env.eventually(NAME, is_kept).await;
+    env.delete::<Busybox>(NAME).await;
+    env.eventually_gone::<Busybox>(NAME).await;
+}

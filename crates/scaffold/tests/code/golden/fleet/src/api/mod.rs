@@ -1,0 +1,7 @@
+// Copyright The Ginoh Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The kinds of this operator, by version.
+
+pub mod sea_creatures;
+pub mod ship;

@@ -1,0 +1,8 @@
+// Copyright The Ginoh Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controllers of this operator.
+
+pub mod apps;
+pub mod sea_creatures;
+pub mod ship;

@@ -1,0 +1,6 @@
+// Copyright The Ginoh Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controllers of `sea_creatures`.
+
+pub mod kraken;

@@ -1,0 +1,6 @@
+// Copyright The Ginoh Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controllers of `ship`.
+
+pub mod frigate;

@@ -1,0 +1,7 @@
+// Copyright The Ginoh Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The webhooks of this operator, by version.
+
+pub mod core;
+pub mod ship;
