@@ -51,19 +51,42 @@ background() {
   local name=$1
   shift
   printf '\n$ %s &\n' "$*"
-  "$@" >"$work/$name.log" 2>&1 &
+  : >"$work/$name.log"
+  "$@" >>"$work/$name.log" 2>&1 &
   echo $! >"$work/$name.pid"
+}
+
+# Waits until something in the background says that it runs; before that it may have to be built.
+running() {
+  for _ in $(seq 3000); do
+    grep -q "$2" "$work/$1.log" 2>/dev/null && return
+    kill -0 "$(cat "$work/$1.pid")" 2>/dev/null || break
+    sleep 0.2
+  done
+  sed "s/^/$1: /" "$work/$1.log" >&2
+  echo "$1 does not run" >&2
+  exit 1
 }
 
 stop() {
   local pid
   pid=$(cat "$work/$1.pid" 2>/dev/null) || return 0
   rm -f "$work/$1.pid"
-  kill -INT "$pid" 2>/dev/null || return 0
+  kill -TERM "$pid" 2>/dev/null || return 0
   wait "$pid" 2>/dev/null || true
 }
 
 work=$(mktemp -d)
+
+# In a test the project is built with the versions of this workspace, and where other projects of tests are built, so that
+# dependencies are compiled once.
+if [ -n "${WALKTHROUGH_WORKSPACE:-}" ]; then
+  cp "$WALKTHROUGH_WORKSPACE/Cargo.lock" "$work/Cargo.lock"
+  printf '[workspace]\nresolver = "3"\nmembers = ["%s"]\n' "$(basename "$0")" >"$work/Cargo.toml"
+  export CARGO_TARGET_DIR=$WALKTHROUGH_WORKSPACE/target/scaffolds/target
+  export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false RUSTFLAGS=-Dwarnings CARGO_NET_OFFLINE=true
+fi
+
 end() {
   for file in "$work"/*.pid; do
     [ -e "$file" ] && stop "$(basename "$file" .pid)"

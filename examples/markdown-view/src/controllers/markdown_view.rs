@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! Brings a `MarkdownView` about: its documents in a ConfigMap, its viewers in a Deployment, and the Service before them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kubewright::k8s_openapi::api::apps::v1::Deployment;
+use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kubewright::metrics::{Family, Gauge};
+use kubewright::prelude::*;
+use kubewright::serde_json::{self, json};
+
+use crate::api::v1::MarkdownView;
+
+/// Who owns the fields this controller applies.
+pub const FIELD_OWNER: &str = "markdown-view-controller";
+
+/// Makes the ConfigMaps of a view findable by its name.
+pub const OWNER_INDEX: &str = ".metadata.ownerReference.controller";
+
+/// Reconciles `MarkdownView`s.
+pub struct MarkdownViewReconciler {
+    client: Client,
+    events: EventRecorder,
+    available: Family<Gauge, 2>,
+}
+
+impl MarkdownViewReconciler {
+    /// The controller: what it reconciles, and what wakes it.
+    pub fn controller() -> Controller {
+        Controller::of::<MarkdownView>()
+            .owns::<ConfigMap>()
+            .owns::<Deployment>()
+            .owns::<Service>()
+            .every(Duration::from_secs(30))
+            .reconcile_with(Self::new)
+    }
+
+    fn new(context: &Context) -> Self {
+        let help = "The cluster status about markdown view condition";
+        let metrics = context.metrics();
+        MarkdownViewReconciler {
+            client: context.client().field_owner(FIELD_OWNER).force(),
+            events: context.events(),
+            available: metrics
+                .gauge("markdownview_available", help, ["name", "namespace"])
+                .expect("this metric is registered once"),
+        }
+    }
+
+    /// Documents are added, never taken away: a viewer may still show them.
+    async fn reconcile_config_map(&self, view: &MarkdownView) -> Result<()> {
+        let config_map: ConfigMap = child(view, &format!("markdowns-{}", view.name_any()))?;
+        self.client
+            .create_or_update(config_map, |config_map| {
+                config_map
+                    .data
+                    .get_or_insert_default()
+                    .extend(view.spec.markdowns.clone());
+                Ok(set_controller_reference(view, config_map)?)
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn reconcile_deployment(&self, view: &MarkdownView) -> Result<()> {
+        let name = view.name_any();
+        let probe = json!({ "httpGet": { "path": "/", "port": "http" } });
+        let wanted: Deployment = serde_json::from_value(json!({
+            "metadata": child::<Deployment>(view, &format!("viewer-{name}"))?.metadata,
+            "spec": {
+                "replicas": view.spec.replicas,
+                "selector": { "matchLabels": labels(&name) },
+                "template": {
+                    "metadata": { "labels": labels(&name) },
+                    "spec": {
+                        "containers": [{
+                            "name": "mdbook",
+                            "image": view.spec.viewer_image.as_deref().unwrap_or("peaceiris/mdbook:latest"),
+                            "imagePullPolicy": "IfNotPresent",
+                            "command": ["mdbook"],
+                            "args": ["serve", "--hostname", "0.0.0.0"],
+                            "volumeMounts": [{ "name": "markdowns", "mountPath": "/book/src" }],
+                            "ports": [{ "name": "http", "protocol": "TCP", "containerPort": 3000 }],
+                            "livenessProbe": probe,
+                            "readinessProbe": probe,
+                        }],
+                        "volumes": [{ "name": "markdowns", "configMap": { "name": format!("markdowns-{name}") } }],
+                    },
+                },
+            },
+        }))?;
+        self.client.apply(&wanted).await?;
+        Ok(())
+    }
+
+    async fn reconcile_service(&self, view: &MarkdownView) -> Result<()> {
+        let name = view.name_any();
+        let wanted: Service = serde_json::from_value(json!({
+            "metadata": child::<Service>(view, &format!("viewer-{name}"))?.metadata,
+            "spec": {
+                "selector": labels(&name),
+                "type": "ClusterIP",
+                "ports": [{ "protocol": "TCP", "port": 80, "targetPort": 3000 }],
+            },
+        }))?;
+        self.client.apply(&wanted).await?;
+        Ok(())
+    }
+
+    /// What is there, as conditions. Reads from the cache see the children that were just written.
+    async fn update_status(&self, view: &MarkdownView) -> Result {
+        let (namespace, name) = (view.namespace().unwrap_or_default(), view.name_any());
+        let markdowns = ObjectKey::namespaced(&namespace, &format!("markdowns-{name}"));
+        let viewer = ObjectKey::namespaced(&namespace, &format!("viewer-{name}"));
+        let deployment = self.client.get_opt::<Deployment>(&viewer).await?;
+        let missing = if self.client.get_opt::<ConfigMap>(&markdowns).await?.is_none() {
+            Some("ConfigMap not found")
+        } else if self.client.get_opt::<Service>(&viewer).await?.is_none() {
+            Some("Service not found")
+        } else if deployment.is_none() {
+            Some("Deployment not found")
+        } else {
+            None
+        };
+        let running = deployment
+            .and_then(|deployment| deployment.status.as_ref().and_then(|status| status.available_replicas))
+            .unwrap_or(0);
+        let (available, degraded) = match missing {
+            Some(message) => (
+                ConditionUpdate::is_false("Available", "Reconciling").message(message),
+                ConditionUpdate::is_true("Degraded", "Reconciling").message(message),
+            ),
+            None if running == 0 => (
+                ConditionUpdate::is_false("Available", "Unavailable").message("AvailableReplicas is 0"),
+                ConditionUpdate::is_false("Degraded", "OK"),
+            ),
+            None => (
+                ConditionUpdate::is_true("Available", "OK"),
+                ConditionUpdate::is_false("Degraded", "OK"),
+            ),
+        };
+
+        let mut changed = view.clone();
+        let conditions = &mut changed.status.get_or_insert_default().conditions;
+        let before = conditions.clone();
+        let now = self.client.clock().now();
+        for update in [available, degraded] {
+            set_condition(conditions, &update.observed(view.meta().generation), now);
+        }
+        let is_available = is_condition_true(conditions, "Available");
+        for (condition, note) in transitions(&namespace, &name) {
+            if is_condition_true(conditions, condition) && !is_condition_true(&before, condition) {
+                self.events.record(view, note);
+            }
+        }
+        if *conditions != before {
+            self.client.update_status(&changed).await?;
+        }
+        let gauge = self.available.with([&name, &namespace]);
+        gauge.set(if is_available { 1.0 } else { 0.0 });
+        Ok(if is_available {
+            Action::done()
+        } else {
+            Action::requeue()
+        })
+    }
+}
+
+#[rbac(groups = "", resources = "configmaps", verbs = "create, update")]
+#[rbac(groups = "", resources = "services", verbs = "create, patch")]
+#[rbac(groups = "apps", resources = "deployments", verbs = "create, patch")]
+#[rbac(
+    groups = "view.zoetrope.github.io",
+    resources = "markdownviews/status",
+    verbs = "update"
+)]
+impl Reconciler for MarkdownViewReconciler {
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(view) = self.client.get_opt::<MarkdownView>(&request).await? else {
+            self.available
+                .remove([request.name(), request.namespace().unwrap_or_default()]);
+            return Ok(Action::done());
+        };
+        if view.meta().deletion_timestamp.is_some() {
+            return Ok(Action::done());
+        }
+        let children = async {
+            self.reconcile_config_map(&view).await?;
+            self.reconcile_deployment(&view).await?;
+            self.reconcile_service(&view).await
+        };
+        // A child that fails shows in the status first, and then fails the reconcile.
+        let children = children.await;
+        let action = self.update_status(&view).await?;
+        children.map(|()| action)
+    }
+}
+
+/// The conditions whose coming true is worth an event.
+fn transitions(namespace: &str, name: &str) -> [(&'static str, EventNote); 2] {
+    let degraded = format!("MarkdownView({namespace}:{name}) degraded");
+    let available = format!("MarkdownView({namespace}:{name}) available");
+    [
+        ("Degraded", EventNote::warning("Degraded", "Reconcile", degraded)),
+        ("Available", EventNote::normal("Available", "Reconcile", available)),
+    ]
+}
+
+fn labels(instance: &str) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        ("app.kubernetes.io/name", "mdbook".to_owned()),
+        ("app.kubernetes.io/instance", instance.to_owned()),
+        ("app.kubernetes.io/created-by", FIELD_OWNER.to_owned()),
+    ])
+}
+
+/// The names of the views that control a ConfigMap: at most one.
+pub fn owners(config_map: &ConfigMap) -> Vec<String> {
+    let owners = config_map.metadata.owner_references.iter().flatten();
+    owners
+        .filter(|owner| owner.controller == Some(true) && owner.kind == "MarkdownView")
+        .map(|owner| owner.name.clone())
+        .collect()
+}
+
+/// A child of a view with its name, labels and owner, and nothing else.
+fn child<K: Object>(view: &MarkdownView, name: &str) -> Result<K> {
+    let metadata = json!({ "name": name, "namespace": view.namespace(), "labels": labels(&view.name_any()) });
+    let mut object: K = serde_json::from_value(json!({ "metadata": metadata }))?;
+    set_controller_reference(view, &mut object)?;
+    Ok(object)
+}
