@@ -108,7 +108,7 @@ mod tests {
 
     fn project() -> Project {
         Project {
-            root: "/home/me/shop".into(),
+            root: "/projects/shop".into(),
             file: kubewright_scaffold::Project::parse("projectName: shop\nversion: \"3\"\n").unwrap(),
         }
     }
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn the_program_of_the_project_is_chosen_among_others() {
-        let own = "/home/me/shop/Cargo.toml";
+        let own = "/projects/shop/Cargo.toml";
         let chosen = |binaries| choose(&project(), binaries).map(|path| path.display().to_string());
         assert_eq!(chosen(vec![binary("manager", own)]).unwrap(), "/target/debug/manager");
-        let other = binary("tool", "/home/me/tool/Cargo.toml");
+        let other = binary("tool", "/projects/tool/Cargo.toml");
         assert_eq!(
             chosen(vec![other.clone(), binary("manager", own)]).unwrap(),
             "/target/debug/manager"
@@ -146,7 +146,7 @@ mod tests {
             error.contains("src/main.rs") && error.contains("shop::operator().main()"),
             "{error}"
         );
-        let own = "/home/me/shop/Cargo.toml";
+        let own = "/projects/shop/Cargo.toml";
         let error = choose(&project(), vec![binary("a", own), binary("b", own)]).unwrap_err();
         assert!(error.to_string().contains("(a, b), and none is called shop"), "{error}");
     }
