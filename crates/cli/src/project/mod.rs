@@ -7,6 +7,7 @@ mod error;
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use kubewright_manifests::bundle;
@@ -45,26 +46,21 @@ pub(crate) struct Overrides {
     pub(crate) replicas: Option<u32>,
 }
 
-/// The objects of an installation.
+/// What is rendered, and where it goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
-    /// The definitions of the operator's kinds, with their schemas and with who converts them.
-    pub(crate) definitions: Vec<Value>,
-    /// Everything else: the Namespace first, the Deployment last.
-    pub(crate) objects: Vec<Value>,
+    rendered: bundle::Bundle,
     /// Where it goes.
     pub(crate) namespace: String,
     /// What its names begin with.
     pub(crate) prefix: String,
 }
 
-impl Bundle {
-    /// All objects in the order in which a cluster takes them: the Namespace, the definitions, the rest.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Value> {
-        let is_namespace = |object: &&Value| object["kind"] == "Namespace";
-        let namespaces = self.objects.iter().take_while(is_namespace);
-        let others = self.objects.iter().skip_while(is_namespace);
-        namespaces.chain(&self.definitions).chain(others)
+impl Deref for Bundle {
+    type Target = bundle::Bundle;
+
+    fn deref(&self) -> &Self::Target {
+        &self.rendered
     }
 }
 
@@ -241,8 +237,7 @@ impl Project {
             progress.warn(ignored);
         }
         Ok(Bundle {
-            definitions: rendered.definitions,
-            objects: rendered.objects,
+            rendered,
             namespace: settings.namespace,
             prefix: settings.prefix,
         })
