@@ -102,6 +102,11 @@ impl Barrier {
         }
     }
 
+    /// The revision that must have been seen, if that is part of it.
+    pub(super) fn wanted_revision(&self) -> Option<u64> {
+        self.revision
+    }
+
     /// Both: of two writes to one object the later one must have been seen.
     pub(super) fn merge(&mut self, later: Barrier) {
         self.revision = self.revision.max(later.revision);

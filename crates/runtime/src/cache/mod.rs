@@ -2,6 +2,7 @@
 //! [`Store`] is read by everyone, [`Writer`] is fed by a reflector, [`Lister`] reads as a Rust type.
 
 mod barrier;
+mod barriers;
 mod delta;
 mod event;
 mod index;

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::barrier::Barrier;
+use super::barriers::{Age, Barriers, Readers};
 use super::event::Event;
 use super::index::{Tables, Values};
 use crate::object::{ObjectKey, Record, Selector};
@@ -80,7 +81,9 @@ pub(super) struct State {
     objects: BTreeMap<ObjectKey, Entry>,
     tables: Tables,
     scopes: Vec<Scope>,
-    barriers: BTreeMap<ObjectKey, Barrier>,
+    barriers: Barriers,
+    /// Whether something happened that somebody may wait for.
+    news: bool,
 }
 
 impl State {
@@ -146,6 +149,7 @@ impl State {
     pub(super) fn remove(&mut self, record: Arc<Record>) -> Option<Event> {
         let entry = self.objects.remove(record.key())?;
         self.tables.remove(record.key(), &entry.values);
+        self.lift(record.key());
         Some(Event::Deleted {
             last: record,
             known: true,
@@ -173,6 +177,7 @@ impl State {
         }
         let scope = &mut self.scopes[scope];
         scope.synced = true;
+        self.news = true;
         // Not the maximum: a restored cluster may count from an earlier number again.
         scope.seen = seen;
         self.lift_all();
@@ -181,11 +186,13 @@ impl State {
 
     /// Everything up to a revision was seen.
     pub(super) fn saw(&mut self, scope: ScopeId, revision: Option<u64>) {
-        if revision.is_some() {
-            self.scopes[scope].seen = revision;
-        }
-        if !self.barriers.is_empty() {
-            self.lift_all();
+        let Some(revision) = revision else {
+            return;
+        };
+        self.scopes[scope].seen = Some(revision);
+        let reached: Vec<ObjectKey> = self.barriers.reached(scope, revision).cloned().collect();
+        for key in reached {
+            self.lift(&key);
         }
     }
 
@@ -226,51 +233,53 @@ impl State {
 
     /// Sets a barrier, unless it is lifted already.
     pub(super) fn set_barrier(&mut self, key: &ObjectKey, barrier: Barrier) {
-        self.barriers.entry(key.clone()).or_default().merge(barrier);
+        self.barriers.set(key, self.scope_of(key), barrier);
         self.lift(key);
     }
 
+    /// The age of the youngest barrier: who begins to read now waits for no other.
+    pub(super) fn youngest_barrier(&self) -> Age {
+        self.barriers.youngest()
+    }
+
     /// The first object under a key, in a namespace or anywhere that readers have to wait for.
-    pub(super) fn barrier_in(&self, readers: &Readers<'_>) -> Option<&ObjectKey> {
-        if self.barriers.is_empty() {
-            return None;
-        }
-        match readers {
-            Readers::Key(key) => self.barriers.get_key_value(*key).map(|(key, _)| key),
-            Readers::Namespace(None) => self.barriers.keys().next(),
-            Readers::Namespace(Some(namespace)) => self.barriers.keys().find(|key| key.namespace() == Some(namespace)),
-        }
+    pub(super) fn barrier_in(&self, readers: Readers<'_>, until: Age) -> Option<&ObjectKey> {
+        self.barriers.oldest(readers, until)
+    }
+
+    /// Whether something happened that somebody may wait for, since this was asked last.
+    pub(super) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    fn scope_of(&self, key: &ObjectKey) -> Option<ScopeId> {
+        self.scopes
+            .iter()
+            .position(|scope| scope.namespace.is_none() || scope.namespace.as_deref() == key.namespace())
     }
 
     fn is_lifted(&self, key: &ObjectKey) -> bool {
         let Some(barrier) = self.barriers.get(key) else {
             return true;
         };
-        let scope = self
-            .scopes
-            .iter()
-            .find(|scope| scope.namespace.is_none() || scope.namespace.as_deref() == key.namespace());
+        let seen = self.scope_of(key).and_then(|scope| self.scopes[scope].seen);
         let record = self.get(key.as_str());
         let uid = record.map(|record| record.uid());
         let object = record.zip(uid.as_deref()).map(|(record, uid)| (record.revision(), uid));
-        barrier.is_lifted(scope.and_then(|scope| scope.seen), object)
+        barrier.is_lifted(seen, object)
     }
 
     pub(super) fn lift(&mut self, key: &ObjectKey) {
         if !self.barriers.is_empty() && self.is_lifted(key) {
-            self.barriers.remove(key);
+            self.barriers.lift(key);
+            self.news = true;
         }
     }
 
     fn lift_all(&mut self) {
-        let lifted: Vec<_> = self
-            .barriers
-            .keys()
-            .filter(|key| self.is_lifted(key))
-            .cloned()
-            .collect();
-        for key in lifted {
-            self.barriers.remove(&key);
+        let all: Vec<_> = self.barriers.keys().cloned().collect();
+        for key in all {
+            self.lift(&key);
         }
     }
 
@@ -284,13 +293,6 @@ impl State {
                 move |(key, _)| key.as_str().starts_with(&prefix)
             })
     }
-}
-
-/// Who reads: one object, or a list.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Readers<'a> {
-    Key(&'a str),
-    Namespace(Option<&'a str>),
 }
 
 fn is_same_version(old: &Record, new: &Record) -> bool {

@@ -11,9 +11,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::barrier::{Barrier, BarrierTimeout};
+use super::barriers::{Age, Readers};
 use super::event::{Event, EventHandler};
 use super::index::Indexes;
-use super::state::{Query, Readers, ScopeId, State};
+use super::state::{Query, ScopeId, State};
 use super::subscription::Subscription;
 use crate::object::{Kind, ObjectKey, Record};
 
@@ -290,7 +291,7 @@ impl Store {
         self.inner
             .state
             .read()
-            .barrier_in(&Readers::Key(key.as_str()))
+            .barrier_in(Readers::Key(key.as_str()), Age::MAX)
             .is_some()
     }
 
@@ -305,14 +306,20 @@ impl Store {
     }
 
     async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
-        if self.inner.state.read().barrier_in(&readers).is_none() {
-            return Ok(Duration::ZERO);
-        }
+        // Writes that come while a reader waits are not its concern: otherwise it might wait for as long as somebody writes.
+        let until = {
+            let state = self.inner.state.read();
+            let until = state.youngest_barrier();
+            if state.barrier_in(readers, until).is_none() {
+                return Ok(Duration::ZERO);
+            }
+            until
+        };
         let began = Instant::now();
         let deadline = began + timeout;
         let mut waiting_for = None;
         let lifted = self
-            .wait(Some(deadline), |state| match state.barrier_in(&readers) {
+            .wait(Some(deadline), |state| match state.barrier_in(readers, until) {
                 None => Some(()),
                 Some(key) => {
                     waiting_for = Some(key.clone());
@@ -517,14 +524,15 @@ impl Writer {
 
     fn upsert(&self, record: Record, seen: bool) {
         let record = Arc::new(record);
+        // What indexes decode is read by handlers next.
+        let _sharing = crate::object::sharing();
         let values = self.store.inner.indexes.values(&record);
         self.change(|state, scope| {
             let (key, revision) = (record.key().clone(), record.revision());
             let events = state.upsert(scope, record, values);
+            state.lift(&key);
             if seen {
                 state.saw(scope, revision);
-            } else {
-                state.lift(&key);
             }
             events
         });
@@ -533,11 +541,18 @@ impl Writer {
     fn change(&self, change: impl FnOnce(&mut State, ScopeId) -> Vec<Event>) {
         let inner = &self.store.inner;
         let handlers = inner.handlers.lock();
-        let events = change(&mut inner.state.write(), self.scope);
+        let (events, news) = {
+            let mut state = inner.state.write();
+            let events = change(&mut state, self.scope);
+            (events, state.take_news())
+        };
+        let _sharing = crate::object::sharing();
         for event in &events {
             handlers.tell(event);
         }
         drop(handlers);
-        inner.changed.notify_waiters();
+        if news {
+            inner.changed.notify_waiters();
+        }
     }
 }

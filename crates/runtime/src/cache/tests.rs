@@ -315,6 +315,44 @@ async fn a_bookmark_lifts_barriers_too() {
     store.caught_up(None, Duration::ZERO).await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_does_not_wait_for_writes_that_came_after_it() {
+    let (store, writer) = synced(&[]);
+    store.set_barrier(&ObjectKey::namespaced("n", "a"), Barrier::revision(105));
+    let reader = tokio::spawn({
+        let store = store.clone();
+        async move { store.caught_up(Some("n"), WAIT).await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    store.set_barrier(&ObjectKey::namespaced("n", "b"), Barrier::revision(106));
+    writer.changed(object("n/a", "1", 105));
+    assert_eq!(reader.await.unwrap(), Ok(Duration::from_secs(1)));
+    assert!(store.caught_up(Some("n"), Duration::ZERO).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_revision_lifts_all_that_came_before_it_in_its_scope() {
+    let store = Store::new(kind(), Indexes::default());
+    let (first, second) = (store.writer(Some("n")), store.writer(Some("m")));
+    relist(&first, &[], "100");
+    relist(&second, &[], "100");
+    for (namespace, name, revision) in [("n", "a", 101), ("n", "b", 102), ("n", "c", 104), ("m", "a", 101)] {
+        store.set_barrier(&ObjectKey::namespaced(namespace, name), Barrier::revision(revision));
+    }
+    first.changed(object("n/z", "1", 103));
+    for lifted in ["n/a", "n/b"] {
+        store.caught_up_with_key(lifted, Duration::ZERO).await.unwrap();
+    }
+    for stands in ["n/c", "m/a"] {
+        assert!(
+            store.caught_up_with_key(stands, Duration::ZERO).await.is_err(),
+            "{stands}"
+        );
+    }
+    second.bookmark("104");
+    store.caught_up(Some("m"), Duration::ZERO).await.unwrap();
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Change(u8, u8),

@@ -126,7 +126,7 @@ impl Controller {
     /// use k8s_openapi::api::core::v1::Secret;
     /// use kubewright_runtime::controller::Predicate;
     ///
-    /// // Changes of labels and annotations do not wake it; those of what it owns do, whatever they are.
+    /// // A resync that says nothing new does not wake it; of what it owns, everything does.
     /// let controller = Controller::of::<ConfigMap>().of_when(Predicate::resource_version_changed()).owns::<Secret>();
     /// assert_eq!(controller.watched().count(), 2);
     /// ```

@@ -4,6 +4,7 @@
 mod action;
 mod builder;
 mod handler;
+mod observe;
 mod predicate;
 mod reconciler;
 mod run;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use action::{Action, Failure, Result};
 pub use builder::Controller;
+pub use observe::{Cause, Change, Observation};
 pub use predicate::Predicate;
 pub use reconciler::{Context, Reconciler, Request};
 pub use run::Environment;

@@ -14,6 +14,7 @@ use tracing::Instrument as _;
 use super::action::{Action, Failure, Next};
 use super::builder::Controller;
 use super::handler::Mapping;
+use super::observe::{Cause, Change, Observation};
 use super::reconciler::{AnyReconciler, Context, Request};
 use super::stats::{ControllerStats, Outcome, Reconciled};
 use super::watch::{Trigger, Watch};
@@ -220,7 +221,7 @@ impl Controller {
         };
         let client = environment.client.field_owner(self.name.as_str());
         let mut tasks = JoinSet::new();
-        let _registrations = self.register(&client, &queue, &mut tasks);
+        let _registrations = self.register(&client, &queue, &environment.stats, &mut tasks);
         let ready = async {
             for kind in self.needs() {
                 if let Some(informer) = client.cache().informer(kind) {
@@ -234,7 +235,10 @@ impl Controller {
             () = ready => {}
         }
         for source in &self.sources {
-            let trigger = Trigger { queue: queue.clone() };
+            let trigger = Trigger {
+                queue: queue.clone(),
+                stats: environment.stats.clone(),
+            };
             tasks.spawn(source.run(trigger, client.clone()));
         }
         tokio::select! {
@@ -266,7 +270,13 @@ impl Controller {
     }
 
     /// Connects the stores to the queue.
-    fn register(&self, client: &Client, queue: &WorkQueue<Request>, tasks: &mut JoinSet<()>) -> Vec<Registration> {
+    fn register(
+        &self,
+        client: &Client,
+        queue: &WorkQueue<Request>,
+        stats: &ControllerStats,
+        tasks: &mut JoinSet<()>,
+    ) -> Vec<Registration> {
         let mut registrations = Vec::new();
         for watch in &self.watches {
             let Some(informer) = client.cache().informer(&watch.kind) else {
@@ -278,6 +288,7 @@ impl Controller {
                 controller: self.clone(),
                 kind: self.kind.clone(),
                 queue: queue.clone(),
+                stats: stats.clone(),
             };
             if matches!(watch.mapping, Mapping::Later(_)) {
                 let mut events = informer.store().subscribe();
@@ -302,6 +313,7 @@ struct Feed {
     controller: Controller,
     kind: Kind,
     queue: WorkQueue<Request>,
+    stats: ControllerStats,
 }
 
 impl Feed {
@@ -335,6 +347,15 @@ impl Feed {
     fn add(&self, event: &Event, requests: Vec<Request>) {
         let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
         for request in requests {
+            // Before it is queued: told afterwards, the reconcile might have begun.
+            self.stats.tell(|| Observation::Woken {
+                request: request.clone(),
+                cause: Cause::Object {
+                    kind: self.watch.kind.clone(),
+                    key: event.key().clone(),
+                    change: Change::from(event),
+                },
+            });
             self.queue.add_with(
                 request,
                 Add {
@@ -384,6 +405,9 @@ impl Worker {
     async fn reconcile(&self, job: &Job<Request>) {
         let began = Instant::now();
         self.stats.began();
+        self.stats.tell(|| Observation::Began {
+            request: job.key().clone(),
+        });
         if let Some(times) = &self.times {
             times.waited.observe_duration(job.waited());
         }
@@ -431,7 +455,13 @@ impl Worker {
     /// Decides what happens to the request.
     fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
         let (request, queue, priority) = (job.key(), job.queue(), job.priority());
-        let again = |when| queue.add_with(request.clone(), Add { priority, when });
+        let again = |when, outcome| {
+            self.stats.tell(|| Observation::Woken {
+                request: request.clone(),
+                cause: Cause::Again(outcome),
+            });
+            queue.add_with(request.clone(), Add { priority, when });
+        };
         match result {
             Ok(Action(Next::Done)) => {
                 queue.forget(request);
@@ -440,12 +470,12 @@ impl Worker {
             }
             Ok(Action(Next::After(delay))) => {
                 queue.forget(request);
-                again(When::After(delay));
+                again(When::After(delay), Outcome::RequeueAfter);
                 tracing::debug!(?delay, "reconciled; again after a delay");
                 Outcome::RequeueAfter
             }
             Ok(Action(Next::RateLimited)) => {
-                again(When::RateLimited);
+                again(When::RateLimited, Outcome::Requeue);
                 tracing::debug!("reconciled; again soon");
                 Outcome::Requeue
             }
@@ -456,7 +486,7 @@ impl Worker {
                     self.stats.failed_for_good();
                     tracing::error!(error = %failure, "the reconcile failed and is not tried again");
                 } else {
-                    again(When::RateLimited);
+                    again(When::RateLimited, Outcome::Error);
                     tracing::error!(error = %failure, failures = queue.num_requeues(request), "the reconcile failed");
                 }
                 Outcome::Error

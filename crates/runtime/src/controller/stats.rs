@@ -1,13 +1,14 @@
 //! What a controller did so far, for metrics and diagnostics.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::observe::{Observation, Observer};
 use super::reconciler::Request;
 
 /// As many reconciles are remembered.
@@ -85,6 +86,7 @@ struct Counters {
     times: Mutex<Times>,
     last_error: Mutex<Option<String>>,
     recent: Mutex<VecDeque<Reconciled>>,
+    observer: OnceLock<Observer>,
 }
 
 /// A reconcile that ended.
@@ -163,6 +165,48 @@ impl Snapshot {
 }
 
 impl ControllerStats {
+    /// Tells a function what wakes the controller, when a reconcile begins and how it ends, as it happens. The controller waits
+    /// for the function, which must be quick: put a message into a channel. There is one observer: whether it is this one.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let kube = server.client();
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_runtime::controller::{Action, Cause, Change, Controller, Observation, Request};
+    /// use kubewright_runtime::manager::Manager;
+    /// use kubewright_runtime::stop::Stopper;
+    ///
+    /// let controller = Controller::of::<Namespace>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
+    /// let manager = Manager::new().controller(controller);
+    /// let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    /// for (_controller, stats) in manager.stats() {
+    ///     let sender = sender.clone();
+    ///     stats.observe(move |observation| drop(sender.send(observation.clone())));
+    /// }
+    /// let (stopper, stop) = Stopper::new();
+    /// let running = tokio::spawn(manager.run(kube, stop));
+    /// let Some(Observation::Woken { cause: Cause::Object { kind, change, .. }, .. }) = told.recv().await else {
+    ///     panic!("the namespaces of every cluster wake it first");
+    /// };
+    /// assert_eq!((kind.kind(), change), ("Namespace", Change::Listed));
+    /// stopper.stop();
+    /// running.await??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn observe(&self, observer: impl Fn(&Observation) + Send + Sync + 'static) -> bool {
+        self.0.observer.set(Observer::new(observer)).is_ok()
+    }
+
+    /// Tells the observer, if there is one: without, nothing is made to be told.
+    pub(super) fn tell(&self, observation: impl FnOnce() -> Observation) {
+        if let Some(observer) = self.0.observer.get() {
+            observer.tell(&observation());
+        }
+    }
+
     pub(super) fn began(&self) {
         self.0.active.fetch_add(1, Ordering::Relaxed);
     }
@@ -180,6 +224,7 @@ impl ControllerStats {
     }
 
     pub(super) fn remember(&self, reconciled: Reconciled) {
+        self.tell(|| Observation::Ended(reconciled.clone()));
         let mut recent = self.0.recent.lock();
         if recent.len() >= RECENT {
             recent.pop_front();

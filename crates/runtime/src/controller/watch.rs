@@ -8,8 +8,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::handler::{Mapping, OwnerMatch};
+use super::observe::{Cause, Observation};
 use super::predicate::Predicate;
 use super::reconciler::Request;
+use super::stats::ControllerStats;
 use crate::cache::Event;
 use crate::client::Client;
 use crate::object::{Kind, Object, View};
@@ -207,6 +209,7 @@ impl Watch {
 #[derive(Clone, Debug)]
 pub struct Trigger {
     pub(super) queue: WorkQueue<Request>,
+    pub(super) stats: ControllerStats,
 }
 
 impl Trigger {
@@ -217,7 +220,12 @@ impl Trigger {
 
     /// Reconcile this object with a priority, or later.
     pub fn wake_with(&self, request: impl Into<Request>, add: Add) {
-        self.queue.add_with(request.into(), add);
+        let request = request.into();
+        self.stats.tell(|| Observation::Woken {
+            request: request.clone(),
+            cause: Cause::Source,
+        });
+        self.queue.add_with(request, add);
     }
 
     /// Reconcile this object after a delay.

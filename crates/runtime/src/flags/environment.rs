@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// Where a container that is a process of its machine finds its mounts, as Windows' `HostProcess` containers do.
+const MOUNT_POINT: &str = "CONTAINER_SANDBOX_MOUNT_POINT";
 
 /// What a process finds around it: variables, and where files are.
 ///
@@ -29,9 +31,11 @@ impl Environment {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
+        let variables: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
+        let service_account = account_under(variables.get(MOUNT_POINT).map(String::as_str));
         Environment {
-            variables: std::env::vars_os().filter_map(text).collect(),
-            service_account: PathBuf::from(SERVICE_ACCOUNT),
+            variables,
+            service_account,
         }
     }
 
@@ -93,5 +97,26 @@ impl Environment {
     pub(super) fn home_kubeconfig(&self) -> Option<PathBuf> {
         let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"))?;
         Some(Path::new(home).join(".kube").join("config"))
+    }
+}
+
+/// Where the service account is, if mounts are under another folder than the machine's own.
+fn account_under(mounts: Option<&str>) -> PathBuf {
+    match mounts.filter(|mounts| !mounts.is_empty()) {
+        Some(mounts) => Path::new(mounts).join(SERVICE_ACCOUNT.trim_start_matches('/')),
+        None => PathBuf::from(SERVICE_ACCOUNT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_that_is_a_process_finds_its_account_under_its_mounts() {
+        let account = |mounts| account_under(mounts).display().to_string();
+        assert_eq!(account(Some("/pods/1")), format!("/pods/1{SERVICE_ACCOUNT}"));
+        assert_eq!(account(None), SERVICE_ACCOUNT);
+        assert_eq!(account(Some("")), SERVICE_ACCOUNT);
     }
 }

@@ -39,7 +39,7 @@ use crate::reflector::{Health, Reflector, Target, Trouble};
 /// cache.synced().await;
 /// assert!(namespaces.has_synced() && namespaces.troubles().is_empty());
 /// assert!(!namespaces.is_missing()); // the server has the kind
-/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()));
+/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()) && namespaces.covers_everything());
 /// assert!(namespaces.lister::<Namespace>().list(&Query::all())?.len() >= 4);
 /// # Ok(())
 /// # }
@@ -121,6 +121,18 @@ impl Informer {
                 .fields
                 .as_deref()
                 .is_none_or(|selector| fields::matches(selector, record))
+    }
+
+    /// Whether the watches of this informer show all objects of the kind, as they are.
+    pub fn covers_everything(&self) -> bool {
+        let InformerOptions {
+            namespaces,
+            labels,
+            fields,
+            transform,
+            resync: _,
+        } = &self.options;
+        namespaces.is_none() && labels.is_everything() && fields.is_none() && transform.is_none()
     }
 
     fn targets(&self) -> Vec<Target> {

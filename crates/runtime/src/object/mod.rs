@@ -21,3 +21,4 @@ pub use view::{DecodeError, View};
 
 pub(crate) use list::{Frame, FrameKind, FrameObject, Page};
 pub(crate) use record::revision;
+pub(crate) use view::sharing;

@@ -194,6 +194,28 @@ impl Record {
         )
     }
 
+    /// Whether two states of an object have the same owners and finalizers, and both or none is being deleted. Another
+    /// spelling of the same may count as a difference.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_runtime::object::{Kind, Record};
+    ///
+    /// let kind = Kind::of::<ConfigMap>();
+    /// let record = |rest: &str| {
+    ///     Record::parse(format!(r#"{{"metadata":{{"name":"a"{rest}}}}}"#).as_bytes(), &kind).unwrap()
+    /// };
+    /// let (plain, labelled) = (record(""), record(r#","labels":{"app":"web"}"#));
+    /// assert!(plain.same_ownership(&labelled));
+    /// assert!(!plain.same_ownership(&record(r#","finalizers":["example.com/hold"]"#)));
+    /// ```
+    pub fn same_ownership(&self, other: &Record) -> bool {
+        let same = |mine: Span, theirs: Span| mine.of(&self.json) == theirs.of(&other.json);
+        same(self.places.owner_references, other.places.owner_references)
+            && same(self.places.finalizers, other.places.finalizers)
+            && self.is_deleting() == other.is_deleting()
+    }
+
     fn same<'a>(
         &'a self,
         mine: Span,
@@ -301,6 +323,9 @@ pub struct Owner<'a> {
     /// Whether it is the controller.
     #[serde(default, deserialize_with = "true_or_not")]
     pub controller: bool,
+    /// Whether it is not deleted before the object, if it is deleted after its dependents.
+    #[serde(default, deserialize_with = "true_or_not")]
+    pub block_owner_deletion: bool,
 }
 
 impl Owner<'_> {

@@ -1,7 +1,9 @@
 //! Decoded objects: made on demand, shared while somebody holds them, forgotten afterwards.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
@@ -142,7 +144,48 @@ impl Memo {
         // Most records are read as one type; room for four would be three too many in every one of them.
         forms.reserve_exact(1);
         forms.push(Arc::downgrade(&form));
+        drop(forms);
+        SHARED.with_borrow_mut(|shared| {
+            if shared.depth > 0 {
+                shared.forms.push(form);
+            }
+        });
         object
+    }
+}
+
+thread_local! {
+    static SHARED: RefCell<Shared> = RefCell::default();
+}
+
+/// What was decoded on this thread while it is shared.
+#[derive(Default)]
+struct Shared {
+    depth: usize,
+    forms: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// While it lives, what is decoded on this thread stays decoded: one event is read by many who do not know of each other.
+#[must_use = "dropping it ends the sharing"]
+pub(crate) struct Sharing(PhantomData<*const ()>);
+
+/// Begins to share. To be held across no `await`.
+pub(crate) fn sharing() -> Sharing {
+    SHARED.with_borrow_mut(|shared| shared.depth += 1);
+    Sharing(PhantomData)
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        // Freed after the cell is let go: what is freed may decode.
+        let _forms = SHARED.with_borrow_mut(|shared| {
+            shared.depth -= 1;
+            if shared.depth == 0 {
+                std::mem::take(&mut shared.forms)
+            } else {
+                Vec::new()
+            }
+        });
     }
 }
 
@@ -180,6 +223,17 @@ mod tests {
         drop(view);
         assert!(weak.upgrade().is_none());
         assert!(record.memo().find::<ConfigMap>().is_none());
+    }
+
+    #[test]
+    fn who_reads_the_same_event_shares_what_was_decoded() {
+        let record = record();
+        let (outer, inner) = (sharing(), sharing());
+        let weak = Arc::downgrade(&record.view::<ConfigMap>().unwrap().object);
+        drop(inner);
+        assert!(weak.upgrade().is_some() && record.memo().find::<ConfigMap>().is_some());
+        drop(outer);
+        assert!(weak.upgrade().is_none());
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Operator {
             manager = manager.secure_metrics(certificates, flags.enable_http2);
         }
         manager = self.serve_webhooks(manager, flags, environment)?;
-        if let Some(election) = flags.election(&self.name, environment) {
+        if let Some(election) = flags.election(self.lease.as_deref().unwrap_or(&self.name), environment) {
             manager = manager.leader_election(election);
         }
         let namespaces = environment.watch_namespaces();
@@ -327,5 +327,14 @@ mod tests {
         assert!(election.contains("namespace: \"shop\", name: \"boats\""), "{election}");
         let declarations = format!("{:?}", manager.declarations());
         assert!(declarations.contains("harbour"), "{declarations}");
+        let boats = Operator::new("boats").leader_election_id("3ca5b296.example.com");
+        let named = |flags| format!("{:?}", boats.manager_with(flags, &environment).unwrap());
+        assert!(named(&flags).contains("name: \"3ca5b296.example.com\""));
+        let flags = parse(&[
+            "--leader-elect",
+            "--leader-election-namespace=shop",
+            "--leader-election-id=fleet",
+        ]);
+        assert!(named(&flags.unwrap().flags).contains("name: \"fleet\""));
     }
 }

@@ -51,6 +51,7 @@ type AddRunnable = dyn Fn(Manager) -> Manager + Send + Sync;
 #[derive(Clone)]
 pub struct Operator {
     name: String,
+    lease: Option<String>,
     controllers: Vec<Controller>,
     runnables: Vec<(String, Arc<AddRunnable>)>,
     webhooks: Vec<Webhook>,
@@ -72,6 +73,7 @@ impl Operator {
     pub fn new(name: impl Into<String>) -> Self {
         Operator {
             name: name.into(),
+            lease: None,
             controllers: Vec::new(),
             runnables: Vec::new(),
             webhooks: Vec::new(),
@@ -81,6 +83,24 @@ impl Operator {
             mistakes: Vec::new(),
             rules: Vec::new(),
         }
+    }
+
+    /// Names the Lease by which its replicas elect their leader. Default: the operator's own name. `--leader-election-id` wins.
+    ///
+    /// An operator that replaces another takes over its lease, so that the two never act at once.
+    ///
+    /// ```
+    /// use kubewright_runtime::flags::{Environment, Flags};
+    /// use kubewright_runtime::operator::Operator;
+    ///
+    /// let operator = Operator::new("shop").leader_election_id("3ca5b296.example.com");
+    /// let flags = Flags::try_parse_from(["manager", "--leader-elect", "--leader-election-namespace=shop"]).unwrap();
+    /// let manager = operator.manager_with(&flags, &Environment::of([])).unwrap();
+    /// assert!(format!("{manager:?}").contains("3ca5b296.example.com"));
+    /// ```
+    pub fn leader_election_id(mut self, lease: impl Into<String>) -> Self {
+        self.lease = Some(lease.into());
+        self
     }
 
     /// Adds a controller.

@@ -1,4 +1,4 @@
-//! A cluster with a definition in it, and an operator that runs on it.
+//! A cluster with a definition in it.
 
 use std::time::Duration;
 
@@ -9,11 +9,8 @@ use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::informer::Cache;
-use kubewright_runtime::manager::{Manager, ManagerError};
 use kubewright_runtime::object::{Kind, ObjectKey};
-use kubewright_runtime::stop::{Stop, Stopper};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 /// A cluster as its users see it.
 pub(crate) struct Cluster {
@@ -58,27 +55,6 @@ impl Cluster {
             .collect();
         said.sort();
         said.into_iter().map(|(_, said)| said).collect()
-    }
-}
-
-/// A manager in a task of its own.
-pub(crate) struct Running {
-    stopper: Stopper,
-    task: JoinHandle<Result<(), ManagerError>>,
-}
-
-impl Running {
-    pub(crate) fn start(cluster: &Cluster, manager: Manager) -> Self {
-        let (stopper, stop): (Stopper, Stop) = Stopper::new();
-        Running {
-            stopper,
-            task: tokio::spawn(manager.run(cluster.server.client(), stop)),
-        }
-    }
-
-    pub(crate) async fn stop(self) {
-        self.stopper.stop();
-        self.task.await.unwrap().unwrap();
     }
 }
 

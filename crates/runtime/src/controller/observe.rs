@@ -1,0 +1,130 @@
+//! What wakes a controller and what comes of it, told as it happens: for demonstrations, tests and tools.
+//! [`ControllerStats::observe`](super::ControllerStats::observe) takes whoever is told.
+
+use std::fmt;
+
+use super::reconciler::Request;
+use super::stats::{Outcome, Reconciled};
+use crate::cache::Event;
+use crate::object::{Kind, ObjectKey};
+
+/// Something that happened in a controller.
+///
+/// ```
+/// use kubewright_runtime::controller::{Cause, Observation};
+///
+/// fn line(observation: &Observation) -> String {
+///     match observation {
+///         Observation::Woken { request, cause: Cause::Object { kind, key, .. } } => format!("{request}: {kind} {key} changed"),
+///         Observation::Woken { request, cause } => format!("{request}: {cause:?}"),
+///         Observation::Began { request } => format!("{request} begins"),
+///         Observation::Ended(reconciled) => format!("{} took {:?}", reconciled.request, reconciled.took),
+///     }
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub enum Observation {
+    /// Something asked for a reconcile. Several that ask before it begins get one.
+    Woken {
+        /// Of what.
+        request: Request,
+        /// Who or what asked.
+        cause: Cause,
+    },
+    /// A reconcile begins. What has woken it so far is answered by it; what comes now asks for another.
+    Began {
+        /// Of what.
+        request: Request,
+    },
+    /// A reconcile ended.
+    Ended(Reconciled),
+}
+
+/// What asked for a reconcile.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_runtime::controller::{Cause, Change};
+/// use kubewright_runtime::object::{Kind, ObjectKey};
+///
+/// let (kind, key) = (Kind::of::<ConfigMap>(), ObjectKey::namespaced("shop", "settings"));
+/// let cause = Cause::Object { kind, key, change: Change::Updated };
+/// assert!(matches!(cause, Cause::Object { change: Change::Updated, .. }));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A watched object.
+    Object {
+        /// Its kind.
+        kind: Kind,
+        /// Which.
+        key: ObjectKey,
+        /// What happened to it.
+        change: Change,
+    },
+    /// A source of the controller's own: a timer, a channel.
+    Source,
+    /// The reconcile before, which ended so.
+    Again(Outcome),
+}
+
+/// What happened to a watched object.
+///
+/// ```
+/// use kubewright_runtime::controller::Change;
+///
+/// assert_eq!(Change::Updated.as_str(), "updated");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was there already, or is told of again by a resync.
+    Listed,
+    /// It is new.
+    Created,
+    /// It is another.
+    Updated,
+    /// It is gone.
+    Deleted,
+}
+
+impl Change {
+    /// As a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Change::Listed => "listed",
+            Change::Created => "created",
+            Change::Updated => "updated",
+            Change::Deleted => "deleted",
+        }
+    }
+}
+
+impl From<&Event> for Change {
+    fn from(event: &Event) -> Self {
+        match event {
+            event if event.is_background() => Change::Listed,
+            Event::Added { .. } => Change::Created,
+            Event::Updated { .. } => Change::Updated,
+            Event::Deleted { .. } => Change::Deleted,
+        }
+    }
+}
+
+/// Whoever is told.
+pub(super) struct Observer(Box<dyn Fn(&Observation) + Send + Sync>);
+
+impl Observer {
+    pub(super) fn new(observer: impl Fn(&Observation) + Send + Sync + 'static) -> Self {
+        Observer(Box::new(observer))
+    }
+
+    pub(super) fn tell(&self, observation: &Observation) {
+        (self.0)(observation);
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
