@@ -8,6 +8,19 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::Instant;
 
 /// Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.
+///
+/// ```
+/// use kubewright_apiserver::Clock;
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().unwrap());
+/// tokio::time::sleep(Duration::from_secs(3600)).await; // takes no time: this runtime's clock is paused
+/// assert_eq!(clock.stamp(), "2026-01-01T01:00:00Z");
+/// assert!(Clock::system().now() > clock.now()); // the machine's time
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     epoch: Timestamp,

@@ -50,6 +50,9 @@ impl Server {
                     }
                 }
             }
+            ("", "pods") => self
+                .logs
+                .forget(meta_text(object, "namespace"), meta_text(object, "name")),
             ("networking.k8s.io", "ipaddresses") => self.allocate.free(meta_text(object, "name")),
             _ => {}
         }

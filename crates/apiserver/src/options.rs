@@ -22,6 +22,28 @@ pub enum AuthorizationMode {
 const AUDIT_EVENTS: usize = 4096;
 
 /// How a server is set up. The default is right for tests.
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, AuthorizationMode, Options, User};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let options = Options::new()
+///     .seed(7) // equal seeds, equal uids
+///     .epoch("2026-01-01T00:00:00Z".parse().unwrap())
+///     .authorization(AuthorizationMode::Rbac)
+///     .service_account_admission(false)
+///     .anonymous(false)
+///     .token("open-sesame", User::new("jane", ["system:masters"]))
+///     .audit_events(100);
+/// let server = ApiServer::new(options);
+///
+/// let get = || http::Request::get("/api/v1/namespaces/default");
+/// assert_eq!(server.handle_as(None, get().body(Default::default()).unwrap()).await.status(), 401);
+/// let with_token = get().header("Authorization", "Bearer open-sesame").body(Default::default()).unwrap();
+/// assert_eq!(server.handle_as(None, with_token).await.status(), 200);
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Options {
     pub(crate) seed: Option<u64>,

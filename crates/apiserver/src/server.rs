@@ -18,11 +18,11 @@ use crate::bootstrap;
 use crate::call::Call;
 use crate::clock::{Chance, Clock};
 use crate::custom::Definitions;
+use crate::logs::Logs;
 use crate::metrics::{Metrics, Observation};
 use crate::openapi::Documents;
 use crate::options::Options;
 use crate::plain;
-use crate::pods::Logs;
 use crate::route::{self, Route, Verb};
 use crate::status::{Result, Status};
 use crate::subresource;
@@ -42,6 +42,32 @@ pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
 
 /// An embedded Kubernetes API server. Clones are handles to the same server.
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, Options, User};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = ApiServer::new(Options::new());
+/// let get = |path: &str| http::Request::get(path).body(Default::default()).unwrap();
+/// assert_eq!(server.handle(get("/api/v1/namespaces/default")).await.status(), 200);
+/// assert_eq!(server.handle_as(None, get("/api/v1/namespaces/default")).await.status(), 403); // who is that?
+///
+/// // A list at a revision of the past, until the past is forgotten.
+/// let before = server.revision();
+/// let made = http::Request::post("/api/v1/namespaces").body(r#"{"metadata":{"name":"shop"}}"#.into()).unwrap();
+/// assert_eq!(server.handle(made).await.status(), 201);
+/// let past = format!("/api/v1/namespaces?resourceVersion={before}&resourceVersionMatch=Exact");
+/// assert_eq!(server.handle(get(&past)).await.status(), 200);
+/// server.compact();
+/// assert_eq!(server.handle(get(&past)).await.status(), 410);
+///
+/// // A copy of the whole cluster goes its own way.
+/// let fork = server.fork();
+/// let gone = http::Request::delete("/api/v1/namespaces/default/configmaps/none").body(Default::default()).unwrap();
+/// assert_eq!(fork.handle_as(Some(&User::admin()), gone).await.status(), 404);
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ApiServer {
     pub(crate) server: Arc<Server>,
@@ -139,11 +165,6 @@ impl ApiServer {
     /// The revision of the newest write.
     pub fn revision(&self) -> u64 {
         self.server.store.revision().0
-    }
-
-    /// Sets what `pods/log` answers for a container of a pod.
-    pub fn set_pod_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
-        self.server.logs.set(namespace, pod, container, text.into());
     }
 
     /// Answers a request of the administrator, as the in-process door does.

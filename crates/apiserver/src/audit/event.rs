@@ -100,6 +100,25 @@ impl AuditEvent {
 }
 
 /// Part of the trail. Each step narrows it.
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, Options, User};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = ApiServer::new(Options::new());
+/// let robot = User::service_account("shop", "robot");
+/// let request = http::Request::get("/api/v1/namespaces/shop/pods/web").body(Default::default()).unwrap();
+/// server.handle_as(Some(&robot), request).await;
+///
+/// let asked = server.audit().service_account("shop", "robot").verb("get").resource("", "pods");
+/// let event = &asked.clone().namespace("shop").name("web").events()[0];
+/// assert_eq!(event.actor().unwrap().name, "system:serviceaccount:shop:robot");
+/// assert!(asked.clone().allowed().events().is_empty());
+/// assert_eq!(asked.clone().since(event.time).filter(|event| event.code == 403).events().len(), 1);
+/// assert_eq!(asked.refused().events().len(), 1);
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct AuditQuery(Vec<AuditEvent>);
 

@@ -51,6 +51,29 @@ impl ApiServer {
 }
 
 /// A server as a tower service: requests go in as they are, with no socket and no TLS between.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Secret;
+/// use kube::api::{Api, ListParams};
+/// use kubewright_apiserver::{ApiServer, Body, Options, User};
+/// use tower::Service as _;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = ApiServer::new(Options::new());
+///
+/// // For `kube`: the administrator, and somebody without rights.
+/// let all: Api<Secret> = Api::all(server.client());
+/// assert!(all.list(&ListParams::default()).await.is_ok());
+/// let none: Api<Secret> = Api::all(server.client_as(User::service_account("default", "robot")));
+/// assert!(none.list(&ListParams::default()).await.is_err());
+///
+/// // For anything else that is built on tower.
+/// let request = || http::Request::get("/readyz").body(Body::empty()).unwrap();
+/// assert_eq!(server.service().call(request()).await.unwrap().status(), 200);
+/// assert_eq!(server.service_as(User::anonymous()).call(request()).await.unwrap().status(), 200);
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct InProcess {
     server: ApiServer,

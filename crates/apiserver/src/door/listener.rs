@@ -79,6 +79,28 @@ pub enum ListenError {
 }
 
 /// A port that a server answers on. Dropping it stops listening, as [`Listener::shutdown`] does without waiting.
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, ListenOptions, Options};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = ApiServer::new(Options::new());
+/// let options = ListenOptions::default().drain(Duration::from_secs(1)).patience(Duration::from_secs(10));
+/// let listener = server.listen(options).await?; // a free port of this machine
+/// assert_eq!(listener.url(), format!("https://{}", listener.local_addr()));
+/// assert!(listener.ca_pem().starts_with("-----BEGIN CERTIFICATE-----"));
+/// assert!(listener.client_certificate_pem() != listener.ca_pem() && listener.client_key_pem().contains("PRIVATE KEY"));
+///
+/// // Written to a file, this is what kubectl wants.
+/// let kubeconfig = kube::config::Kubeconfig::from_yaml(&listener.kubeconfig())?;
+/// let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;
+/// assert_eq!(config.cluster_url.port_u16(), Some(listener.local_addr().port()));
+/// listener.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Listener {
     address: SocketAddr,
     authority: String,

@@ -1,128 +1,237 @@
-//! `pods/log`: the text a test has set for a container.
+//! `pods/log`: what a container has said, read or followed, with the refusals of upstream's API server and of its nodes.
 
-use http::StatusCode;
-use kubewright_schema::field::{Error, Errors, Path};
+use std::sync::Arc;
+
+use futures_util::stream;
+use http::{HeaderValue, Response, StatusCode, header};
+use kubewright_codec::quote;
+use kubewright_store::Watcher;
 use serde_json::Value;
 
 use crate::call::{Call, record_value};
-use crate::object::meta_text;
+use crate::logs::{Log, LogOptions, Reading};
+use crate::object::{self, meta_text};
+use crate::registry::{Registry, Resource};
 use crate::server::Answer;
 use crate::status::{Result, Status};
+use crate::wire::body::Body;
 use crate::wire::respond;
 
 pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
+    // Placed before the Pod is read, so that nothing that becomes of it is missed.
+    let (_, watcher) = call
+        .server
+        .store
+        .snapshot_and_watch(call.resource().table, Some(&call.target.namespace));
     let record = call.existing()?;
     let pod = record_value(call.resource(), &record, record.revision);
-    check_options(call)?;
+    let options = LogOptions::parse(call.query, &call.target.name, call.server.clock.now())?;
     let container = container(&pod, call.query.text("container"))?;
-    let text = call
-        .server
-        .logs
-        .get(&call.target.namespace, &call.target.name, &container);
-    // Nobody runs the pod yet, so that there is nobody to ask.
-    let is_scheduled = pod
-        .pointer("/spec/nodeName")
-        .and_then(Value::as_str)
-        .is_some_and(|node| !node.is_empty());
-    if text.is_none() && !is_scheduled {
-        let mut response = respond::text(StatusCode::NO_CONTENT, String::new());
-        for header in [http::header::X_CONTENT_TYPE_OPTIONS, http::header::CONTENT_TYPE] {
-            response.headers_mut().remove(header);
-        }
-        return Ok(Answer::Response(response));
-    }
-    let text = text.unwrap_or_default();
-    let mut lines: Vec<&str> = text.lines().collect();
-    if let Some(tail) = call
-        .query
-        .integer("tailLines")?
-        .and_then(|tail| usize::try_from(tail).ok())
-    {
-        lines.drain(..lines.len().saturating_sub(tail));
-    }
-    let mut shown: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    if let Some(limit) = call
-        .query
-        .integer("limitBytes")?
-        .and_then(|limit| usize::try_from(limit).ok())
-    {
-        let mut end = limit.min(shown.len());
-        while !shown.is_char_boundary(end) {
-            end -= 1;
-        }
-        shown.truncate(end);
-    }
-    let mut response = respond::text(StatusCode::OK, shown);
-    response.headers_mut().remove(http::header::X_CONTENT_TYPE_OPTIONS);
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("text/plain"));
+    let Some(log) = log(call, &pod, &container, options)? else {
+        return Ok(Answer::Response(nobody_to_ask()));
+    };
+    let mut reading = Reading::new(log, options);
+    let body = if options.follow {
+        let following = Following {
+            reading,
+            watcher,
+            resource: Arc::clone(&call.target.resource),
+            uid: record.uid.to_string(),
+            key: call.key(),
+            has_ended: ended(&pod, &container),
+            container,
+        };
+        following.body()
+    } else {
+        reading.now().into()
+    };
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Ok(Answer::Response(response))
+}
+
+/// The log that is meant; `None` if nobody runs the Pod yet, so that there is nobody to ask.
+fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Result<Option<Arc<Log>>> {
+    let (logs, namespace, name) = (&call.server.logs, &call.target.namespace, &call.target.name);
+    let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
+    let current = logs.current(namespace, name, container);
+    if node.is_none_or(str::is_empty) && current.is_none() {
+        return Ok(None);
+    }
+    let status = status_of(pod, container);
+    if options.previous {
+        // A container that waits to be started again ran before, and nothing since.
+        let waits = status.is_some_and(|status| status.pointer("/state/waiting").is_some());
+        let previous = match current.filter(|log| waits && log.has_ended()) {
+            Some(last) => Some(last),
+            None => logs.previous(namespace, name, container),
+        };
+        // Of what only seems to run there may have been a run before, which said nothing.
+        let ran = status.is_some_and(|status| is_named(status.pointer("/lastState/terminated")));
+        return match previous {
+            Some(log) => Ok(Some(log)),
+            None if ran => Ok(Some(Arc::new(Log::silent()))),
+            None => Err(Status::bad_request(format!(
+                "previous terminated container {} in pod {} not found",
+                quote(container),
+                quote(name)
+            ))),
+        };
+    }
+    if let Some(log) = current {
+        return Ok(Some(log));
+    }
+    // Without a log of it there is only its node to ask.
+    let (nodes, node) = (Registry::builtin().core("nodes"), node.unwrap_or_default());
+    if call.server.store.get(nodes.table, node).is_none() {
+        return Err(Status::not_found(nodes.about(), node));
+    }
+    check_started(status, container, name)?;
+    Ok(Some(logs.followed(namespace, name, container)))
+}
+
+/// Refuses to show the log of a container that has never run, as a node does.
+fn check_started(status: Option<&Value>, container: &str, pod: &str) -> Result<()> {
+    let about = format!("container {} in pod {}", quote(container), quote(pod));
+    let Some(status) = status else {
+        return Err(Status::bad_request(format!("{about} is not available")));
+    };
+    let at = |path: &str| status.pointer(path).filter(|state| !state.is_null());
+    let last = at("/lastState/terminated");
+    if at("/state/running").is_some() {
+        return Ok(());
+    }
+    if at("/state/terminated").is_some() || last.is_some() {
+        if is_named(at("/state/terminated")) || is_named(last) {
+            return Ok(());
+        }
+        return Err(Status::bad_request(format!("{about} is terminated")));
+    }
+    let why = match at("/state/waiting") {
+        None => "is waiting to start - no logs yet".to_owned(),
+        Some(waiting) => match waiting["reason"].as_str().unwrap_or_default() {
+            "ErrImagePull" => "is waiting to start: image can't be pulled".to_owned(),
+            "ImagePullBackOff" => "is waiting to start: trying and failing to pull image".to_owned(),
+            reason => format!("is waiting to start: {reason}"),
+        },
+    };
+    Err(Status::bad_request(format!("{about} {why}")))
+}
+
+/// Whether a state is that of a container that there was.
+fn is_named(terminated: Option<&Value>) -> bool {
+    terminated
+        .and_then(|terminated| terminated["containerID"].as_str())
+        .is_some_and(|id| !id.is_empty())
+}
+
+/// The status of a container.
+fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
+    let lists = [
+        "containerStatuses",
+        "initContainerStatuses",
+        "ephemeralContainerStatuses",
+    ];
+    let statuses = lists
+        .iter()
+        .filter_map(|list| pod["status"][*list].as_array())
+        .flatten();
+    statuses.into_iter().find(|status| status["name"] == container)
+}
+
+/// Whether a container has ended and will say nothing more in this run.
+fn ended(pod: &Value, container: &str) -> bool {
+    let state = status_of(pod, container).map(|status| &status["state"]);
+    state.is_some_and(|state| state["running"].is_null() && !state.is_null())
+}
+
+fn nobody_to_ask() -> Response<Body> {
+    let mut response = respond::text(StatusCode::NO_CONTENT, String::new());
+    for header in [header::X_CONTENT_TYPE_OPTIONS, header::CONTENT_TYPE] {
+        response.headers_mut().remove(header);
+    }
+    response
+}
+
+/// A log that is followed until the container ends, or its Pod.
+struct Following {
+    reading: Reading,
+    watcher: Watcher,
+    resource: Arc<Resource>,
+    uid: String,
+    key: String,
+    container: String,
+    /// Whether the Pod says so, of a container whose log nobody else would end.
+    has_ended: bool,
+}
+
+impl Following {
+    fn body(self) -> Body {
+        Body::stream(stream::unfold(self, |mut following| async move {
+            let text = following.next().await?;
+            Some((text, following))
+        }))
+    }
+
+    async fn next(&mut self) -> Option<bytes::Bytes> {
+        loop {
+            // Asked first: what is said before the end is read after it.
+            let is_over = self.reading.is_over() || (self.has_ended && !self.reading.has_writer());
+            let text = self.reading.now();
+            if !text.is_empty() {
+                return Some(text);
+            }
+            if is_over {
+                return None;
+            }
+            tokio::select! {
+                () = self.reading.more() => {}
+                () = self.watcher.ready() => self.look(),
+            }
+        }
+    }
+
+    /// What has become of the Pod.
+    fn look(&mut self) {
+        let Ok(batch) = self.watcher.try_next(256) else {
+            // Its history is gone, and with it what it would have told; a writer still ends its log.
+            self.has_ended = true;
+            return;
+        };
+        let own = batch.events.iter().rfind(|event| event.key() == self.key);
+        if let Some(event) = own {
+            let pod = object::to_value(&self.resource, &event.record, event.revision);
+            let is_other = *event.record.uid != *self.uid || event.kind == kubewright_store::EventKind::Deleted;
+            self.has_ended = is_other || ended(&pod, &self.container);
+        }
+    }
 }
 
 /// The container that is meant: the one asked for, or the only one.
 fn container(pod: &Value, asked: &str) -> Result<String> {
     let names = |list: &str| -> Vec<&str> {
         let containers = pod.pointer(&format!("/spec/{list}")).and_then(Value::as_array);
-        containers
-            .into_iter()
-            .flatten()
-            .filter_map(|container| container["name"].as_str())
-            .collect()
+        let names = containers.into_iter().flatten();
+        names.filter_map(|container| container["name"].as_str()).collect()
     };
-    let (containers, init) = (names("containers"), names("initContainers"));
     let pod_name = meta_text(pod, "name");
-    if asked.is_empty() {
-        return if let [only] = containers.as_slice() {
-            Ok((*only).to_owned())
-        } else {
-            let others = match init.as_slice() {
-                [] => String::new(),
-                init => format!(" or one of the init containers: [{}]", init.join(" ")),
-            };
-            let choice = containers.join(" ");
-            Err(Status::bad_request(format!(
-                "a container name must be specified for pod {pod_name}, choose one of: [{choice}]{others}"
-            )))
-        };
+    let containers = names("containers");
+    if let ("", [only]) = (asked, containers.as_slice()) {
+        return Ok((*only).to_owned());
     }
-    if containers.contains(&asked) || init.contains(&asked) || names("ephemeralContainers").contains(&asked) {
+    let all = [names("initContainers"), containers, names("ephemeralContainers")].concat();
+    if asked.is_empty() {
+        return Err(Status::bad_request(format!(
+            "a container name must be specified for pod {pod_name}, choose one of: [{}]",
+            all.join(" ")
+        )));
+    }
+    if all.contains(&asked) {
         return Ok(asked.to_owned());
     }
     Err(Status::bad_request(format!(
         "container {asked} is not valid for pod {pod_name}"
     )))
-}
-
-fn check_options(call: &Call<'_>) -> Result<()> {
-    let mut errors = Errors::new();
-    let (tail, limit) = (call.query.integer("tailLines")?, call.query.integer("limitBytes")?);
-    let since = call.query.integer("sinceSeconds")?;
-    if let Some(tail) = tail.filter(|tail| *tail < 0) {
-        let words = "must be greater than or equal to 0";
-        errors.push(Error::invalid(&Path::root("tailLines"), tail, words));
-    }
-    let mut require_positive = |field: &str, value: i64| {
-        if value < 1 {
-            errors.push(Error::invalid(&Path::root(field), value, "must be greater than 0"));
-        }
-    };
-    if let Some(limit) = limit {
-        require_positive("limitBytes", limit);
-    }
-    match (since, call.query.get("sinceTime")) {
-        (Some(_), Some(_)) => {
-            let words = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-            errors.push(Error::forbidden(&Path::root("[]"), words));
-        }
-        (Some(since), None) => require_positive("sinceSeconds", since),
-        (None, _) => {}
-    }
-    if call.query.get("stream").is_some() {
-        errors.push(Error::forbidden(&Path::root("stream"), "may not be specified"));
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    Err(Status::invalid("", "PodLogOptions", &call.target.name, &errors))
 }

@@ -1,7 +1,7 @@
 //! What users of a server say about webhooks in their own process.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -34,6 +34,11 @@ impl ApiServer {
     ///     assert_eq!(request.uri().path(), "/validate");
     ///     Response::new(Bytes::from_static(b"{}"))
     /// });
+    /// server.handle_host("hooks.example.com", 443, |_: Request<Bytes>| async { Response::new(Bytes::new()) });
+    ///
+    /// // A webhook that listens on this machine, for as long as it does.
+    /// server.serve_service("default", "other-webhook", 443, "127.0.0.1:9443".parse().unwrap());
+    /// server.forget_service("default", "other-webhook", 443);
     /// # }
     /// ```
     pub fn handle_service<H, F>(&self, namespace: &str, name: &str, port: u16, handler: H)
@@ -54,6 +59,24 @@ impl ApiServer {
     {
         let place = Place::Host(host, port);
         self.server.webhooks.places.handle(place, boxed(handler));
+    }
+
+    /// Leads calls of webhooks to a Pod with this address to another one, such as 127.0.0.1 for a Pod whose containers are
+    /// processes of this machine; with `None`, to its own again. A Pod cannot have such an address itself: no
+    /// `EndpointSlice` may name it.
+    ///
+    /// ```
+    /// # use kubewright_apiserver::{ApiServer, Options};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new());
+    /// server.place_pod("10.244.0.2".parse().unwrap(), Some("127.0.0.1".parse().unwrap()));
+    /// # }
+    /// ```
+    pub fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
+        let webhooks = &self.server.webhooks;
+        webhooks.places.place_pod(pod_ip, at);
+        webhooks.callers.hang_up();
     }
 
     /// Forgets what was said about a port of this Service.

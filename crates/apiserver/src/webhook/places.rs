@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -32,9 +32,12 @@ impl Place<'_> {
     }
 }
 
-/// What is registered, by its place.
+/// What is registered, by its place, and Pods that are found elsewhere than at their own address.
 #[derive(Clone, Default)]
-pub(super) struct Places(Arc<RwLock<HashMap<String, Registered>>>);
+pub(super) struct Places(
+    Arc<RwLock<HashMap<String, Registered>>>,
+    Arc<RwLock<HashMap<IpAddr, IpAddr>>>,
+);
 
 #[derive(Clone)]
 enum Registered {
@@ -45,7 +48,24 @@ enum Registered {
 impl Places {
     /// A copy that goes its own way.
     pub(super) fn fork(&self) -> Places {
-        Places(Arc::new(RwLock::new(self.0.read().clone())))
+        Places(
+            Arc::new(RwLock::new(self.0.read().clone())),
+            Arc::new(RwLock::new(self.1.read().clone())),
+        )
+    }
+
+    pub(super) fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
+        let mut pods = self.1.write();
+        match at {
+            Some(at) => pods.insert(pod_ip, at),
+            None => pods.remove(&pod_ip),
+        };
+    }
+
+    /// Where a Pod with this address is found.
+    pub(super) fn of_pod(&self, address: SocketAddr) -> SocketAddr {
+        let at = self.1.read().get(&address.ip()).copied();
+        SocketAddr::new(at.unwrap_or(address.ip()), address.port())
     }
 
     pub(super) fn listen(&self, place: Place<'_>, address: SocketAddr) {

@@ -48,7 +48,8 @@ pub(super) async fn service(
     }
     let at = server.chance.below(addresses.len());
     addresses.rotate_left(at);
-    Ok(addresses)
+    let places = &server.webhooks.places;
+    Ok(addresses.into_iter().map(|address| places.of_pod(address)).collect())
 }
 
 fn stored(server: &Server, group: &str, plural: &str, key: &str) -> Option<Value> {

@@ -1,0 +1,215 @@
+//! What the containers of Pods have said, for `pods/log`: the last and the present log of each, dropped with the Pod.
+//! [`Log`] is one of them, [`LogWriter`] writes it, [`Reading`] reads it as [`LogOptions`] say.
+
+mod log;
+mod options;
+mod reading;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub(crate) use log::{Line, Log};
+pub(crate) use options::LogOptions;
+pub(crate) use reading::Reading;
+pub use writer::LogWriter;
+
+use crate::clock::Clock;
+use crate::object;
+use crate::registry::Registry;
+use crate::server::ApiServer;
+
+/// The logs of a server, by Pod (`namespace/name`) and container.
+#[derive(Debug, Default)]
+pub(crate) struct Logs(Mutex<HashMap<String, HashMap<String, Runs>>>);
+
+/// The logs of a container: of the run that is, or was last, and of the one before.
+#[derive(Debug, Clone, Default)]
+struct Runs {
+    current: Option<Arc<Log>>,
+    previous: Option<Arc<Log>>,
+}
+
+impl Logs {
+    /// Replaces what a container has said.
+    pub(crate) fn set(&self, namespace: &str, pod: &str, container: &str, text: &str, clock: Clock) {
+        let mut logs = self.0.lock();
+        let runs = entry(&mut logs, namespace, pod, container);
+        let log = Arc::new(Log::default());
+        for line in text.lines() {
+            log.push(clock.now(), format!("{line}\n").into());
+        }
+        if let Some(before) = runs.current.replace(log) {
+            before.end();
+        }
+    }
+
+    /// A log for a new run of a container. That of the run before is the previous one from now on.
+    fn begin(&self, namespace: &str, pod: &str, container: &str) -> Arc<Log> {
+        let mut logs = self.0.lock();
+        let runs = entry(&mut logs, namespace, pod, container);
+        // Who asked before anything was said follows what is said now.
+        if let Some(log) = runs.current.as_ref().filter(|log| log.take()) {
+            return Arc::clone(log);
+        }
+        let log = Arc::new(Log::written());
+        if let Some(before) = runs.current.replace(Arc::clone(&log)) {
+            before.end();
+            if before.has_writer() {
+                runs.previous = Some(before);
+            }
+        }
+        log
+    }
+
+    /// What a container says, also if it has said nothing yet.
+    pub(crate) fn followed(&self, namespace: &str, pod: &str, container: &str) -> Arc<Log> {
+        let mut logs = self.0.lock();
+        let runs = entry(&mut logs, namespace, pod, container);
+        Arc::clone(runs.current.get_or_insert_default())
+    }
+
+    pub(crate) fn current(&self, namespace: &str, pod: &str, container: &str) -> Option<Arc<Log>> {
+        let logs = self.0.lock();
+        logs.get(&object::key(namespace, pod))?.get(container)?.current.clone()
+    }
+
+    pub(crate) fn previous(&self, namespace: &str, pod: &str, container: &str) -> Option<Arc<Log>> {
+        let logs = self.0.lock();
+        logs.get(&object::key(namespace, pod))?.get(container)?.previous.clone()
+    }
+
+    /// Drops the logs of a Pod that is gone; whoever follows them has reached their end.
+    pub(crate) fn forget(&self, namespace: &str, pod: &str) {
+        let gone = self.0.lock().remove(&object::key(namespace, pod));
+        for runs in gone.into_iter().flat_map(HashMap::into_values) {
+            for log in [runs.current, runs.previous].into_iter().flatten() {
+                log.end();
+            }
+        }
+    }
+
+    /// A copy that goes its own way: nobody writes on in it.
+    pub(crate) fn fork(&self) -> Self {
+        let copied = |log: Option<&Arc<Log>>| log.map(|log| Arc::new(log.copied()));
+        let logs = self.0.lock();
+        let pods = logs.iter().map(|(pod, containers)| {
+            let containers = containers.iter().map(|(name, runs)| {
+                let runs = Runs {
+                    current: copied(runs.current.as_ref()),
+                    previous: copied(runs.previous.as_ref()),
+                };
+                (name.clone(), runs)
+            });
+            (pod.clone(), containers.collect())
+        });
+        Logs(Mutex::new(pods.collect()))
+    }
+}
+
+fn entry<'a>(
+    logs: &'a mut HashMap<String, HashMap<String, Runs>>,
+    namespace: &str,
+    pod: &str,
+    container: &str,
+) -> &'a mut Runs {
+    let containers = logs.entry(object::key(namespace, pod)).or_default();
+    containers.entry(container.to_owned()).or_default()
+}
+
+impl ApiServer {
+    /// Begins the log of a container that starts, or starts again: what is written is what `kubectl logs` shows, and the log
+    /// of the run before is what it shows with `--previous`. Who follows it reads on until the writer and its clones are
+    /// dropped.
+    ///
+    /// The newest 4 MiB of a run are kept, as long as there is the Pod. What is written for a Pod that there is not is lost.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    /// use std::io::Write as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let server = ApiServer::new(Options::new());
+    /// let pod = r#"{ "metadata": { "name": "web" }, "spec": { "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] } }"#;
+    /// let request = http::Request::post("/api/v1/namespaces/default/pods").header("content-type", "application/json");
+    /// assert_eq!(server.handle(request.body(pod.into()).unwrap()).await.status(), 201);
+    ///
+    /// let mut log = server.pod_log("default", "web", "c");
+    /// writeln!(log, "listening")?;
+    ///
+    /// server.set_pod_log("default", "web", "c", "all of it\n"); // in place of what it said so far
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pod_log(&self, namespace: &str, pod: &str, container: &str) -> LogWriter {
+        let server = &self.server;
+        let log = server.logs.begin(namespace, pod, container);
+        let pods = Registry::builtin().core("pods");
+        // Asked after the log is there: a Pod that goes meanwhile takes it along.
+        if server.store.get(pods.table, &object::key(namespace, pod)).is_none() {
+            server.logs.forget(namespace, pod);
+        }
+        LogWriter::new(log, server.clock)
+    }
+
+    /// Sets what `pods/log` answers for a container of a pod, in place of what it said so far.
+    pub fn set_pod_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
+        let server = &self.server;
+        server.logs.set(namespace, pod, container, &text.into(), server.clock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn text(log: &Log) -> String {
+        let (lines, _) = log.read(0);
+        let bytes: Vec<u8> = lines.iter().flat_map(|line| line.text.to_vec()).collect();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_second_run_makes_the_first_the_previous_one() {
+        let (logs, clock) = (Logs::default(), Clock::system());
+        let mut first = LogWriter::new(logs.begin("a", "p", "c"), clock);
+        writeln!(first, "one").unwrap();
+        assert!(logs.previous("a", "p", "c").is_none());
+        drop(first);
+        let mut second = LogWriter::new(logs.begin("a", "p", "c"), clock);
+        writeln!(second, "two").unwrap();
+        assert_eq!(text(&logs.current("a", "p", "c").unwrap()), "two\n");
+        assert_eq!(text(&logs.previous("a", "p", "c").unwrap()), "one\n");
+        let third = logs.begin("a", "p", "c");
+        assert_eq!(text(&logs.previous("a", "p", "c").unwrap()), "two\n");
+        assert_eq!(text(&third), "");
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_first_word_hears_it() {
+        let (logs, clock) = (Logs::default(), Clock::system());
+        let followed = logs.followed("a", "p", "c");
+        let mut writer = LogWriter::new(logs.begin("a", "p", "c"), clock);
+        writeln!(writer, "hello").unwrap();
+        assert_eq!(text(&followed), "hello\n");
+        assert!(!followed.has_ended());
+        drop(writer);
+        assert!(followed.has_ended());
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_goes_takes_its_logs_along() {
+        let (logs, clock) = (Logs::default(), Clock::system());
+        logs.set("a", "p", "c", "hello", clock);
+        let followed = logs.followed("a", "p", "c");
+        let fork = logs.fork();
+        logs.forget("a", "p");
+        assert!(logs.current("a", "p", "c").is_none() && followed.has_ended());
+        assert_eq!(text(&fork.current("a", "p", "c").unwrap()), "hello\n");
+    }
+}
