@@ -5,6 +5,7 @@ use std::future::Future;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_runtime::chance::Chance;
 use kubewright_runtime::clock::Clock;
@@ -12,6 +13,7 @@ use kubewright_runtime::manager::{Manager, ManagerError};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::stop::Stop;
 
+use crate::kubelet::process::Processes;
 use crate::names::{ControllerName, UnknownController};
 use crate::support::tell::Tellers;
 use crate::support::{Settings, index};
@@ -32,6 +34,12 @@ use crate::{
 /// let two = Controllers::only([ControllerName::GarbageCollector, ControllerName::Deployment]);
 /// assert_eq!(two, "gc,deployment".parse()?);
 /// assert!(!Controllers::parse("*,-job")?.contains(ControllerName::Job));
+///
+/// let most = Controllers::all().without(ControllerName::Job).with(ControllerName::Job).seed(7).root_ca("");
+/// assert_eq!(most.names().count(), ControllerName::all().count());
+/// assert!(ControllerName::all().any(|name| name.as_str() == "gc"));
+/// let most = most.epoch("2026-01-01T00:00:00Z".parse().unwrap());
+/// assert!(most.manager().is_ok());
 /// # Ok::<(), kubewright_controllers::UnknownController>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -113,6 +121,14 @@ impl Controllers {
     }
 
     /// The same and this one.
+    ///
+    /// ```
+    /// use kubewright_controllers::{ControllerName, Controllers};
+    ///
+    /// let some = Controllers::none().with(ControllerName::Job).with(ControllerName::CronJob);
+    /// let one = some.without(ControllerName::CronJob);
+    /// assert_eq!(one.names().collect::<Vec<_>>(), [ControllerName::Job]);
+    /// ```
     pub fn with(mut self, name: ControllerName) -> Self {
         self.names.insert(name);
         self
@@ -171,6 +187,13 @@ impl Controllers {
         self
     }
 
+    /// Makes containers whose images are loaded processes of this machine. Off by default: read
+    /// [what that means](crate::process) first.
+    pub fn processes(mut self, processes: Processes) -> Self {
+        self.settings.processes = Some(processes);
+        self
+    }
+
     /// The controllers as an operator: to describe them, or to run them beside others.
     ///
     /// ```
@@ -186,15 +209,13 @@ impl Controllers {
             ..self.settings.clone()
         };
         let mut operator = settings.tellers.add_to(Operator::new("controllers"));
-        if [
-            ControllerName::ReplicaSet,
-            ControllerName::Deployment,
-            ControllerName::Job,
-        ]
-        .iter()
-        .any(|name| self.contains(*name))
-        {
+        let any = |names: &[ControllerName]| names.iter().any(|name| self.contains(*name));
+        let (sets, deployments) = (ControllerName::ReplicaSet, ControllerName::Deployment);
+        if any(&[sets, deployments, ControllerName::Job]) {
             operator = operator.index::<Pod>(index::CONTROLLER, index::controller);
+        }
+        if any(&[sets, deployments]) {
+            operator = operator.index::<ReplicaSet>(index::CONTROLLER, index::controller);
         }
         for name in self.names() {
             operator = match name {
@@ -202,7 +223,7 @@ impl Controllers {
                 ControllerName::Namespace => operator.controller(namespace::controller(settings)),
                 ControllerName::ServiceAccount => operator.controller(service_account::controller()),
                 ControllerName::RootCa => root_ca::add_to(operator, settings),
-                ControllerName::ClusterRoleAggregation => operator.controller(role_aggregation::controller()),
+                ControllerName::ClusterRoleAggregation => role_aggregation::add_to(operator),
                 ControllerName::ReplicaSet => operator.controller(replicaset::controller(settings)),
                 ControllerName::Deployment => deployment::add_to(operator, settings),
                 ControllerName::Job => operator.controller(job::controller(settings)),
@@ -210,7 +231,7 @@ impl Controllers {
                 ControllerName::Scheduler => scheduler::add_to(operator, settings),
                 ControllerName::Kubelet => kubelet::add_to(operator, settings),
                 ControllerName::CronJob => operator.controller(cronjob::controller(settings)),
-                ControllerName::EndpointSlice => operator.controller(endpointslice::controller()),
+                ControllerName::EndpointSlice => operator.controller(endpointslice::controller(settings)),
                 ControllerName::NodeLifecycle => node_lifecycle::add_lifecycle(operator, settings),
                 ControllerName::TaintEviction => node_lifecycle::add_eviction(operator, settings),
             };
@@ -219,6 +240,18 @@ impl Controllers {
     }
 
     /// The controllers in a manager, for those who want to set more of it, or look at its counters.
+    ///
+    /// ```
+    /// use kubewright_controllers::Controllers;
+    /// use kubewright_runtime::clock::Clock;
+    ///
+    /// let epoch = "2026-03-01T12:00:00Z".parse()?;
+    /// let controllers = Controllers::all().nodes(3).seed(7).root_ca("-----BEGIN CERTIFICATE-----\n…");
+    /// let first = controllers.clone().epoch(epoch).manager()?;
+    /// let later = controllers.clock(Clock::starting_at(epoch)).manager()?;
+    /// # drop((first, later));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn manager(&self) -> Result<Manager, ManagerError> {
         let mut started = self.clone();
         if let (None, Some(epoch)) = (started.settings.clock, started.epoch) {

@@ -1,5 +1,6 @@
 //! The standard controllers of Kubernetes, written on `kubewright-runtime`, each switchable.
 //! [`Controllers`] says which run; [`Controllers::run`] runs them against any API server as an administrator.
+//! Pods are simulated; on request, [`process`] makes containers of them that are processes of this machine.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -54,4 +55,9 @@ mod support;
 
 pub use front::Controllers;
 pub use kubelet::node::FAILED_ANNOTATION;
+pub use kubelet::process;
 pub use names::{ControllerName, UnknownController};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ExamplesOfTheReadme;

@@ -12,6 +12,7 @@ use std::str::FromStr;
 /// let long: ControllerName = "garbage-collector-controller".parse().unwrap();
 /// assert_eq!(short, long);
 /// assert_eq!(short.to_string(), "gc");
+/// assert!(ControllerName::all().any(|name| name.as_str() == "gc"));
 /// let error = "deploymnet".parse::<ControllerName>().unwrap_err();
 /// assert!(error.to_string().contains("did you mean \"deployment\"?"));
 /// ```

@@ -1,29 +1,43 @@
 //! Cluster roles that gather the rules of others: `admin`, `edit`, `view`, and what operators add to them.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
-use kubewright_runtime::cache::Query;
+use kubewright_runtime::cache::{Event, Query};
 use kubewright_runtime::client::Client;
-use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
+use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
 use kubewright_runtime::object::{Selector, View};
+use kubewright_runtime::operator::Operator;
 
-use crate::support::labels;
+/// The roles that gather the rules of others, under [`GATHERS`].
+const INDEX: &str = "gathers";
+const GATHERS: &str = "true";
 
-/// The controller.
-pub(crate) fn controller() -> Controller {
-    Controller::of::<ClusterRole>()
+/// Adds the controller. What is looked at of most roles is their labels: there are dozens of them in every cluster.
+pub(crate) fn add_to(operator: Operator) -> Operator {
+    // Who gathers is reconciled at the start as it is; that there are others is no news then.
+    let news = Predicate::new(|event| !matches!(event, Event::Added { initial: true, .. }));
+    let controller = Controller::of::<ClusterRole>()
         .named("clusterrole-aggregation-controller")
-        .watches_with::<ClusterRole, _>(|client: Client, _| async move {
-            let roles = client
-                .without_waiting()
-                .list::<ClusterRole>(&Query::all())
-                .await
-                .unwrap_or_default();
-            let gathering = roles.into_iter().filter(|role| role.aggregation_rule.is_some());
-            gathering.map(|role| role.key().clone().into()).collect()
-        })
+        .of_when(Predicate::object::<ClusterRole>(gathers))
+        .watch(Watch::mapped_with::<ClusterRole, _>(|client: Client, _| gathering(client)).when(news))
         .reconcile_with(|context| Roles {
             client: context.client(),
-        })
+        });
+    operator.controller(controller).index::<ClusterRole>(INDEX, |role| {
+        let gathers = gathers(role).then(|| GATHERS.to_owned());
+        gathers.into_iter().collect()
+    })
+}
+
+fn gathers(role: &ClusterRole) -> bool {
+    role.aggregation_rule.is_some()
+}
+
+/// A role wakes all that gather: its labels may be what one of them looks for.
+async fn gathering(client: Client) -> Vec<Request> {
+    let query = Query::all().indexed(INDEX, GATHERS);
+    let roles = client.without_waiting().list::<ClusterRole>(&query).await;
+    let roles = roles.unwrap_or_default().into_iter();
+    roles.map(|role| role.key().clone().into()).collect()
 }
 
 struct Roles {
@@ -35,11 +49,20 @@ impl Reconciler for Roles {
         let Some(role) = self.client.get_opt::<ClusterRole>(&request).await? else {
             return Ok(Action::done());
         };
-        if role.aggregation_rule.is_none() {
+        let Some(aggregation) = &role.aggregation_rule else {
             return Ok(Action::done());
+        };
+        let mut rules = Vec::new();
+        for selector in aggregation.cluster_role_selectors.iter().flatten() {
+            let Ok(selector) = Selector::try_from(selector) else {
+                continue;
+            };
+            let meant = self
+                .client
+                .list::<ClusterRole>(&Query::all().matching(selector))
+                .await?;
+            gather(&role, &meant, &mut rules);
         }
-        let others = self.client.list::<ClusterRole>(&Query::all()).await?;
-        let rules = gather(&role, &others);
         if role.rules.as_deref().unwrap_or_default() == rules {
             return Ok(Action::done());
         }
@@ -50,23 +73,13 @@ impl Reconciler for Roles {
     }
 }
 
-/// The rules of all roles that one of the selectors means, by name, each rule once.
-fn gather(role: &ClusterRole, others: &[View<ClusterRole>]) -> Vec<PolicyRule> {
-    let selectors = role
-        .aggregation_rule
-        .iter()
-        .flat_map(|rule| rule.cluster_role_selectors.iter().flatten());
-    let mut rules: Vec<PolicyRule> = Vec::new();
-    for selector in selectors.filter_map(|selector| Selector::try_from(selector).ok()) {
-        // The cache lists by name.
-        let meant = others.iter().filter(|other| {
-            other.metadata.name != role.metadata.name && labels::matches(&selector, other.metadata.labels.as_ref())
-        });
-        for rule in meant.flat_map(|other| other.rules.iter().flatten()) {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
-            }
+/// Adds the rules of all roles that a selector means, by name, each rule once.
+fn gather(role: &ClusterRole, meant: &[View<ClusterRole>], rules: &mut Vec<PolicyRule>) {
+    // The cache lists by name.
+    let others = meant.iter().filter(|other| other.metadata.name != role.metadata.name);
+    for rule in others.flat_map(|other| other.rules.iter().flatten()) {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
         }
     }
-    rules
 }

@@ -12,6 +12,7 @@ use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Re
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::ObjectKey;
 
+use crate::support::claim::key_of;
 use crate::support::index::controller_of;
 use crate::support::tell::Teller;
 use crate::support::{Settings, creation};
@@ -73,8 +74,15 @@ impl Reconciler for CronJobs {
                     let status = status.get_or_insert_with(|| cron.status.clone().unwrap_or_default());
                     status.active.get_or_insert_default().push(plan::reference(&made));
                 }
-                // It was made before, and could not be written down then.
-                Err(error) if error.is_already_exists() => {}
+                Err(error) if error.is_already_exists() => {
+                    // It was made before, and could not be written down then; or it is somebody else's.
+                    let present = self.client.live().get_opt::<Job>(&key_of(&*job)).await?;
+                    let Some(present) = present.filter(|present| own(present)) else {
+                        return Ok(Action::done());
+                    };
+                    let status = status.get_or_insert_with(|| cron.status.clone().unwrap_or_default());
+                    status.active.get_or_insert_default().push(plan::reference(&present));
+                }
                 Err(error) if creation::is_namespace_going(&error) => return Ok(Action::done()),
                 Err(error) => {
                     let text = format!("Error creating job: {}", creation::message(&error));

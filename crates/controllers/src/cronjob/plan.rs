@@ -48,8 +48,8 @@ pub(super) fn plan(cron: &CronJob, jobs: &[Job], now: Timestamp) -> Plan {
         now,
         plan: Plan::default(),
     };
-    planner.note_finished();
     planner.clean_up();
+    planner.note_finished();
     if cron.metadata.deletion_timestamp.is_none() {
         planner.schedule();
     }
@@ -62,12 +62,12 @@ pub(super) fn plan(cron: &CronJob, jobs: &[Job], now: Timestamp) -> Plan {
 }
 
 /// How a Job ended.
-fn end_of(job: &Job) -> Option<(&str, Option<Timestamp>)> {
+fn end_of(job: &Job) -> Option<&str> {
     let conditions = job.status.as_ref()?.conditions.as_deref()?;
     let end = conditions
         .iter()
         .find(|condition| matches!(condition.type_.as_str(), "Complete" | "Failed") && condition.status == "True")?;
-    Some((end.type_.as_str(), end.last_transition_time.as_ref().map(|time| time.0)))
+    Some(end.type_.as_str())
 }
 
 fn name_of(job: &Job) -> &str {
@@ -85,7 +85,7 @@ impl Planner<'_> {
         for job in self.jobs {
             let listed = active.iter().position(|known| known.uid == job.metadata.uid);
             match (listed, end_of(job)) {
-                (Some(place), Some((condition, _))) => {
+                (Some(place), Some(condition)) => {
                     active.remove(place);
                     let text = format!("Saw completed job: {}, condition: {condition}", name_of(job));
                     self.tell(EventNote::normal("SawCompletedJob", "Track", text));
@@ -99,7 +99,7 @@ impl Planner<'_> {
                 }
                 _ => {}
             }
-            if let Some(("Complete", _)) = end_of(job) {
+            if end_of(job) == Some("Complete") {
                 let time = job.status.as_ref().and_then(|status| status.completion_time.clone());
                 if time > self.status.last_successful_time {
                     self.status.last_successful_time = time;
@@ -123,32 +123,29 @@ impl Planner<'_> {
     fn clean_up(&mut self) {
         let spec = self.cron.spec.clone();
         for (condition, limit) in [
-            ("Complete", spec.successful_jobs_history_limit.unwrap_or(3)),
-            ("Failed", spec.failed_jobs_history_limit.unwrap_or(1)),
+            ("Complete", spec.successful_jobs_history_limit),
+            ("Failed", spec.failed_jobs_history_limit),
         ] {
-            let mut ended: Vec<&Job> = self
-                .jobs
-                .iter()
-                .filter(|job| end_of(job).is_some_and(|(end, _)| end == condition))
-                .collect();
+            // The server fills both in: without a limit somebody wants to keep them all.
+            let Some(limit) = limit else {
+                continue;
+            };
+            let mut ended: Vec<&Job> = self.jobs.iter().filter(|job| end_of(job) == Some(condition)).collect();
             ended.sort_by_key(|job| {
-                (
-                    job.status.as_ref().and_then(|status| status.start_time.clone()),
-                    name_of(job),
-                )
+                let start = job.status.as_ref().and_then(|status| status.start_time.clone());
+                (start.is_none(), start, name_of(job))
             });
             let too_many = ended.len().saturating_sub(usize::try_from(limit).unwrap_or(0));
-            self.plan
-                .delete
-                .extend(ended.into_iter().take(too_many).map(|job| name_of(job).to_owned()));
+            for job in ended.into_iter().take(too_many) {
+                self.plan.delete.push(name_of(job).to_owned());
+                let active = self.status.active.iter_mut();
+                active.for_each(|active| active.retain(|known| known.uid != job.metadata.uid));
+            }
         }
     }
 
     fn schedule(&mut self) {
         let spec = self.cron.spec.clone();
-        if spec.suspend == Some(true) {
-            return;
-        }
         let zone = match spec.time_zone.as_deref() {
             None => TimeZone::UTC,
             Some(name) => {
@@ -159,6 +156,9 @@ impl Planner<'_> {
                 zone
             }
         };
+        if spec.suspend == Some(true) {
+            return;
+        }
         let schedule = match Schedule::parse(&spec.schedule) {
             Ok(schedule) => schedule,
             Err(error) => {
@@ -166,70 +166,81 @@ impl Planner<'_> {
                 return self.tell(EventNote::warning("UnparseableSchedule", "Schedule", text));
             }
         };
-        if let Some(next) = schedule.next(self.now, &zone) {
-            self.plan.wake = Some(until(next, self.now) + LATER);
-        }
-        let Some(due) = self.due(&schedule, &zone) else {
-            return;
+        let deadline = spec.starting_deadline_seconds;
+        let from = self.last().map(|last| match deadline {
+            Some(seconds) => last.max(later(self.now, seconds.saturating_neg())),
+            None => last,
+        });
+        let recent = from.map_or(Ok(Recent::default()), |from| recent(&schedule, &zone, from, self.now));
+        let Ok(recent) = recent else {
+            let text = format!(
+                "invalid schedule: {} : time difference between two schedules is less than 1 second",
+                spec.schedule
+            );
+            return self.tell(EventNote::warning("InvalidSchedule", "Schedule", text));
         };
-        let last = self.status.last_schedule_time.as_ref().map(|time| time.0);
-        if last == Some(due) || self.jobs.iter().any(|job| name_of(job) == self.job_name(due)) {
-            return;
+        if let Some(due) = recent.due {
+            if recent.missed > MANY_MISSED {
+                let text =
+                    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+                self.tell(EventNote::warning("TooManyMissedTimes", "Schedule", text));
+            }
+            self.start(due, &zone);
         }
-        if let Some(seconds) = spec.starting_deadline_seconds
-            && later(due, seconds) < self.now
+        self.wake(&schedule, &zone);
+    }
+
+    /// When a Job was last due, or the `CronJob` was made.
+    fn last(&self) -> Option<Timestamp> {
+        let last = self.status.last_schedule_time.as_ref();
+        let last = last.or(self.cron.metadata.creation_timestamp.as_ref());
+        last.map(|time| time.0)
+    }
+
+    /// Makes the Job of a time that has come, if nothing speaks against it.
+    fn start(&mut self, due: Timestamp, zone: &TimeZone) {
+        let spec = self.cron.spec.clone();
+        if spec
+            .starting_deadline_seconds
+            .is_some_and(|seconds| later(due, seconds) < self.now)
         {
             let text = format!("Missed scheduled time to start a job: {}", rfc1123(due));
             return self.tell(EventNote::warning("MissSchedule", "Schedule", text));
         }
         let active = self.status.active.clone().unwrap_or_default();
+        let name = Some(self.job_name(due));
+        let last = self.status.last_schedule_time.as_ref().map(|time| time.0);
+        if last == Some(due) || active.iter().any(|known| known.name == name) {
+            return;
+        }
         match spec.concurrency_policy.as_deref() {
             Some("Forbid") if !active.is_empty() => {
                 let text = "Not starting job because prior execution is running and concurrency policy is Forbid";
                 return self.tell(EventNote::normal("JobAlreadyActive", "Schedule", text));
             }
             Some("Replace") => {
-                self.plan
-                    .delete
-                    .extend(active.into_iter().filter_map(|known| known.name));
+                let running = active.into_iter().filter_map(|known| known.name);
+                self.plan.delete.extend(running);
                 self.status.active = Some(Vec::new());
             }
             _ => {}
         }
-        let job = self.job(due, &zone);
+        self.plan.create = Some(Box::new(self.job(due, zone)));
         self.status.last_schedule_time = Some(whole(due));
-        self.plan.create = Some(Box::new(job));
     }
 
-    /// The last time that has come and was not met.
-    fn due(&mut self, schedule: &Schedule, zone: &TimeZone) -> Option<Timestamp> {
-        let spec = self.cron.spec.clone();
-        let created = self.cron.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        let mut from = self.status.last_schedule_time.as_ref().map(|time| time.0).or(created)?;
-        if let Some(seconds) = spec.starting_deadline_seconds {
-            from = from.max(later(self.now, -seconds));
-        }
-        let first = schedule.next(from, zone).filter(|first| *first <= self.now)?;
-        let Some(second) = schedule.next(first, zone).filter(|second| *second <= self.now) else {
-            return Some(first);
+    /// Looks again when the next Job is due.
+    fn wake(&mut self, schedule: &Schedule, zone: &TimeZone) {
+        let Some(last) = self.last() else {
+            return;
         };
-        // After a long sleep there may be many: it is enough to look at the last of them.
-        let period = (second.as_second() - first.as_second()).max(1);
-        let missed = (self.now.as_second() - first.as_second()) / period + 1;
-        let mut due = later(first, (missed - 2).max(0) * period);
-        if missed <= MANY_MISSED || schedule.next(due, zone).is_none_or(|next| next > self.now) {
-            due = first;
-        }
-        while let Some(next) = schedule.next(due, zone).filter(|next| *next <= self.now) {
-            due = next;
-        }
-        if missed > MANY_MISSED {
-            let text = format!(
-                "too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-            );
-            self.tell(EventNote::warning("TooManyMissedTimes", "Schedule", text));
-        }
-        Some(due)
+        let after = match recent(schedule, zone, last, self.now) {
+            Ok(Recent { due: Some(due), .. }) => due,
+            Ok(Recent { missed: 0, .. }) => last,
+            _ => self.now,
+        };
+        let next = schedule.next(after, zone);
+        self.plan.wake = next.map(|next| until(next, self.now) + LATER);
     }
 
     fn job_name(&self, due: Timestamp) -> String {
@@ -259,6 +270,45 @@ impl Planner<'_> {
     }
 }
 
+/// What has come and was not met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Recent {
+    /// The last of these times.
+    due: Option<Timestamp>,
+    /// About how many there were, if there were several.
+    missed: i64,
+}
+
+/// The schedule has no times.
+#[derive(Debug, PartialEq, Eq)]
+struct Never;
+
+/// What has come since. As upstream, times that were missed are counted by the distance of the first two; where a schedule
+/// is uneven, that may lead past the last of them, and then nothing is due.
+fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp) -> Result<Recent, Never> {
+    let first = schedule.next(from, zone).ok_or(Never)?;
+    if now < first {
+        return Ok(Recent::default());
+    }
+    let Some(second) = schedule.next(first, zone).filter(|second| *second <= now) else {
+        return Ok(Recent {
+            due: Some(first),
+            missed: 0,
+        });
+    };
+    let period = second.as_second() - first.as_second();
+    if period < 1 {
+        return Err(Never);
+    }
+    let missed = (now.as_second() - first.as_second()) / period + 1;
+    let mut time = later(first, (missed - 2).saturating_mul(period));
+    let mut due = None;
+    while let Some(next) = schedule.next(time, zone).filter(|next| *next <= now) {
+        (time, due) = (next, Some(next));
+    }
+    Ok(Recent { due, missed })
+}
+
 /// The reference by which a `CronJob` remembers an active Job.
 pub(super) fn reference(job: &Job) -> ObjectReference {
     ObjectReference {
@@ -274,4 +324,131 @@ pub(super) fn reference(job: &Job) -> ObjectReference {
 
 fn rfc1123(time: Timestamp) -> String {
     time.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn cron(change: &Value) -> CronJob {
+        let mut cron = json!({
+            "metadata": { "name": "tick", "uid": "1", "creationTimestamp": "2026-03-01T12:00:00Z" },
+            "spec": { "schedule": "0 * * * *", "jobTemplate": {} },
+        });
+        for (key, value) in change.as_object().unwrap() {
+            cron["spec"][key] = value.clone();
+        }
+        serde_json::from_value(cron).unwrap()
+    }
+
+    fn reasons(plan: &Plan) -> Vec<&str> {
+        plan.tell.iter().map(|note| note.reason.as_str()).collect()
+    }
+
+    fn made(plan: &Plan) -> Option<String> {
+        let annotations = plan.create.as_ref()?.metadata.annotations.clone()?;
+        annotations.get(SCHEDULED).cloned()
+    }
+
+    #[test]
+    fn after_a_long_sleep_the_last_time_is_met_and_many_are_worth_a_word() {
+        let few = plan(&cron(&json!({})), &[], at("2026-03-02T12:30:00Z"));
+        assert_eq!(made(&few).as_deref(), Some("2026-03-02T12:00:00Z"));
+        assert!(few.tell.is_empty());
+        let many = plan(&cron(&json!({})), &[], at("2026-03-11T12:30:00Z"));
+        assert_eq!(made(&many).as_deref(), Some("2026-03-11T12:00:00Z"));
+        assert_eq!(reasons(&many), ["TooManyMissedTimes"]);
+        assert_eq!(
+            many.tell[0].text,
+            "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        );
+        // Who sets a deadline has not missed what is before it.
+        let bounded = plan(
+            &cron(&json!({ "startingDeadlineSeconds": 7200 })),
+            &[],
+            at("2026-03-11T12:30:00Z"),
+        );
+        assert!(bounded.create.is_some() && bounded.tell.is_empty());
+    }
+
+    #[test]
+    fn what_is_past_its_deadline_is_not_started() {
+        let late = plan(
+            &cron(&json!({ "startingDeadlineSeconds": 60 })),
+            &[],
+            at("2026-03-01T13:05:00Z"),
+        );
+        assert!(late.create.is_none() && late.tell.is_empty());
+        assert_eq!(late.wake, Some(Duration::from_mins(55) + LATER));
+    }
+
+    #[test]
+    fn zones_say_when_it_is_nine_and_summer() {
+        let tokyo = json!({ "schedule": "0 9 * * *", "timeZone": "Asia/Tokyo" });
+        let plan_at = |spec: &Value, now: &str| plan(&cron(spec), &[], at(now));
+        assert_eq!(
+            made(&plan_at(&tokyo, "2026-03-02T00:10:00Z")).as_deref(),
+            Some("2026-03-02T09:00:00+09:00")
+        );
+        let new_york = json!({ "schedule": "0 9 * * *", "timeZone": "America/New_York" });
+        // Summer begins on 8 March: nine is an hour earlier by then.
+        assert_eq!(
+            made(&plan_at(&new_york, "2026-03-09T13:10:00Z")).as_deref(),
+            Some("2026-03-09T09:00:00-04:00")
+        );
+        let unknown = json!({ "timeZone": "Mars/Olympus_Mons" });
+        let refused = plan_at(&unknown, "2026-03-02T00:10:00Z");
+        assert_eq!(
+            refused.tell[0].text,
+            "invalid timeZone: \"Mars/Olympus_Mons\": unknown time zone Mars/Olympus_Mons"
+        );
+        assert!(refused.wake.is_none() && refused.create.is_none());
+    }
+
+    #[test]
+    fn a_day_that_never_comes_is_no_schedule() {
+        let never = plan(
+            &cron(&json!({ "schedule": "0 0 30 2 *" })),
+            &[],
+            at("2026-03-02T00:10:00Z"),
+        );
+        assert_eq!(reasons(&never), ["InvalidSchedule"]);
+        assert_eq!(never.wake, None);
+    }
+
+    #[test]
+    fn periods_are_counted_from_the_last_job_and_not_from_now() {
+        let every = cron(&json!({ "schedule": "@every 1h" }));
+        let mut later_on = every.clone();
+        later_on.status = Some(CronJobStatus {
+            last_schedule_time: Some(whole(at("2026-03-01T13:00:00Z"))),
+            ..CronJobStatus::default()
+        });
+        let plan = plan(&later_on, &[], at("2026-03-01T13:20:00Z"));
+        assert_eq!(plan.wake, Some(Duration::from_mins(40) + LATER));
+    }
+
+    #[test]
+    fn jobs_that_are_cleaned_up_are_not_seen_to_end() {
+        let mut cron = cron(&json!({ "failedJobsHistoryLimit": 0 }));
+        let job: Job = serde_json::from_value(json!({
+            "metadata": { "name": "tick-1", "uid": "job" },
+            "status": { "conditions": [{ "type": "Failed", "status": "True" }] },
+        }))
+        .unwrap();
+        cron.status = Some(CronJobStatus {
+            active: Some(vec![reference(&job)]),
+            ..CronJobStatus::default()
+        });
+        let plan = plan(&cron, &[job], at("2026-03-01T12:00:30Z"));
+        assert_eq!(plan.delete, ["tick-1"]);
+        assert!(plan.tell.is_empty());
+        assert_eq!(plan.status.unwrap().active, None);
+    }
 }

@@ -19,7 +19,7 @@ use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, Error};
 use kubewright_runtime::clock::Clock;
-use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
+use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result, Watch};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::{ObjectKey, View};
 use kubewright_runtime::operator::Operator;
@@ -36,7 +36,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let controller = Controller::of::<Deployment>()
         .named("deployment-controller")
         .owns::<ReplicaSet>()
-        .watches_with::<ReplicaSet, _>(orphan_wakes)
+        .watch(Watch::mapped_with::<ReplicaSet, _>(orphan_wakes).when(index::orphans()))
         .watches_with::<Pod, _>(pod_wakes)
         .max_concurrent_reconciles(8)
         .reconcile_with(move |context| {
@@ -47,9 +47,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
                 client,
             }
         });
-    operator
-        .controller(controller)
-        .index::<ReplicaSet>(index::CONTROLLER, index::controller)
+    operator.controller(controller)
 }
 
 /// A set without a controller wakes all `Deployments` that would take it.

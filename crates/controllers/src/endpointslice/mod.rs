@@ -1,29 +1,53 @@
 //! `EndpointSlices` of Services: where the Pods are that a Service means. [`plan`](plan::plan) decides.
 
 mod plan;
+#[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
+mod tests;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::client::helpers::ignore_not_found;
-use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
+use kubewright_runtime::controller::{Action, Controller, Failure, Reconciler, Request, Result};
+use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::{ObjectKey, Selector, View};
+use kubewright_runtime::queue::{Backoff, QueueOptions};
 
 use crate::support::creation::is_namespace_going;
-use crate::support::labels;
+use crate::support::tell::Teller;
+use crate::support::{Settings, labels, pods};
+use plan::Zones;
+
+/// The label of a node that says in which zone it is.
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// The controller.
-pub(crate) fn controller() -> Controller {
+pub(crate) fn controller(settings: &Settings) -> Controller {
+    let settings = settings.clone();
     Controller::of::<Service>()
         .named("endpointslice-controller")
         .owns::<EndpointSlice>()
         .watches_with::<Pod, _>(pod_wakes)
+        .reads::<Node>()
         .max_concurrent_reconciles(4)
-        .reconcile_with(|context| Slices {
-            client: context.client(),
+        .queue_options(QueueOptions {
+            backoff: Backoff {
+                base: Duration::from_secs(1),
+                max: Duration::from_secs(1000),
+            },
+            ..QueueOptions::default()
+        })
+        .reconcile_with(move |context| {
+            let client = context.client();
+            Slices {
+                events: settings.teller("endpoint-slice-controller", &client),
+                client,
+            }
         })
 }
 
@@ -55,6 +79,7 @@ async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
 
 struct Slices {
     client: Client,
+    events: Teller,
 }
 
 impl Reconciler for Slices {
@@ -82,7 +107,8 @@ impl Reconciler for Slices {
         let present = self.client.list::<EndpointSlice>(&query.matching(own)).await?;
         let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
         let present: Vec<&EndpointSlice> = present.iter().map(|slice| &**slice).collect();
-        let plan = plan::plan(&service, &pods, &present);
+        let zones = self.zones(&pods).await?;
+        let plan = plan::plan(&service, &pods, &zones, &present);
         for slice in &plan.create {
             match self.client.create(slice).await {
                 Err(error) if !is_namespace_going(&error) => return Err(error.into()),
@@ -96,6 +122,39 @@ impl Reconciler for Slices {
             let key = ObjectKey::namespaced(namespace, name);
             ignore_not_found(self.client.delete::<EndpointSlice>(&key).await)?;
         }
-        Ok(Action::done())
+        let skipped = match plan.skipped.as_slice() {
+            [] => return Ok(Action::done()),
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let text = format!("Error updating Endpoint Slices for Service {request}: {skipped}");
+        let note = EventNote::warning("FailedToUpdateEndpointSlices", "Sync", text);
+        self.events.tell(&*service, note);
+        Err(Failure::message(skipped))
+    }
+}
+
+impl Slices {
+    /// The nodes that Pods are on, as far as they exist, and their zones.
+    async fn zones(&self, pods: &[&Pod]) -> Result<Zones> {
+        let mut zones = Zones::new();
+        for name in pods
+            .iter()
+            .map(|pod| pods::node_of(pod))
+            .filter(|name| !name.is_empty())
+        {
+            if zones.contains_key(name) {
+                continue;
+            }
+            if let Some(node) = self.client.get_opt::<Node>(&ObjectKey::cluster(name)).await? {
+                let zone = node
+                    .metadata
+                    .labels
+                    .as_ref()
+                    .and_then(|labels| labels.get(ZONE).cloned());
+                zones.insert(name.to_owned(), zone);
+            }
+        }
+        Ok(zones)
     }
 }

@@ -1,6 +1,8 @@
 //! The slices a Service should have, and how to get there from those it has. Pure.
+//! An endpoint stays in the slice it is in: who watches slices sees as little change as possible.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{ObjectReference, Pod, Service, ServicePort};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
@@ -17,12 +19,17 @@ const HEADLESS: &str = "service.kubernetes.io/headless";
 /// So many endpoints are in a slice, at most.
 const MOST: usize = 100;
 
+/// The nodes that exist, of those that matter, and the zones they are in.
+pub(super) type Zones = BTreeMap<String, Option<String>>;
+
 /// What to do with slices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) create: Vec<EndpointSlice>,
     pub(super) update: Vec<EndpointSlice>,
     pub(super) delete: Vec<String>,
+    /// Pods that were left out for now, and why.
+    pub(super) skipped: Vec<String>,
 }
 
 /// Whether slices of a Service are made here: it selects Pods and is not somewhere else.
@@ -35,43 +42,163 @@ pub(super) fn is_managed(service: &Service) -> bool {
 }
 
 /// Plans the slices of a Service with these Pods, given those it has.
-pub(super) fn plan(service: &Service, pods: &[&Pod], present: &[&EndpointSlice]) -> Plan {
+pub(super) fn plan(service: &Service, pods: &[&Pod], zones: &Zones, present: &[&EndpointSlice]) -> Plan {
     let mut plan = Plan::default();
+    let families = families(service);
     let mut left: Vec<&EndpointSlice> = present.to_vec();
     left.sort_by_key(|slice| slice.metadata.name.clone());
-    for (ports, endpoints) in grouped(service, pods) {
-        let chunks: Vec<&[Endpoint]> = if endpoints.is_empty() {
-            vec![&[]]
-        } else {
-            endpoints.chunks(MOST).collect()
-        };
-        for chunk in chunks {
-            let wanted = slice(service, &ports, chunk);
-            // A slice that is right already is kept; else any other is changed.
-            let same = |slice: &&EndpointSlice| is_same(slice, &wanted);
-            let place = left
-                .iter()
-                .position(same)
-                .or(if left.is_empty() { None } else { Some(0) });
-            match place.map(|place| left.remove(place)) {
-                None => plan.create.push(wanted),
-                Some(slice) if is_same(slice, &wanted) => {}
-                Some(slice) => plan.update.push(changed(slice, wanted)),
-            }
-        }
+    for family in &families {
+        let (own, others) = left.into_iter().partition(|slice| slice.address_type == *family);
+        left = others;
+        plan_family(service, pods, zones, own, family, &mut plan);
     }
-    plan.delete = left
-        .into_iter()
-        .filter_map(|slice| slice.metadata.name.clone())
-        .collect();
+    // No address of the Service is of their family any more.
+    plan.delete
+        .extend(left.into_iter().filter_map(|slice| slice.metadata.name.clone()));
     plan
 }
 
+fn plan_family(
+    service: &Service,
+    pods: &[&Pod],
+    zones: &Zones,
+    present: Vec<&EndpointSlice>,
+    family: &'static str,
+    plan: &mut Plan,
+) {
+    let mut groups = grouped(service, pods, zones, family, &mut plan.skipped);
+    let mut placed = Placed::default();
+    let mut unwanted = Vec::new();
+    let mut by_ports: BTreeMap<String, Vec<&EndpointSlice>> = BTreeMap::new();
+    for slice in present {
+        let ports = key_of(slice.ports.as_deref().unwrap_or_default());
+        if is_owned(slice, service) && groups.contains_key(&ports) {
+            by_ports.entry(ports).or_default().push(slice);
+        } else {
+            unwanted.push(slice);
+        }
+    }
+    for (key, (ports, endpoints)) in &mut groups {
+        let template = slice(service, ports, &[], family);
+        let slices = by_ports.remove(key).unwrap_or_default();
+        placed.place(&template, &slices, endpoints);
+    }
+    unwanted.append(&mut placed.emptied);
+    if placed.create.is_empty() && placed.update.is_empty() && !placed.some_stay {
+        let placeholder = slice(service, &[], &[], family);
+        match unwanted.iter().position(|slice| is_same(slice, &placeholder)) {
+            Some(place) => {
+                unwanted.remove(place);
+            }
+            None => placed.create.push(placeholder),
+        }
+    }
+    // Rather than make one slice and delete another, change that.
+    for slice in unwanted {
+        let reusable = is_owned(slice, service).then(|| placed.create.pop()).flatten();
+        match reusable {
+            Some(wanted) => placed.update.push(changed(slice, wanted)),
+            None => plan.delete.extend(slice.metadata.name.clone()),
+        }
+    }
+    plan.create.append(&mut placed.create);
+    plan.update.append(&mut placed.update);
+}
+
+/// Where endpoints of the same ports went.
+#[derive(Default)]
+struct Placed<'a> {
+    create: Vec<EndpointSlice>,
+    update: Vec<EndpointSlice>,
+    emptied: Vec<&'a EndpointSlice>,
+    some_stay: bool,
+}
+
+impl<'a> Placed<'a> {
+    fn place(&mut self, template: &EndpointSlice, present: &[&'a EndpointSlice], wanted: &mut Vec<Endpoint>) {
+        let mut updates: Vec<EndpointSlice> = Vec::new();
+        let mut unchanged: Vec<&EndpointSlice> = Vec::new();
+        for slice in present {
+            let before = slice.endpoints.as_deref().unwrap_or_default();
+            let mut kept = Vec::new();
+            for endpoint in before {
+                if let Some(place) = wanted.iter().position(|other| is_same_endpoint(other, endpoint)) {
+                    kept.push(wanted.remove(place));
+                }
+            }
+            if kept.is_empty() && !before.is_empty() {
+                self.emptied.push(slice);
+            } else if kept != before || slice.metadata.labels != template.metadata.labels {
+                updates.push(with_endpoints(&changed(slice, template.clone()), kept));
+            } else {
+                unchanged.push(slice);
+            }
+        }
+        // The fuller first.
+        updates.sort_by_key(|slice| std::cmp::Reverse(length(slice)));
+        for slice in &mut updates {
+            fill(slice, wanted);
+        }
+        while !wanted.is_empty() {
+            let room = |slice: &&EndpointSlice| length(slice) + wanted.len() <= MOST && wanted.len() < MOST;
+            let fullest = unchanged
+                .iter()
+                .enumerate()
+                .filter(|(_, slice)| room(slice))
+                .max_by_key(|(_, slice)| length(slice))
+                .map(|(place, _)| place);
+            if let Some(place) = fullest {
+                let mut slice = unchanged.remove(place).clone();
+                fill(&mut slice, wanted);
+                updates.push(slice);
+            } else {
+                let mut slice = template.clone();
+                fill(&mut slice, wanted);
+                self.create.push(slice);
+            }
+        }
+        self.some_stay |= !unchanged.is_empty();
+        self.update.append(&mut updates);
+    }
+}
+
+fn length(slice: &EndpointSlice) -> usize {
+    slice.endpoints.as_ref().map_or(0, Vec::len)
+}
+
+fn fill(slice: &mut EndpointSlice, wanted: &mut Vec<Endpoint>) {
+    let endpoints = slice.endpoints.get_or_insert_default();
+    let room = MOST.saturating_sub(endpoints.len()).min(wanted.len());
+    endpoints.extend(wanted.drain(..room));
+}
+
+fn with_endpoints(slice: &EndpointSlice, endpoints: Vec<Endpoint>) -> EndpointSlice {
+    EndpointSlice {
+        endpoints: Some(endpoints),
+        ..slice.clone()
+    }
+}
+
+/// Whether two endpoints are the same one, whatever they say of themselves.
+fn is_same_endpoint(left: &Endpoint, right: &Endpoint) -> bool {
+    let target = |endpoint: &Endpoint| endpoint.target_ref.as_ref().and_then(|target| target.uid.clone());
+    left.addresses == right.addresses && left.hostname == right.hostname && target(left) == target(right)
+}
+
 fn is_same(slice: &EndpointSlice, wanted: &EndpointSlice) -> bool {
-    slice.endpoints == wanted.endpoints
-        && slice.ports == wanted.ports
+    let ports = |slice: &EndpointSlice| slice.ports.clone().unwrap_or_default();
+    length(slice) == 0
+        && length(wanted) == 0
+        && ports(slice) == ports(wanted)
         && slice.metadata.labels == wanted.metadata.labels
-        && slice.address_type == wanted.address_type
+        && slice.metadata.owner_references == wanted.metadata.owner_references
+}
+
+fn is_owned(slice: &EndpointSlice, service: &Service) -> bool {
+    let owners = slice.metadata.owner_references.iter().flatten();
+    owners
+        .into_iter()
+        .any(|owner| owner.kind == "Service" && Some(&owner.uid) == service.metadata.uid.as_ref())
 }
 
 fn changed(slice: &EndpointSlice, wanted: EndpointSlice) -> EndpointSlice {
@@ -85,49 +212,99 @@ fn changed(slice: &EndpointSlice, wanted: EndpointSlice) -> EndpointSlice {
     }
 }
 
-/// Endpoints by the ports they serve: a named port may be another number in each Pod.
-fn grouped(service: &Service, pods: &[&Pod]) -> Vec<(Vec<EndpointPort>, Vec<Endpoint>)> {
-    let mut groups: BTreeMap<String, (Vec<EndpointPort>, Vec<Endpoint>)> = BTreeMap::new();
-    let mut sorted: Vec<&&Pod> = pods.iter().collect();
-    sorted.sort_by_key(|pod| pod.metadata.name.clone());
-    for pod in sorted {
-        let Some(endpoint) = endpoint(service, pod) else {
-            continue;
-        };
-        let ports = ports(service, pod);
-        let key = serde_json::to_string(&ports).unwrap_or_default();
-        groups
-            .entry(key)
-            .or_insert_with(|| (ports, Vec::new()))
-            .1
-            .push(endpoint);
+/// The families of addresses a Service has, as slices call them.
+fn families(service: &Service) -> BTreeSet<&'static str> {
+    let spec = service.spec.as_ref();
+    let named = spec.and_then(|spec| spec.ip_families.as_deref()).unwrap_or_default();
+    let mut families: BTreeSet<_> = named
+        .iter()
+        .map(|family| if family == "IPv6" { "IPv6" } else { "IPv4" })
+        .collect();
+    if families.is_empty() {
+        let address = spec.and_then(|spec| spec.cluster_ip.as_deref()).unwrap_or_default();
+        let is_six = address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
+        families.insert(if is_six { "IPv6" } else { "IPv4" });
     }
-    if groups.is_empty() {
-        return vec![(Vec::new(), Vec::new())];
-    }
-    groups.into_values().collect()
+    families
 }
 
-fn endpoint(service: &Service, pod: &Pod) -> Option<Endpoint> {
-    let address = pod.status.as_ref()?.pod_ip.clone().filter(|ip| !ip.is_empty())?;
-    if pods::is_terminal(pod) {
+fn key_of(ports: &[EndpointPort]) -> String {
+    serde_json::to_string(ports).unwrap_or_default()
+}
+
+/// Endpoints by the ports they serve: a named port may be another number in each Pod.
+fn grouped(
+    service: &Service,
+    pods: &[&Pod],
+    zones: &Zones,
+    family: &str,
+    skipped: &mut Vec<String>,
+) -> BTreeMap<String, (Vec<EndpointPort>, Vec<Endpoint>)> {
+    let mut groups: BTreeMap<String, (Vec<EndpointPort>, Vec<Endpoint>)> = BTreeMap::new();
+    let mut sorted: Vec<&&Pod> = pods.iter().filter(|pod| has_address(pod)).collect();
+    sorted.sort_by_key(|pod| pod.metadata.name.clone());
+    for pod in sorted {
+        let ports = ports(service, pod);
+        let (_, endpoints) = groups.entry(key_of(&ports)).or_insert_with(|| (ports, Vec::new()));
+        let zone = zones.get(pods::node_of(pod));
+        if zone.is_none() && !publishes_early(service) {
+            skipped.push(format!(
+                "skipping Pod {} for Service {}/{}: Node {} Not Found",
+                pod.metadata.name.as_deref().unwrap_or_default(),
+                service.metadata.namespace.as_deref().unwrap_or_default(),
+                service.metadata.name.as_deref().unwrap_or_default(),
+                pods::node_of(pod)
+            ));
+            continue;
+        }
+        endpoints.extend(endpoint(service, pod, zone.cloned().flatten(), family));
+    }
+    groups
+}
+
+/// Whether a Pod is somewhere, and will be for a while.
+fn has_address(pod: &Pod) -> bool {
+    let has = |pod: &Pod| {
+        let status = pod.status.as_ref()?;
+        let address = status.pod_ip.as_deref().unwrap_or_default();
+        Some(!address.is_empty() || status.pod_ips.as_ref().is_some_and(|all| !all.is_empty()))
+    };
+    !pods::is_terminal(pod) && has(pod) == Some(true)
+}
+
+fn publishes_early(service: &Service) -> bool {
+    let spec = service.spec.as_ref();
+    spec.and_then(|spec| spec.publish_not_ready_addresses) == Some(true)
+}
+
+fn endpoint(service: &Service, pod: &Pod, zone: Option<String>, family: &str) -> Option<Endpoint> {
+    let status = pod.status.as_ref()?;
+    let all: Vec<String> = match status.pod_ips.as_deref() {
+        None | Some([]) => status.pod_ip.iter().cloned().collect(),
+        Some(all) => all.iter().map(|address| address.ip.clone()).collect(),
+    };
+    let addresses = all.iter().filter_map(|address| address.parse::<IpAddr>().ok());
+    let addresses: Vec<String> = addresses
+        .filter(|address| address.is_ipv6() == (family == "IPv6"))
+        .map(|address| address.to_string())
+        .collect();
+    if addresses.is_empty() {
         return None;
     }
-    let spec = service.spec.as_ref();
-    let early = spec.and_then(|spec| spec.publish_not_ready_addresses) == Some(true);
     let terminating = pod.metadata.deletion_timestamp.is_some();
     let serving = pods::is_ready(pod);
     let pod_spec = pod.spec.clone().unwrap_or_default();
     let named = pod_spec.subdomain == service.metadata.name && pod.metadata.namespace == service.metadata.namespace;
     Some(Endpoint {
-        addresses: vec![address],
+        addresses,
         conditions: Some(EndpointConditions {
-            ready: Some(early || (serving && !terminating)),
+            ready: Some(publishes_early(service) || (serving && !terminating)),
             serving: Some(serving),
             terminating: Some(terminating),
         }),
         hostname: pod_spec.hostname.filter(|hostname| named && !hostname.is_empty()),
-        node_name: pod_spec.node_name,
+        node_name: pod_spec.node_name.filter(|node| !node.is_empty()),
+        zone: zone.filter(|zone| !zone.is_empty()),
         target_ref: Some(ObjectReference {
             kind: Some("Pod".to_owned()),
             namespace: pod.metadata.namespace.clone(),
@@ -169,21 +346,17 @@ fn target(port: &ServicePort, pod: &Pod) -> Option<i32> {
     }
 }
 
-fn slice(service: &Service, ports: &[EndpointPort], endpoints: &[Endpoint]) -> EndpointSlice {
+fn slice(service: &Service, ports: &[EndpointPort], endpoints: &[Endpoint], family: &str) -> EndpointSlice {
     let name = service.metadata.name.clone().unwrap_or_default();
     let spec = service.spec.clone().unwrap_or_default();
     let mut labels = service.metadata.labels.clone().unwrap_or_default();
+    // A Service cannot say these things of its slices.
+    labels.remove(HEADLESS);
     labels.insert(SERVICE_LABEL.to_owned(), name.clone());
     labels.insert(MANAGED_BY.to_owned(), MANAGER.to_owned());
-    if spec.cluster_ip.as_deref() == Some("None") {
+    if matches!(spec.cluster_ip.as_deref(), None | Some("" | "None")) {
         labels.insert(HEADLESS.to_owned(), String::new());
     }
-    let is_six = spec
-        .ip_families
-        .iter()
-        .flatten()
-        .next()
-        .is_some_and(|family| family == "IPv6");
     EndpointSlice {
         metadata: ObjectMeta {
             generate_name: Some(format!("{name}-")),
@@ -192,72 +365,8 @@ fn slice(service: &Service, ports: &[EndpointPort], endpoints: &[Endpoint]) -> E
             owner_references: Some(vec![controller_reference(service)]),
             ..ObjectMeta::default()
         },
-        address_type: if is_six { "IPv6" } else { "IPv4" }.to_owned(),
+        address_type: family.to_owned(),
         endpoints: Some(endpoints.to_vec()),
         ports: (!ports.is_empty()).then(|| ports.to_vec()),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn service(ports: Value) -> Service {
-        serde_json::from_value(json!({
-            "metadata": { "name": "web", "namespace": "shop", "uid": "1" },
-            "spec": { "selector": { "app": "web" }, "ports": ports },
-        }))
-        .unwrap()
-    }
-
-    fn pod(name: &str, ready: bool, port: i32) -> Pod {
-        serde_json::from_value(json!({
-            "metadata": { "name": name, "namespace": "shop", "uid": name },
-            "spec": { "nodeName": "n", "containers": [{ "name": "c", "ports": [{ "name": "http", "containerPort": port }] }] },
-            "status": { "phase": "Running", "podIP": format!("10.0.0.{port}"), "conditions": [
-                { "type": "Ready", "status": if ready { "True" } else { "False" } },
-            ] },
-        }))
-        .unwrap()
-    }
-
-    #[test]
-    fn endpoints_say_whether_they_are_ready() {
-        let service = service(json!([{ "port": 80 }]));
-        let (a, b) = (pod("a", true, 1), pod("b", false, 2));
-        let plan = plan(&service, &[&b, &a], &[]);
-        let endpoints = plan.create[0].endpoints.clone().unwrap();
-        let ready: Vec<_> = endpoints
-            .iter()
-            .map(|end| end.conditions.as_ref().unwrap().ready)
-            .collect();
-        assert_eq!(ready, [Some(true), Some(false)]);
-        assert_eq!(plan.create[0].ports.as_ref().unwrap()[0].port, Some(80));
-        assert_eq!(super::plan(&service, &[&a, &b], &[&plan.create[0]]), Plan::default());
-    }
-
-    #[test]
-    fn named_ports_are_looked_up_in_each_pod() {
-        let service = service(json!([{ "port": 80, "targetPort": "http" }]));
-        let (a, b) = (pod("a", true, 1), pod("b", true, 2));
-        let plan = plan(&service, &[&a, &b], &[]);
-        assert_eq!(plan.create.len(), 2);
-    }
-
-    #[test]
-    fn many_endpoints_are_cut_into_slices_and_slices_too_many_are_deleted() {
-        let service = service(json!([{ "port": 80 }]));
-        let pods: Vec<Pod> = (0..250)
-            .map(|number| pod(&format!("p{number:03}"), true, number))
-            .collect();
-        let all: Vec<&Pod> = pods.iter().collect();
-        let made = plan(&service, &all, &[]).create;
-        assert_eq!(made.len(), 3);
-        let present: Vec<&EndpointSlice> = made.iter().collect();
-        let fewer = plan(&service, &all[..1], &present);
-        assert_eq!((fewer.create.len(), fewer.update.len(), fewer.delete.len()), (0, 1, 0));
     }
 }

@@ -1,22 +1,93 @@
 //! Who owns whom: a graph of all objects by uid, kept from events. Pure.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::object::{Kind, ObjectKey, Record};
 
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 pub(super) const ORPHAN: &str = "orphan";
 
-/// An object, or an owner that somebody names and nobody has seen.
+/// What an object is known by.
+pub(super) type Uid = Arc<str>;
+
+/// An owner as a dependent names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub(super) uid: Uid,
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    /// Whether the dependent holds up the deletion of the owner.
+    pub(super) blocks: bool,
+}
+
+/// Where an object is said to be. Several dependents may disagree about one owner.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) kind: String,
+    pub(super) api_version: String,
+    /// That of the dependent who says so, until it is known whether the kind has namespaces.
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+}
+
+impl Place {
+    fn named_by(reference: &Reference, key: &ObjectKey) -> Self {
+        Place {
+            kind: reference.kind.clone(),
+            api_version: reference.api_version.clone(),
+            namespace: key.namespace().map(str::to_owned),
+            name: reference.name.clone(),
+        }
+    }
+}
+
+/// What an event says of an object, as far as it matters here.
 #[derive(Clone, Debug)]
+pub(super) struct Sighting {
+    pub(super) uid: Uid,
+    pub(super) owners: Vec<Reference>,
+    pub(super) deleting: bool,
+    pub(super) foreground: bool,
+    pub(super) orphaning: bool,
+}
+
+impl Sighting {
+    /// Reads it from the text of an object.
+    pub(super) fn of(record: &Record) -> Self {
+        let owners = record.owners().into_iter().map(|owner| Reference {
+            uid: owner.uid.into(),
+            api_version: owner.api_version.into_owned(),
+            kind: owner.kind.into_owned(),
+            name: owner.name.into_owned(),
+            blocks: owner.block_owner_deletion,
+        });
+        let deleting = record.is_deleting();
+        let finalizers = if deleting { record.finalizers() } else { Vec::new() };
+        let has = |finalizer: &str| finalizers.iter().any(|own| own == finalizer);
+        Sighting {
+            uid: record.uid().into(),
+            owners: owners.collect(),
+            deleting,
+            foreground: has(FOREGROUND),
+            orphaning: has(ORPHAN),
+        }
+    }
+}
+
+/// An object, or an owner that somebody names and nobody has seen.
+#[derive(Debug, Default)]
 pub(super) struct Node {
     /// What and where it is, if it was seen.
     pub(super) seen: Option<(Kind, ObjectKey)>,
-    /// How a dependent names it, if it was not seen: group and version, kind, namespace of the dependent, name.
-    pub(super) named: Option<Named>,
-    pub(super) owners: Vec<OwnerReference>,
-    pub(super) dependents: BTreeSet<String>,
+    /// Where it is looked for, if it was not seen.
+    pub(super) sought: Option<Place>,
+    pub(super) owners: Vec<Reference>,
+    /// Those that name it as their owner, and whether they hold up its deletion.
+    dependents: BTreeMap<Uid, bool>,
+    /// How many of them do. Counted, since it is asked whenever one goes.
+    blocking: usize,
     pub(super) deleting: bool,
     /// Being deleted after its dependents.
     pub(super) foreground: bool,
@@ -24,28 +95,49 @@ pub(super) struct Node {
     pub(super) orphaning: bool,
 }
 
-/// An owner by the words of a dependent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) api_version: String,
-    pub(super) kind: String,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
+impl Node {
+    /// Those that name it as their owner.
+    pub(super) fn dependents(&self) -> impl Iterator<Item = &Uid> {
+        self.dependents.keys()
+    }
+
+    /// Whether somebody names it as an owner.
+    pub(super) fn has_dependents(&self) -> bool {
+        !self.dependents.is_empty()
+    }
+
+    /// Whether somebody holds up its deletion.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocking > 0
+    }
+
+    fn set_dependent(&mut self, uid: &Uid, blocks: bool) {
+        let before = self.dependents.insert(Arc::clone(uid), blocks);
+        self.blocking += usize::from(blocks);
+        self.blocking -= usize::from(before == Some(true));
+    }
+
+    fn remove_dependent(&mut self, uid: &str) {
+        let before = self.dependents.remove(uid);
+        self.blocking -= usize::from(before == Some(true));
+    }
 }
 
 /// What follows from an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Consequences {
     /// Objects to look at, by uid.
-    pub(super) look_at: BTreeSet<String>,
+    pub(super) look_at: BTreeSet<Uid>,
     /// References to owners in another namespace: the uid of the dependent, and of the owner.
-    pub(super) strange: Vec<(String, String)>,
+    pub(super) strange: Vec<(Uid, Uid)>,
+    /// The place of an object that is gone and had dependents.
+    pub(super) absent: Option<Place>,
 }
 
 /// Who owns whom.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    nodes: HashMap<String, Node>,
+    nodes: HashMap<Uid, Node>,
 }
 
 impl Graph {
@@ -55,86 +147,122 @@ impl Graph {
     }
 
     /// An object is there, or changed.
-    pub(super) fn observe(&mut self, kind: &Kind, key: &ObjectKey, meta: &ObjectMeta) -> Consequences {
+    pub(super) fn observe(&mut self, kind: &Kind, key: &ObjectKey, sighting: Sighting) -> Consequences {
         let mut consequences = Consequences::default();
-        let uid = meta.uid.clone().unwrap_or_default();
-        let owners = meta.owner_references.clone().unwrap_or_default();
-        let has = |finalizer: &str| meta.finalizers.iter().flatten().any(|own| own == finalizer);
-        let deleting = meta.deletion_timestamp.is_some();
-        let before = self.nodes.get(&uid).cloned();
-        let node = self.nodes.entry(uid.clone()).or_insert_with(Node::unseen);
+        let uid = sighting.uid;
+        let node = self.nodes.entry(Arc::clone(&uid)).or_default();
+        let is_new = node.seen.is_none();
         node.seen = Some((kind.clone(), key.clone()));
-        node.named = None;
-        node.owners.clone_from(&owners);
-        node.deleting = deleting;
-        node.foreground = deleting && has(FOREGROUND);
-        node.orphaning = deleting && has(ORPHAN);
-        let (foreground, orphaning) = (node.foreground, node.orphaning);
-        let dependents = node.dependents.clone();
-        let before = before.filter(|before| before.seen.is_some());
-        if orphaning && !before.as_ref().is_some_and(|before| before.orphaning) {
-            consequences.look_at.insert(uid.clone());
+        node.sought = None;
+        node.deleting = sighting.deleting;
+        let begins_orphaning = !std::mem::replace(&mut node.orphaning, sighting.orphaning) && sighting.orphaning;
+        let begins_foreground = !std::mem::replace(&mut node.foreground, sighting.foreground) && sighting.foreground;
+        if begins_orphaning || begins_foreground {
+            consequences.look_at.insert(Arc::clone(&uid));
         }
-        if foreground && !before.as_ref().is_some_and(|before| before.foreground) {
-            consequences.look_at.insert(uid.clone());
-            consequences.look_at.extend(dependents);
+        if begins_foreground {
+            consequences.look_at.extend(node.dependents.keys().cloned());
         }
-        let former = before.map(|before| before.owners).unwrap_or_default();
-        for owner in &former {
-            let now = owners.iter().find(|now| now.uid == owner.uid);
-            if now.is_none() {
-                self.unlink(&owner.uid, &uid);
-            }
-            // Whoever does not hold up an owner any more may let it go.
-            let unblocked = owner.block_owner_deletion == Some(true)
-                && now.is_none_or(|now| now.block_owner_deletion != Some(true));
-            if unblocked && self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground) {
-                consequences.look_at.insert(owner.uid.clone());
-            }
+        if is_new && node.has_dependents() {
+            self.check_dependents(&uid, kind, key, &mut consequences);
         }
-        for owner in &owners {
-            if !former.iter().any(|former| former.uid == owner.uid) {
-                self.link(owner, &uid, key, &mut consequences);
-            }
-        }
-        if former != owners && !owners.is_empty() {
-            let goes = |owner: &OwnerReference| self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground);
-            if !former.is_empty() || owners.iter().any(goes) {
-                consequences.look_at.insert(uid);
-            }
-        }
+        self.set_owners(&uid, key, &sighting.owners, &mut consequences);
         consequences
     }
 
-    fn link(&mut self, owner: &OwnerReference, uid: &str, key: &ObjectKey, consequences: &mut Consequences) {
-        let node = self.nodes.entry(owner.uid.clone()).or_insert_with(Node::unseen);
-        node.dependents.insert(uid.to_owned());
-        let Some((kind, own)) = &node.seen else {
-            node.named.get_or_insert_with(|| Named {
-                api_version: owner.api_version.clone(),
-                kind: owner.kind.clone(),
-                namespace: key.namespace().map(str::to_owned),
-                name: owner.name.clone(),
-            });
-            consequences.look_at.insert(owner.uid.clone());
+    /// An owner is seen for the first time: those who name it otherwise are looked at.
+    fn check_dependents(&self, uid: &Uid, kind: &Kind, key: &ObjectKey, consequences: &mut Consequences) {
+        let Some(node) = self.nodes.get(uid) else {
             return;
         };
-        if kind.is_namespaced() && own.namespace() != key.namespace() {
-            consequences.strange.push((uid.to_owned(), owner.uid.clone()));
-            consequences.look_at.insert(uid.to_owned());
+        for dependent in node.dependents.keys() {
+            let Some(from) = self.nodes.get(dependent) else {
+                continue;
+            };
+            let Some((_, at)) = &from.seen else {
+                continue;
+            };
+            let is_elsewhere = kind.is_namespaced() && at.namespace() != key.namespace();
+            let mut own = from.owners.iter().filter(|owner| owner.uid == *uid);
+            if is_elsewhere {
+                consequences.strange.push((Arc::clone(dependent), Arc::clone(uid)));
+            }
+            if is_elsewhere || !own.all(|owner| is_named(owner, kind, key)) {
+                consequences.look_at.insert(Arc::clone(dependent));
+            }
         }
     }
 
-    fn unlink(&mut self, owner: &str, dependent: &str) {
+    fn set_owners(&mut self, uid: &Uid, key: &ObjectKey, owners: &[Reference], consequences: &mut Consequences) {
+        let Some(node) = self.nodes.get_mut(uid) else {
+            return;
+        };
+        if node.owners == owners {
+            return;
+        }
+        let former = std::mem::replace(&mut node.owners, owners.to_vec());
+        for owner in &former {
+            if !owners.iter().any(|now| now.uid == owner.uid) {
+                self.unlink(&owner.uid, uid);
+            }
+        }
+        for (place, owner) in owners.iter().enumerate() {
+            let is_added = !former.iter().any(|former| former.uid == owner.uid);
+            if !owners[..place].iter().any(|other| other.uid == owner.uid) {
+                let blocks = owners.iter().any(|other| other.uid == owner.uid && other.blocks);
+                let node = self.nodes.entry(Arc::clone(&owner.uid)).or_default();
+                node.set_dependent(uid, blocks);
+            }
+            if is_added {
+                self.meet(owner, uid, key, consequences);
+            }
+        }
+        // Whoever does not hold up an owner any more may let it go.
+        for owner in former.iter().filter(|owner| owner.blocks) {
+            self.release(&owner.uid, consequences);
+        }
+        let waits = |owner: &Reference| self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground);
+        if !owners.is_empty() && (!former.is_empty() || owners.iter().any(waits)) {
+            consequences.look_at.insert(Arc::clone(uid));
+        }
+    }
+
+    /// A dependent names an owner for the first time.
+    fn meet(&mut self, owner: &Reference, uid: &Uid, key: &ObjectKey, consequences: &mut Consequences) {
+        let Some(node) = self.nodes.get_mut(&owner.uid) else {
+            return;
+        };
+        let Some((kind, own)) = &node.seen else {
+            node.sought.get_or_insert_with(|| Place::named_by(owner, key));
+            consequences.look_at.insert(Arc::clone(&owner.uid));
+            return;
+        };
+        if kind.is_namespaced() && own.namespace() != key.namespace() {
+            consequences.strange.push((Arc::clone(uid), Arc::clone(&owner.uid)));
+            consequences.look_at.insert(Arc::clone(uid));
+        } else if !is_named(owner, kind, own) {
+            consequences.look_at.insert(Arc::clone(uid));
+        }
+    }
+
+    /// An owner that waits for its dependents is looked at when the last that holds it up does so no more.
+    fn release(&self, owner: &Uid, consequences: &mut Consequences) {
+        let node = self.nodes.get(owner);
+        if node.is_some_and(|owner| owner.foreground && !owner.is_blocked()) {
+            consequences.look_at.insert(Arc::clone(owner));
+        }
+    }
+
+    fn unlink(&mut self, owner: &Uid, dependent: &str) {
         if let Some(node) = self.nodes.get_mut(owner) {
-            node.dependents.remove(dependent);
+            node.remove_dependent(dependent);
             if node.dependents.is_empty() && node.seen.is_none() {
                 self.nodes.remove(owner);
             }
         }
     }
 
-    /// An object is gone, or was never there.
+    /// An object is gone.
     pub(super) fn forget(&mut self, uid: &str) -> Consequences {
         let mut consequences = Consequences::default();
         let Some(node) = self.nodes.remove(uid) else {
@@ -142,108 +270,77 @@ impl Graph {
         };
         for owner in &node.owners {
             self.unlink(&owner.uid, uid);
-            if self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground) {
-                consequences.look_at.insert(owner.uid.clone());
+            self.release(&owner.uid, &mut consequences);
+        }
+        if let Some((kind, key)) = node.seen.filter(|_| !node.dependents.is_empty()) {
+            consequences.absent = Some(Place {
+                kind: kind.kind().to_owned(),
+                api_version: kind.api_version(),
+                namespace: key.namespace().map(str::to_owned),
+                name: key.name().to_owned(),
+            });
+        }
+        consequences.look_at.extend(node.dependents.into_keys());
+        consequences
+    }
+
+    /// An owner that nobody has seen is not where it was looked for. If some dependents say that it is elsewhere, it is looked
+    /// for there next; otherwise it is not there at all.
+    pub(super) fn not_found(&mut self, uid: &Uid, at: &Place) -> Consequences {
+        let mut consequences = Consequences::default();
+        let Some(node) = self.nodes.get(uid) else {
+            return consequences;
+        };
+        let mut elsewhere = BTreeSet::new();
+        for dependent in node.dependents.keys() {
+            let Some(from) = self.nodes.get(dependent) else {
+                continue;
+            };
+            let Some((_, key)) = &from.seen else {
+                continue;
+            };
+            for owner in from.owners.iter().filter(|owner| owner.uid == *uid) {
+                let place = Place::named_by(owner, key);
+                if place == *at {
+                    consequences.look_at.insert(Arc::clone(dependent));
+                } else {
+                    elsewhere.insert(place);
+                }
             }
         }
-        consequences.look_at.extend(node.dependents);
+        if node.seen.is_some() {
+            return consequences;
+        }
+        // The next in order, from the first again after the last: each is asked about, whatever comes and goes meanwhile.
+        let next = elsewhere
+            .range::<Place, _>(at..)
+            .next()
+            .or_else(|| elsewhere.first())
+            .cloned();
+        let Some(next) = next else {
+            return self.forget(uid);
+        };
+        if let Some(node) = self.nodes.get_mut(uid) {
+            node.sought = Some(next);
+        }
         consequences
     }
 
     /// The dependents of an object that hold up its deletion.
-    pub(super) fn blocking(&self, uid: &str) -> Vec<String> {
+    pub(super) fn blocking(&self, uid: &str) -> impl Iterator<Item = (&Uid, &Node)> {
         let dependents = self.nodes.get(uid).into_iter().flat_map(|node| &node.dependents);
         dependents
-            .filter(|dependent| {
-                let owners = self.nodes.get(*dependent).into_iter().flat_map(|node| &node.owners);
-                owners
-                    .into_iter()
-                    .any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
-            })
-            .cloned()
-            .collect()
+            .filter(|(_, blocks)| **blocks)
+            .filter_map(|(dependent, _)| Some((dependent, self.nodes.get(dependent)?)))
     }
 }
 
-impl Node {
-    fn unseen() -> Self {
-        Node {
-            seen: None,
-            named: None,
-            owners: Vec::new(),
-            dependents: BTreeSet::new(),
-            deleting: false,
-            foreground: false,
-            orphaning: false,
-        }
-    }
+/// Whether a reference names an object as what it is. The version does not matter to who it is.
+fn is_named(owner: &Reference, kind: &Kind, key: &ObjectKey) -> bool {
+    let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+    group == kind.group() && owner.kind == kind.kind() && owner.name == key.name()
 }
 
 #[cfg(test)]
-#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn kind() -> Kind {
-        Kind::named("", "v1", "ConfigMap", "configmaps", true)
-    }
-
-    fn see(graph: &mut Graph, name: &str, change: Value) -> Vec<String> {
-        let mut meta = change;
-        meta["name"] = name.into();
-        meta["uid"] = name.into();
-        let meta = serde_json::from_value(meta).unwrap();
-        let consequences = graph.observe(&kind(), &ObjectKey::namespaced("shop", name), &meta);
-        consequences.look_at.into_iter().collect()
-    }
-
-    fn owned_by(owner: &str) -> Value {
-        json!({ "ownerReferences": [{
-            "apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": owner, "blockOwnerDeletion": true,
-        }] })
-    }
-
-    #[test]
-    fn dependents_are_looked_at_when_their_owner_goes() {
-        let mut graph = Graph::default();
-        assert!(see(&mut graph, "owner", json!({})).is_empty());
-        assert!(see(&mut graph, "child", owned_by("owner")).is_empty());
-        assert_eq!(graph.forget("owner").look_at, ["child".to_owned()].into());
-    }
-
-    #[test]
-    fn an_owner_nobody_has_seen_is_looked_for() {
-        let mut graph = Graph::default();
-        assert_eq!(see(&mut graph, "child", owned_by("ghost")), ["ghost"]);
-        assert!(graph.get("ghost").unwrap().seen.is_none());
-        assert_eq!(graph.forget("ghost").look_at, ["child".to_owned()].into());
-    }
-
-    #[test]
-    fn foreground_deletion_looks_at_dependents_and_their_end_at_the_owner() {
-        let mut graph = Graph::default();
-        see(&mut graph, "owner", json!({}));
-        see(&mut graph, "child", owned_by("owner"));
-        let deleting = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [FOREGROUND] });
-        assert_eq!(see(&mut graph, "owner", deleting), ["child", "owner"]);
-        assert_eq!(graph.blocking("owner"), ["child"]);
-        assert_eq!(graph.forget("child").look_at, ["owner".to_owned()].into());
-        assert!(graph.blocking("owner").is_empty());
-    }
-
-    #[test]
-    fn an_owner_in_another_namespace_is_strange() {
-        let mut graph = Graph::default();
-        see(&mut graph, "owner", json!({}));
-        let meta = serde_json::from_value({
-            let mut meta = owned_by("owner");
-            meta["uid"] = "child".into();
-            meta
-        })
-        .unwrap();
-        let consequences = graph.observe(&kind(), &ObjectKey::namespaced("other", "child"), &meta);
-        assert_eq!(consequences.strange, [("child".to_owned(), "owner".to_owned())]);
-    }
-}
+#[path = "graph_tests.rs"]
+mod tests;

@@ -1,19 +1,22 @@
 //! The garbage collector: what has lost its owners goes; foreground and orphaning deletion, for every kind there is (D7).
 //! [`graph`] knows who owns whom, [`verdict`] decides; here everything is watched, asked and done.
 
+mod absent;
+mod definitions;
 mod graph;
 mod monitors;
 mod verdict;
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::DynamicObject;
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
 use kubewright_runtime::controller::Failure;
 use kubewright_runtime::events::{EventNote, Reference};
 use kubewright_runtime::manager::RunContext;
-use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::object::{Kind, ObjectKey, Record};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::queue::WorkQueue;
 use parking_lot::Mutex;
@@ -22,7 +25,8 @@ use tokio::task::JoinSet;
 
 use crate::support::Settings;
 use crate::support::tell::Teller;
-use graph::{Consequences, FOREGROUND, Graph, ORPHAN};
+use absent::Absent;
+use graph::{Consequences, FOREGROUND, Graph, ORPHAN, Place, Sighting, Uid};
 use monitors::Monitors;
 use verdict::{Owner, Verdict};
 
@@ -32,11 +36,12 @@ const WORKERS: usize = 8;
 /// Adds the collector.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let settings = settings.clone();
-    monitors::declare(operator).runnable("garbage-collector", move |context: RunContext| async move {
+    definitions::declare(operator).runnable("garbage-collector", move |context: RunContext| async move {
         let collector = Arc::new(Collector {
             teller: settings.teller("garbage-collector-controller", &context.client),
             client: context.client.field_owner("garbage-collector-controller").live(),
             graph: Mutex::default(),
+            absent: Mutex::default(),
             queue: WorkQueue::default(),
         });
         let monitors = Arc::new(Monitors::new(Arc::clone(&collector), settings.chance.clone()));
@@ -59,7 +64,7 @@ async fn work(collector: Arc<Collector>, monitors: Arc<Monitors>) {
         match collector.attend(job.key(), &monitors).await {
             Ok(()) => collector.queue.forget(job.key()),
             Err(error) => {
-                tracing::debug!(%error, uid = job.key(), "an object is looked at again");
+                tracing::debug!(%error, uid = %job.key(), "an object is looked at again");
                 collector.queue.add_rate_limited(job.key().clone());
             }
         }
@@ -70,7 +75,22 @@ struct Collector {
     client: Client,
     teller: Teller,
     graph: Mutex<Graph>,
-    queue: WorkQueue<String>,
+    absent: Mutex<Absent>,
+    queue: WorkQueue<Uid>,
+}
+
+/// An object as the graph has it.
+enum Glance {
+    /// Nobody has seen it; it is said to be here.
+    Unseen(Place),
+    /// It is being deleted, and nothing is left to be done for it.
+    Going,
+    Seen {
+        kind: Kind,
+        key: ObjectKey,
+        foreground: bool,
+        orphaning: bool,
+    },
 }
 
 /// An object as the server has it.
@@ -81,13 +101,17 @@ struct Live {
 }
 
 impl Collector {
-    fn observe(&self, kind: &Kind, key: &ObjectKey, meta: &ObjectMeta) {
-        let consequences = self.graph.lock().observe(kind, key, meta);
+    fn observe(&self, kind: &Kind, record: &Record) {
+        let consequences = self.graph.lock().observe(kind, record.key(), Sighting::of(record));
         self.follow(consequences);
     }
 
-    fn forget(&self, uid: &str) {
-        let consequences = self.graph.lock().forget(uid);
+    /// An object is gone.
+    fn forget(&self, uid: &Uid) {
+        let mut consequences = self.graph.lock().forget(uid);
+        if let Some(place) = consequences.absent.take() {
+            self.absent.lock().add(uid, place);
+        }
         self.follow(consequences);
     }
 
@@ -107,13 +131,16 @@ impl Collector {
         };
         let named = graph
             .get(dependent)
-            .and_then(|node| node.owners.iter().find(|named| named.uid == owner).cloned());
-        let OwnerReference {
+            .and_then(|node| node.owners.iter().find(|named| &*named.uid == owner));
+        let Some(graph::Reference {
             api_version,
             kind: owner_kind,
             name,
             ..
-        } = named.unwrap_or_default();
+        }) = named
+        else {
+            return;
+        };
         let namespace = key.namespace().unwrap_or_default();
         let text = format!(
             "ownerRef [{api_version}/{owner_kind}, namespace: {namespace}, name: {name}, uid: {owner}] does not exist in \
@@ -127,29 +154,35 @@ impl Collector {
             uid: dependent.to_owned(),
             ..Reference::default()
         };
+        drop(graph);
         self.teller
             .tell(&about, EventNote::warning("OwnerRefInvalidNamespace", "Collect", text));
     }
 
     /// Looks at an object and does what is to be done.
-    async fn attend(&self, uid: &str, monitors: &Monitors) -> Result<(), Failure> {
-        let Some(node) = self.graph.lock().get(uid).cloned() else {
+    async fn attend(&self, uid: &Uid, monitors: &Monitors) -> Result<(), Failure> {
+        let Some(glance) = self.glance(uid) else {
             return Ok(());
         };
-        let Some((kind, key)) = node.seen else {
-            return self.look_for(uid, node.named, monitors).await;
+        let (kind, key, foreground, orphaning) = match glance {
+            Glance::Unseen(sought) => return self.look_for(uid, sought, monitors).await,
+            // It is on its way: its end is an event.
+            Glance::Going => return Ok(()),
+            Glance::Seen {
+                kind,
+                key,
+                foreground,
+                orphaning,
+            } => (kind, key, foreground, orphaning),
         };
-        if node.deleting && !node.foreground && !node.orphaning {
-            return Ok(());
-        }
         let Some(live) = self.live(&kind, &key, uid).await? else {
             self.forget(uid);
             return Ok(());
         };
-        if node.orphaning {
+        if orphaning {
             return Ok(self.orphan(uid, &live).await?);
         }
-        if node.foreground {
+        if foreground {
             return Ok(self.finish_foreground(uid, &live).await?);
         }
         let mut owners = Vec::new();
@@ -160,18 +193,7 @@ impl Collector {
                 None => return Ok(()),
             }
         }
-        let blocking = self.graph.lock().blocking(uid);
-        let in_circle = {
-            let graph = self.graph.lock();
-            blocking
-                .iter()
-                .any(|dependent| graph.get(dependent).is_some_and(|node| node.foreground))
-        };
-        let has_dependents = self
-            .graph
-            .lock()
-            .get(uid)
-            .is_some_and(|node| !node.dependents.is_empty());
+        let (has_dependents, in_circle) = self.below(uid);
         match verdict::decide(&live.meta, &owners, has_dependents, in_circle) {
             Verdict::Keep => Ok(()),
             Verdict::Drop(gone) => Ok(self.drop_owners(&live, &gone).await?),
@@ -203,21 +225,58 @@ impl Collector {
         }
     }
 
+    fn glance(&self, uid: &Uid) -> Option<Glance> {
+        let graph = self.graph.lock();
+        let node = graph.get(uid)?;
+        let Some((kind, key)) = &node.seen else {
+            return node.sought.clone().map(Glance::Unseen);
+        };
+        if node.deleting && !node.foreground && !node.orphaning {
+            return Some(Glance::Going);
+        }
+        Some(Glance::Seen {
+            kind: kind.clone(),
+            key: key.clone(),
+            foreground: node.foreground,
+            orphaning: node.orphaning,
+        })
+    }
+
+    /// Whether an object has dependents, and whether one of them waits for its own.
+    fn below(&self, uid: &Uid) -> (bool, bool) {
+        let graph = self.graph.lock();
+        let Some(node) = graph.get(uid) else {
+            return (false, false);
+        };
+        let waits = |dependent: &Uid| graph.get(dependent).is_some_and(|node| node.foreground);
+        (node.has_dependents(), node.dependents().any(waits))
+    }
+
     /// An owner that nobody has seen: if it is not there, its dependents are looked at.
-    async fn look_for(&self, uid: &str, named: Option<graph::Named>, monitors: &Monitors) -> Result<(), Failure> {
-        let Some(named) = named else {
-            return Ok(());
+    async fn look_for(&self, uid: &Uid, sought: Place, monitors: &Monitors) -> Result<(), Failure> {
+        let Some(kind) = monitors.kind(&sought.api_version, &sought.kind) else {
+            return Err(Failure::message(format!("nobody serves {}", sought.kind)));
         };
-        let Some(kind) = monitors.kind(&named.api_version, &named.kind) else {
-            return Err(Failure::message(format!("nobody serves {}", named.kind)));
-        };
-        if kind.is_namespaced() && named.namespace.is_none() {
+        if kind.is_namespaced() && sought.namespace.is_none() {
             return Ok(());
         }
-        let namespace = named.namespace.as_deref().filter(|_| kind.is_namespaced());
-        let key = ObjectKey::new(namespace, &named.name);
-        if self.live(&kind, &key, uid).await?.is_none() {
-            self.forget(uid);
+        let namespace = sought.namespace.as_deref().filter(|_| kind.is_namespaced());
+        let key = ObjectKey::new(namespace, &sought.name);
+        if self.live(&kind, &key, uid).await?.is_some() {
+            // It may come and go before its watch begins: it is asked for until it was seen.
+            return Err(Failure::message(format!("{key} is there and was not seen yet")));
+        }
+        let mut place = sought.clone();
+        place.namespace = namespace.map(str::to_owned);
+        self.absent.lock().add(uid, place);
+        let (consequences, is_sought) = {
+            let mut graph = self.graph.lock();
+            let consequences = graph.not_found(uid, &sought);
+            (consequences, graph.get(uid).is_some_and(|node| node.sought.is_some()))
+        };
+        self.follow(consequences);
+        if is_sought {
+            return Err(Failure::message("an owner is looked for elsewhere"));
         }
         Ok(())
     }
@@ -233,6 +292,21 @@ impl Collector {
     }
 
     async fn state_of(&self, owner: &OwnerReference, of: &Live, monitors: &Monitors) -> Result<Option<Owner>, Failure> {
+        let uid: Uid = owner.uid.as_str().into();
+        let mut place = Place {
+            kind: owner.kind.clone(),
+            api_version: owner.api_version.clone(),
+            namespace: None,
+            name: owner.name.clone(),
+        };
+        let is_absent = |place: &Place| self.absent.lock().has(&uid, place);
+        if is_absent(&place) {
+            return Ok(Some(Owner::Absent));
+        }
+        place.namespace = of.key.namespace().map(str::to_owned);
+        if is_absent(&place) {
+            return Ok(Some(Owner::Absent));
+        }
         let Some(kind) = monitors.kind(&owner.api_version, &owner.kind) else {
             return Err(Failure::message(format!("nobody serves {}", owner.kind)));
         };
@@ -242,7 +316,11 @@ impl Collector {
         }
         let key = ObjectKey::new(namespace, &owner.name);
         Ok(Some(match self.live(&kind, &key, &owner.uid).await? {
-            None => Owner::Absent,
+            None => {
+                place.namespace = namespace.map(str::to_owned);
+                self.absent.lock().add(&uid, place);
+                Owner::Absent
+            }
             Some(live) => {
                 let waits = live
                     .meta
@@ -275,39 +353,49 @@ impl Collector {
     }
 
     /// Takes the owner out of all its dependents, and then lets it go.
-    async fn orphan(&self, uid: &str, live: &Live) -> Result<(), Error> {
+    async fn orphan(&self, uid: &Uid, live: &Live) -> Result<(), Error> {
         let dependents: Vec<_> = {
             let graph = self.graph.lock();
-            let dependents = graph.get(uid).into_iter().flat_map(|node| node.dependents.clone());
+            let dependents = graph.get(uid).into_iter().flat_map(graph::Node::dependents);
             dependents
                 .filter_map(|dependent| {
-                    graph
-                        .get(&dependent)?
-                        .seen
-                        .clone()
-                        .map(|(kind, key)| (dependent, kind, key))
+                    let (kind, key) = graph.get(dependent)?.seen.clone()?;
+                    Some((Arc::clone(dependent), kind, key))
                 })
                 .collect()
         };
-        for (dependent, kind, key) in dependents {
-            if let Some(dependent) = self.live(&kind, &key, &dependent).await? {
-                self.drop_owners(&dependent, &[uid.to_owned()]).await?;
+        let gone = [uid.to_string()];
+        let releases = dependents.into_iter().map(|(dependent, kind, key)| {
+            let gone = &gone;
+            async move {
+                match self.live(&kind, &key, &dependent).await? {
+                    Some(dependent) => self.drop_owners(&dependent, gone).await,
+                    None => Ok(()),
+                }
             }
-        }
+        });
+        stream::iter(releases)
+            .buffer_unordered(WORKERS)
+            .try_collect::<()>()
+            .await?;
         self.remove_finalizer(live, ORPHAN).await
     }
 
     /// Lets an owner go when nobody holds it up, or else sees to those who do.
-    async fn finish_foreground(&self, uid: &str, live: &Live) -> Result<(), Error> {
-        let blocking = self.graph.lock().blocking(uid);
-        if blocking.is_empty() {
+    async fn finish_foreground(&self, uid: &Uid, live: &Live) -> Result<(), Error> {
+        let blocking: Option<Vec<Uid>> = {
+            let graph = self.graph.lock();
+            let is_blocked = graph.get(uid).is_some_and(graph::Node::is_blocked);
+            is_blocked.then(|| {
+                let stay = graph.blocking(uid).filter(|(_, node)| !node.deleting);
+                stay.map(|(dependent, _)| Arc::clone(dependent)).collect()
+            })
+        };
+        let Some(blocking) = blocking else {
             return self.remove_finalizer(live, FOREGROUND).await;
-        }
-        let graph = self.graph.lock();
+        };
         for dependent in blocking {
-            if !graph.get(&dependent).is_some_and(|node| node.foreground) {
-                self.queue.add(dependent);
-            }
+            self.queue.add(dependent);
         }
         Ok(())
     }

@@ -4,33 +4,33 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kubewright_runtime::cache::{Event, Registration};
+use kubewright_runtime::cache::{Event, Query, Registration};
 use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
-use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
+use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, Informer, InformerOptions};
 use kubewright_runtime::object::Kind;
-use kubewright_runtime::operator::Operator;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use tokio::sync::{Notify, RwLock, RwLockReadGuard};
 
 use super::Collector;
-use crate::support::discovery::{self, Found};
+use super::definitions::{self, Defined};
+use crate::support::discovery::{self, Served};
 
-/// How long to wait before the server is asked again what it serves.
+/// How long to wait before the server is asked again what it serves, if it did not say.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The same if it does not serve all that is defined: at first, and at most.
+const SHORT_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What is read of every object.
-#[derive(Deserialize)]
-struct Metadata {
-    metadata: ObjectMeta,
-}
+/// New kinds are waited for so long; then the others are attended to, as upstream does: a kind that cannot be listed, since
+/// its conversion fails, must not keep everything else alive.
+const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How a kind is watched.
 struct Monitor {
+    /// What shows it: a watch of its metadata, unless it is cached already.
     cache: Cache,
-    _tasks: CacheTasks,
+    _tasks: Option<CacheTasks>,
     _handler: Option<Registration>,
 }
 
@@ -40,13 +40,10 @@ pub(super) struct Monitors {
     chance: Chance,
     /// Held while kinds are added: what is known is not complete then.
     incomplete: RwLock<()>,
+    /// Told when kinds may have come or gone.
+    kinds_changed: Arc<Notify>,
     running: Mutex<HashMap<Kind, Monitor>>,
-    served: Mutex<Vec<Found>>,
-}
-
-/// Definitions of kinds are watched, to know when to look for kinds.
-pub(super) fn declare(operator: Operator) -> Operator {
-    operator.reads::<CustomResourceDefinition>()
+    served: Mutex<Served>,
 }
 
 impl Monitors {
@@ -55,6 +52,7 @@ impl Monitors {
             collector,
             chance: chance.unwrap_or_else(Chance::from_entropy),
             incomplete: RwLock::new(()),
+            kinds_changed: Arc::default(),
             running: Mutex::default(),
             served: Mutex::default(),
         }
@@ -70,6 +68,7 @@ impl Monitors {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let served = self.served.lock();
         let found = served
+            .kinds
             .iter()
             .find(|found| found.kind.group() == group && found.kind.kind() == kind);
         found.map(|found| found.kind.clone())
@@ -77,36 +76,70 @@ impl Monitors {
 
     /// Keeps watches of all kinds.
     pub(super) async fn run(self: Arc<Self>, client: Client) {
-        let changed = Arc::new(Notify::new());
-        let definitions = client.cache().informer(&Kind::of::<CustomResourceDefinition>());
-        let _handler = definitions.map(|definitions| {
-            let changed = Arc::clone(&changed);
-            definitions.add_handler(move |_: &Event| changed.notify_one())
-        });
+        let mut pause = SHORT_PAUSE;
         loop {
             let incomplete = self.incomplete.write().await;
-            while let Err(error) = self.refresh(client.kube()).await {
-                tracing::warn!(%error, "the garbage collector waits");
-                tokio::time::sleep(PAUSE).await;
-            }
-            let caches: Vec<Cache> = self
-                .running
-                .lock()
-                .values()
-                .map(|monitor| monitor.cache.clone())
-                .collect();
-            for cache in caches {
-                cache.synced().await;
+            let refreshed = self.refresh(&client).await;
+            if tokio::time::timeout(PATIENCE, self.synced()).await.is_err() {
+                tracing::warn!("the garbage collector does not know all objects yet, and goes on without them");
             }
             drop(incomplete);
-            changed.notified().await;
+            let again = match refreshed {
+                Err(error) => {
+                    tracing::warn!(%error, "the garbage collector asks again what there is");
+                    PAUSE
+                }
+                Ok(()) if self.serves_all(&client) => {
+                    pause = SHORT_PAUSE;
+                    self.kinds_changed.notified().await;
+                    continue;
+                }
+                // A server may tell of a definition before it serves the kind.
+                Ok(()) => {
+                    let longer = LONGEST_PAUSE.min(pause * 2);
+                    std::mem::replace(&mut pause, longer)
+                }
+            };
+            // Woken or not: it is asked again.
+            let _ = tokio::time::timeout(again, self.kinds_changed.notified()).await;
+        }
+    }
+
+    /// Whether the server serves everything that it says there is.
+    fn serves_all(&self, client: &Client) -> bool {
+        let served = self.served.lock();
+        let has = |defined: &Defined| {
+            let mut kinds = served.kinds.iter().map(|found| &found.kind);
+            kinds.any(|kind| kind.group() == defined.group && kind.plural() == defined.plural)
+        };
+        let running = self.running.lock();
+        let services = running.iter().filter(|(kind, _)| definitions::is_service(kind));
+        let services = services.filter_map(|(kind, monitor)| monitor.cache.informer(kind));
+        let mut services = services.flat_map(|informer| informer.store().list(&Query::all()).unwrap_or_default());
+        definitions::all(client).all(|defined| has(&defined))
+            && services.all(|service| served.versions.contains(service.key().name()))
+    }
+
+    async fn synced(&self) {
+        let caches: Vec<(Kind, Cache)> = {
+            let running = self.running.lock();
+            let caches = running
+                .iter()
+                .map(|(kind, monitor)| (kind.clone(), monitor.cache.clone()));
+            caches.collect()
+        };
+        for (kind, cache) in caches {
+            if let Some(informer) = cache.informer(&kind) {
+                informer.store().synced().await;
+            }
         }
     }
 
     /// Begins to watch kinds that are new, and stops to watch those that are gone.
-    async fn refresh(self: &Arc<Self>, kube: &kube::Client) -> Result<(), discovery::DiscoveryError> {
-        let served = discovery::kinds(kube).await?;
+    async fn refresh(self: &Arc<Self>, client: &Client) -> Result<(), discovery::DiscoveryError> {
+        let served = discovery::served(client.kube()).await?;
         let wanted: Vec<Kind> = served
+            .kinds
             .iter()
             .filter(|found| found.can(&["delete", "list", "watch"]) && !is_ignored(&found.kind))
             .map(|found| found.kind.clone())
@@ -116,7 +149,7 @@ impl Monitors {
         running.retain(|kind, _| wanted.contains(kind));
         for kind in wanted {
             if !running.contains_key(&kind)
-                && let Some(monitor) = self.start(kube, &kind)
+                && let Some(monitor) = self.start(client, &kind)
             {
                 running.insert(kind, monitor);
             }
@@ -124,27 +157,49 @@ impl Monitors {
         Ok(())
     }
 
-    fn start(self: &Arc<Self>, kube: &kube::Client, kind: &Kind) -> Option<Monitor> {
+    fn start(self: &Arc<Self>, client: &Client, kind: &Kind) -> Option<Monitor> {
+        let cached = client.cache().informer(kind);
+        if let Some(informer) = cached.filter(|informer| informer.covers_everything()) {
+            return Some(Monitor {
+                cache: client.cache().clone(),
+                _tasks: None,
+                _handler: Some(self.attach(informer, kind)),
+            });
+        }
         let mut declarations = Declarations::default();
         declarations.reads_metadata(kind.clone());
+        // What is told again was attended to.
+        let options = InformerOptions {
+            resync: None,
+            ..InformerOptions::default()
+        };
+        declarations.configure(kind.clone(), options).ok()?;
         let cache = Cache::new(declarations).ok()?;
-        let collector = Arc::clone(&self.collector);
-        let own = kind.clone();
-        let handler = cache.informer(kind).map(|informer| {
-            informer.add_handler(move |event: &Event| {
-                let record = event.object();
-                if matches!(event, Event::Deleted { .. }) {
-                    return collector.forget(&record.uid());
-                }
-                if let Ok(object) = record.decode::<Metadata>() {
-                    collector.observe(&own, record.key(), &object.metadata);
-                }
-            })
-        });
+        let handler = cache.informer(kind).map(|informer| self.attach(informer, kind));
         Some(Monitor {
-            _tasks: cache.start(kube, &self.chance),
+            _tasks: Some(cache.start(client.kube(), &self.chance)),
             _handler: handler,
             cache,
+        })
+    }
+
+    fn attach(&self, informer: &Informer, kind: &Kind) -> Registration {
+        let collector = Arc::clone(&self.collector);
+        let own = kind.clone();
+        let kinds_changed = definitions::defines(kind).then(|| Arc::clone(&self.kinds_changed));
+        informer.add_handler(move |event: &Event| {
+            match event {
+                Event::Deleted { last, .. } => collector.forget(&last.uid().into()),
+                Event::Added { object, .. } => collector.observe(&own, object),
+                // Most changes are none of who owns whom.
+                Event::Updated { old, new } if old.same_ownership(new) => {}
+                Event::Updated { new, .. } => collector.observe(&own, new),
+            }
+            // What is there at first is compared with what is served anyway.
+            let is_news = !event.is_background() && !matches!(event, Event::Added { initial: true, .. });
+            if let Some(kinds_changed) = kinds_changed.as_ref().filter(|_| is_news) {
+                kinds_changed.notify_one();
+            }
         })
     }
 }

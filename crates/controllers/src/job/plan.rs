@@ -1,28 +1,28 @@
 //! What a Job needs next: a pure function from it and its Pods to Pods to make or delete, and a status.
 //! A Pod is counted once: its uid is written down, then it loses its finalizer, then it becomes part of the count.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus, UncountedTerminatedPods};
+use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus, UncountedTerminatedPods};
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_runtime::events::EventNote;
 
+use super::backoff::Backoff;
 use super::indexes;
+use super::member::Member;
+use super::policies::{self, Verdict};
 use crate::support::pods;
 use crate::support::time::{later, until, whole};
 
-/// While a Pod has this finalizer it is not counted yet.
-pub(super) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
-/// The index of a Pod, as annotation and label.
-pub(super) const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// So many Pods are made or deleted at once, at most.
-const MOST_AT_ONCE: i32 = 500;
-/// The pause after the first failure; it doubles,
-const BACK_OFF: Duration = Duration::from_secs(10);
-/// up to this.
-const LONGEST_BACK_OFF: Duration = Duration::from_mins(10);
+/// A Pod to make.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewPod {
+    pub(super) index: Option<i32>,
+    /// How many Pods of its index failed before: those that count and those that do not.
+    pub(super) failures: Option<(i32, i32)>,
+}
 
 /// What to do, in this order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,31 +31,32 @@ pub(super) struct Plan {
     pub(super) remove: Vec<String>,
     /// Pods to delete because the Job is over.
     pub(super) end: Vec<String>,
-    /// How many Pods to make: their indexes, or none.
-    pub(super) create: Vec<Option<i32>>,
+    pub(super) create: Vec<NewPod>,
     /// The status to write, if it differs.
     pub(super) status: Option<Box<JobStatus>>,
     /// Pods that are written down and lose their finalizer.
     pub(super) release: Vec<String>,
     pub(super) tell: Vec<EventNote>,
     pub(super) wake: Option<Duration>,
+    /// What to remember of failures.
+    pub(super) backoff: Backoff,
 }
 
-/// A Pod by its name and what matters of it.
-struct Member<'a> {
-    pod: &'a Pod,
-    name: &'a str,
-    uid: &'a str,
-    tracked: bool,
-    index: Option<i32>,
-}
-
-struct Planner<'a> {
+pub(super) struct Planner<'a> {
     job: &'a Job,
-    members: Vec<Member<'a>>,
-    status: JobStatus,
-    now: Timestamp,
-    plan: Plan,
+    pub(super) spec: JobSpec,
+    pub(super) members: Vec<Member<'a>>,
+    pub(super) status: JobStatus,
+    pub(super) now: Timestamp,
+    pub(super) plan: Plan,
+    /// All Pods that ended, also those that are not counted yet.
+    pub(super) succeeded: i32,
+    failed: i32,
+    pub(super) done: BTreeSet<i32>,
+    /// Indexes that failed for good, if the Job limits failures per index.
+    pub(super) given_up: Option<BTreeSet<i32>>,
+    /// The failed Pod of each index that stays until its successor is made, which inherits its count.
+    pub(super) last_failed: BTreeMap<i32, Member<'a>>,
 }
 
 /// Whether a Job is over.
@@ -67,64 +68,62 @@ pub(super) fn is_finished(job: &Job) -> bool {
 }
 
 /// Plans what a Job needs. `pods` are those it controls.
-pub(super) fn plan<'a>(job: &Job, pods: impl IntoIterator<Item = &'a Pod>, now: Timestamp) -> Plan {
+pub(super) fn plan<'a>(
+    job: &'a Job,
+    pods: impl IntoIterator<Item = &'a Pod>,
+    backoff: Backoff,
+    now: Timestamp,
+) -> Plan {
     let mut members: Vec<Member<'_>> = pods.into_iter().map(Member::of).collect();
     members.sort_by_key(|member| (member.index, member.name));
     let mut planner = Planner {
         job,
+        spec: job.spec.clone().unwrap_or_default(),
         members,
         status: job.status.clone().unwrap_or_default(),
         now,
         plan: Plan::default(),
+        succeeded: 0,
+        failed: 0,
+        done: BTreeSet::new(),
+        given_up: None,
+        last_failed: BTreeMap::new(),
     };
-    planner.decide();
+    planner.decide(backoff);
     planner.finish()
 }
 
-impl<'a> Member<'a> {
-    fn of(pod: &'a Pod) -> Self {
-        let annotations = pod.metadata.annotations.as_ref();
-        Member {
-            pod,
-            name: pod.metadata.name.as_deref().unwrap_or_default(),
-            uid: pod.metadata.uid.as_deref().unwrap_or_default(),
-            tracked: pod.metadata.finalizers.iter().flatten().any(|own| own == TRACKING),
-            index: annotations.and_then(|all| all.get(INDEX)?.parse().ok()),
-        }
+impl<'a> Planner<'a> {
+    pub(super) fn is_suspended(&self) -> bool {
+        self.spec.suspend == Some(true)
     }
 
-    /// When it ended, as far as it says.
-    fn ended(&self) -> Option<Timestamp> {
-        let statuses = self.pod.status.as_ref()?.container_statuses.as_deref()?;
-        let ends = statuses.iter().filter_map(|status| {
-            let ended = status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref()?;
-            Some(ended.0)
-        });
-        ends.max()
-    }
-}
-
-impl Planner<'_> {
-    fn spec(&self) -> k8s_openapi::api::batch::v1::JobSpec {
-        self.job.spec.clone().unwrap_or_default()
+    pub(super) fn is_indexed(&self) -> bool {
+        self.spec.completion_mode.as_deref() == Some("Indexed")
     }
 
-    fn is_suspended(&self) -> bool {
-        self.spec().suspend == Some(true)
+    pub(super) fn completions(&self) -> i32 {
+        self.spec.completions.unwrap_or(0)
     }
 
-    fn is_indexed(&self) -> bool {
-        self.spec().completion_mode.as_deref() == Some("Indexed")
-    }
-
-    fn replaces_only_failed(&self) -> bool {
-        self.spec().pod_replacement_policy.as_deref() == Some("Failed")
+    /// Who judges failures waits until Pods have really failed.
+    pub(super) fn replaces_only_failed(&self) -> bool {
+        self.spec.pod_replacement_policy.as_deref() == Some("Failed") || self.spec.pod_failure_policy.is_some()
     }
 
     fn has_failed(&self, member: &Member<'_>) -> bool {
         let phase = pods::phase(member.pod);
         let going = member.pod.metadata.deletion_timestamp.is_some();
         phase == "Failed" || (!self.replaces_only_failed() && going && phase != "Succeeded")
+    }
+
+    fn judge(&self, member: &Member<'_>) -> Verdict {
+        policies::judge(self.spec.pod_failure_policy.as_ref(), member.pod)
+    }
+
+    /// Whether a Pod has an index that the Job has; without indexes every Pod does.
+    fn is_in_range(&self, member: &Member<'_>) -> bool {
+        !self.is_indexed() || member.index.is_some_and(|index| index < self.completions())
     }
 
     fn condition(&self, type_: &str) -> Option<&JobCondition> {
@@ -144,155 +143,197 @@ impl Planner<'_> {
             last_transition_time: Some(whole(self.now)),
         };
         let conditions = self.status.conditions.get_or_insert_default();
-        conditions.retain(|condition| condition.type_ != type_);
-        conditions.push(condition);
+        match conditions.iter_mut().find(|condition| condition.type_ == type_) {
+            Some(present) => *present = condition,
+            None => conditions.push(condition),
+        }
     }
 
-    fn decide(&mut self) {
-        self.count();
+    pub(super) fn active(&self) -> Vec<Member<'a>> {
+        let active = self.members.iter().filter(|member| pods::is_active(member.pod));
+        active.copied().collect()
+    }
+
+    fn decide(&mut self, backoff: Backoff) {
+        self.take_stock(backoff);
         if self.status.start_time.is_none() && !self.is_suspended() {
             self.status.start_time = Some(whole(self.now));
         }
-        let target = self.target();
-        let is_over = target.is_some();
-        if let Some((type_, reason, message)) = target
-            && self.condition(type_).is_none()
-        {
-            self.add_condition(type_, "True", &reason, &message);
-        }
-        if is_over {
-            self.end_all();
-        } else if self.job.metadata.deletion_timestamp.is_none() {
-            self.manage();
-            self.note_suspension();
+        let mut target = self.target();
+        if target.is_some() {
+            self.plan.end = self.active().iter().map(|member| member.name.to_owned()).collect();
+        } else {
+            let manages = self.job.metadata.deletion_timestamp.is_none();
+            if manages {
+                self.manage();
+            }
+            if self.is_complete() {
+                let message = "Reached expected number of succeeded pods";
+                target = Some(Target::success("CompletionsReached", message));
+            } else if manages {
+                self.note_suspension();
+            }
         }
         self.set_counts();
+        self.track(target.as_ref());
+        if let Some(target) = target
+            && self.condition(target.type_).is_none()
+        {
+            self.add_condition(target.type_, "True", &target.reason, &target.message);
+        }
         self.conclude();
     }
 
-    /// Folds what is settled into the counts, and writes down what has finished since.
-    fn count(&mut self) {
-        let indexed = self.is_indexed();
-        let completions = self.spec().completions.unwrap_or(0);
-        let mut uncounted = self.status.uncounted_terminated_pods.take().unwrap_or_default();
-        let tracked: BTreeSet<&str> = self
+    /// Counts what has ended, and what of that is known already.
+    fn take_stock(&mut self, backoff: Backoff) {
+        let uncounted = self.uncounted();
+        let is_known = |list: &Option<Vec<String>>, uid: &str| list.iter().flatten().any(|known| known == uid);
+        let new = |ended: &dyn Fn(&Member<'a>) -> bool, list: &Option<Vec<String>>| {
+            let members = self.members.iter().filter(|member| {
+                member.tracked && !is_known(list, member.uid) && self.is_in_range(member) && ended(member)
+            });
+            members.copied().collect::<Vec<Member<'a>>>()
+        };
+        let succeeded = new(&|member| member.has_succeeded(), &uncounted.succeeded);
+        let failed = new(&|member| self.has_failed(member), &uncounted.failed);
+        let counted = failed.iter().filter(|member| self.judge(member) != Verdict::Ignore);
+        let size = |list: &Option<Vec<String>>| list.as_ref().map_or(0, Vec::len);
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        self.failed = self.status.failed.unwrap_or(0) + number(counted.count() + size(&uncounted.failed));
+        self.succeeded = self.status.succeeded.unwrap_or(0) + number(succeeded.len() + size(&uncounted.succeeded));
+        self.plan.backoff = backoff.after(&succeeded, &failed);
+        if self.is_indexed() {
+            let known = self.status.completed_indexes.as_deref().unwrap_or_default();
+            self.done = indexes::parse(known, self.completions());
+            let all = self
+                .members
+                .iter()
+                .filter(|member| member.tracked && self.is_in_range(member));
+            let done: Vec<i32> = all
+                .filter(|member| member.has_succeeded())
+                .filter_map(|member| member.index)
+                .collect();
+            self.done.extend(done);
+            self.succeeded = number(self.done.len());
+            self.take_stock_of_failed_indexes();
+        }
+    }
+
+    /// Where failures are limited per index: which indexes have failed for good, and which are to be tried again.
+    fn take_stock_of_failed_indexes(&mut self) {
+        let Some(limit) = self.spec.backoff_limit_per_index else {
+            return;
+        };
+        let known = self.status.failed_indexes.as_deref().unwrap_or_default();
+        let mut given_up = indexes::parse(known, self.completions());
+        let failed: Vec<Member<'a>> = self
             .members
             .iter()
-            .filter(|member| member.tracked)
-            .map(|member| member.uid)
+            .filter(|member| member.tracked && self.is_in_range(member) && self.has_failed(member))
+            .copied()
             .collect();
-        let fold = |list: &mut Option<Vec<String>>| -> i32 {
-            let before = list.as_ref().map_or(0, Vec::len);
-            let kept: Vec<String> = list.take().unwrap_or_default();
-            let kept: Vec<String> = kept.into_iter().filter(|uid| tracked.contains(uid.as_str())).collect();
-            let settled = before - kept.len();
-            *list = (!kept.is_empty()).then_some(kept);
-            i32::try_from(settled).unwrap_or(i32::MAX)
-        };
-        let (succeeded, failed) = (fold(&mut uncounted.succeeded), fold(&mut uncounted.failed));
-        let some = |count: i32| (count != 0).then_some(count);
-        self.status.succeeded = some(self.status.succeeded.unwrap_or(0) + succeeded);
-        self.status.failed = some(self.status.failed.unwrap_or(0) + failed);
-        let mut done = indexes::parse(
-            self.status.completed_indexes.as_deref().unwrap_or_default(),
-            completions,
-        );
-        let over = self.condition("FailureTarget").is_some();
-        let mut release = Vec::new();
-        for member in self.members.iter().filter(|member| member.tracked) {
-            let is_known = |list: &Option<Vec<String>>| list.iter().flatten().any(|uid| uid == member.uid);
-            if pods::phase(member.pod) == "Succeeded" && !is_known(&uncounted.failed) {
-                if indexed {
-                    done.extend(member.index.filter(|index| *index < completions));
-                } else if !is_known(&uncounted.succeeded) {
-                    uncounted.succeeded.get_or_insert_default().push(member.uid.to_owned());
-                }
-            } else if self.has_failed(member) || over {
-                if !is_known(&uncounted.failed) {
-                    uncounted.failed.get_or_insert_default().push(member.uid.to_owned());
-                }
-            } else {
+        for member in &failed {
+            let is_last = match self.judge(member) {
+                Verdict::FailIndex => true,
+                Verdict::Ignore => false,
+                Verdict::Count | Verdict::FailJob(_) => member.failures().0 >= limit,
+            };
+            given_up.extend(member.index.filter(|_| is_last));
+        }
+        let active: BTreeSet<i32> = self.active().iter().filter_map(|member| member.index).collect();
+        for member in failed {
+            let Some(index) = member.index else {
+                continue;
+            };
+            if self.done.contains(&index) || given_up.contains(&index) || active.contains(&index) {
                 continue;
             }
-            release.push(member.name.to_owned());
+            let is_later = self
+                .last_failed
+                .get(&index)
+                .is_none_or(|other| other.all_failures() <= member.all_failures() && other.ended() <= member.ended());
+            if is_later {
+                self.last_failed.insert(index, member);
+            }
         }
-        self.plan.release = release;
-        if indexed {
-            self.status.succeeded = some(i32::try_from(done.len()).unwrap_or(i32::MAX));
-            let text = indexes::print(&done);
-            self.status.completed_indexes = (!text.is_empty()).then_some(text);
-        }
-        self.status.uncounted_terminated_pods = Some(uncounted);
+        self.given_up = Some(given_up);
     }
 
     fn uncounted(&self) -> UncountedTerminatedPods {
         self.status.uncounted_terminated_pods.clone().unwrap_or_default()
     }
 
-    fn succeeded(&self) -> i32 {
-        let waiting = self.uncounted().succeeded.map_or(0, |list| list.len());
-        self.status.succeeded.unwrap_or(0) + i32::try_from(waiting).unwrap_or(i32::MAX)
-    }
-
-    fn failed(&self) -> i32 {
-        let waiting = self.uncounted().failed.map_or(0, |list| list.len());
-        self.status.failed.unwrap_or(0) + i32::try_from(waiting).unwrap_or(i32::MAX)
-    }
-
-    fn active(&self) -> Vec<&Member<'_>> {
-        self.members
-            .iter()
-            .filter(|member| pods::is_active(member.pod))
-            .collect()
-    }
-
-    /// What the Job is to come to, if that is decided: condition, reason, message.
-    fn target(&mut self) -> Option<(&'static str, String, String)> {
-        for type_ in ["SuccessCriteriaMet", "FailureTarget"] {
+    /// What the Job is to come to, if that is decided before all has been done.
+    fn target(&mut self) -> Option<Target> {
+        for type_ in [SUCCESS, FAILURE] {
             if let Some(condition) = self.condition(type_) {
                 let text = |text: &Option<String>| text.clone().unwrap_or_default();
-                return Some((type_, text(&condition.reason), text(&condition.message)));
+                return Some(Target {
+                    type_,
+                    reason: text(&condition.reason),
+                    message: text(&condition.message),
+                });
             }
         }
-        let failure = |reason: &str, message: &str| Some(("FailureTarget", reason.to_owned(), message.to_owned()));
-        let spec = self.spec();
-        let limit = spec.backoff_limit.unwrap_or(6);
-        if self.failed() > limit || self.restarts_exceed(limit) {
-            return failure("BackoffLimitExceeded", "Job has reached the specified backoff limit");
+        let failed = self.members.iter().filter(|member| self.has_failed(member));
+        let fatal = failed.into_iter().find_map(|member| match self.judge(member) {
+            Verdict::FailJob(message) => Some(message),
+            _ => None,
+        });
+        if let Some(message) = fatal {
+            return Some(Target::failure("PodFailurePolicy", &message));
+        }
+        let limit = self.spec.backoff_limit.unwrap_or(6);
+        if self.failed > limit || self.restarts_exceed(limit) {
+            let message = "Job has reached the specified backoff limit";
+            return Some(Target::failure("BackoffLimitExceeded", message));
         }
         if let (Some(seconds), Some(start), false) = (
-            spec.active_deadline_seconds,
+            self.spec.active_deadline_seconds,
             self.status.start_time.as_ref().map(|time| time.0),
             self.is_suspended(),
         ) {
             let left = until(later(start, seconds), self.now);
             if left.is_zero() {
-                return failure("DeadlineExceeded", "Job was active longer than specified deadline");
+                let message = "Job was active longer than specified deadline";
+                return Some(Target::failure("DeadlineExceeded", message));
             }
             self.wake_after(left);
         }
-        let active = self.active().len();
-        let complete = match spec.completions {
-            None => self.succeeded() > 0,
-            Some(completions) => self.succeeded() >= completions,
-        };
-        (complete && active == 0).then(|| {
-            let message = "Reached expected number of succeeded pods";
-            (
-                "SuccessCriteriaMet",
-                "CompletionsReached".to_owned(),
-                message.to_owned(),
-            )
-        })
+        self.target_of_indexes()
+    }
+
+    fn target_of_indexes(&self) -> Option<Target> {
+        if !self.is_indexed() {
+            return None;
+        }
+        let given_up = self.given_up.as_ref().map_or(0, BTreeSet::len);
+        let number = |number: i32| usize::try_from(number).unwrap_or(0);
+        if self.spec.max_failed_indexes.is_some_and(|most| given_up > number(most)) {
+            let message = "Job has exceeded the specified maximal number of failed indexes";
+            return Some(Target::failure("MaxFailedIndexesExceeded", message));
+        }
+        if given_up > 0 && given_up + self.done.len() >= number(self.completions()) {
+            return Some(Target::failure("FailedIndexes", "Job has failed indexes"));
+        }
+        let rule = policies::success(self.spec.success_policy.as_ref(), self.completions(), &self.done)?;
+        let message = format!("Matched rules at index {rule}");
+        Some(Target::success("SuccessPolicy", &message))
     }
 
     /// Where containers are restarted in place, their restarts count against the limit.
     fn restarts_exceed(&self, limit: i32) -> bool {
-        let policy = self.spec().template.spec.and_then(|spec| spec.restart_policy);
-        if policy.as_deref() != Some("OnFailure") {
+        let policy = self
+            .spec
+            .template
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.restart_policy.as_deref());
+        if policy != Some("OnFailure") {
             return false;
         }
-        let statuses = self.active().into_iter().flat_map(|member| {
+        let is_running = |member: &&Member<'_>| matches!(pods::phase(member.pod), "Running" | "Pending");
+        let statuses = self.members.iter().filter(is_running).flat_map(|member| {
             let status = member.pod.status.clone().unwrap_or_default();
             let containers = status.container_statuses.unwrap_or_default();
             containers
@@ -303,107 +344,18 @@ impl Planner<'_> {
         if limit == 0 { restarts > 0 } else { restarts >= limit }
     }
 
-    fn wake_after(&mut self, wait: Duration) {
+    pub(super) fn wake_after(&mut self, wait: Duration) {
         self.plan.wake = Some(self.plan.wake.map_or(wait, |wake| wake.min(wait)));
     }
 
-    fn end_all(&mut self) {
-        self.plan.end = self.active().into_iter().map(|member| member.name.to_owned()).collect();
-    }
-
-    /// Makes or deletes Pods so that as many are active as wanted.
-    fn manage(&mut self) {
-        let spec = self.spec();
-        let active = i32::try_from(self.active().len()).unwrap_or(i32::MAX);
-        let parallelism = spec.parallelism.unwrap_or(1);
-        let wanted = match spec.completions {
-            _ if self.is_suspended() => 0,
-            None if self.succeeded() > 0 => active,
-            None => parallelism,
-            Some(completions) => (completions - self.succeeded()).min(parallelism).max(0),
+    /// Whether all has been done, and nobody is at work any more.
+    fn is_complete(&self) -> bool {
+        let left = self.active().len().saturating_sub(self.plan.remove.len()) + self.plan.create.len();
+        let done = match self.spec.completions {
+            None => self.succeeded > 0,
+            Some(completions) => self.succeeded >= completions,
         };
-        let too_many = usize::try_from((active - wanted).clamp(0, MOST_AT_ONCE)).unwrap_or(0);
-        let remove = self.for_removal(too_many);
-        if !remove.is_empty() {
-            self.plan.remove = remove;
-            return;
-        }
-        let terminating = if self.replaces_only_failed() {
-            self.terminating()
-        } else {
-            0
-        };
-        let missing = (wanted - terminating - active).min(MOST_AT_ONCE);
-        if missing <= 0 || self.is_suspended() {
-            return;
-        }
-        let pause = self.pause();
-        if !pause.is_zero() {
-            return self.wake_after(pause);
-        }
-        self.plan.create = if self.is_indexed() {
-            self.free_indexes(missing).into_iter().map(Some).collect()
-        } else {
-            (0..missing).map(|_| None).collect()
-        };
-    }
-
-    /// The Pods that go first: those whose index is taken twice, then those in early phases.
-    fn for_removal(&self, count: usize) -> Vec<String> {
-        let mut taken = BTreeSet::new();
-        let mut doubled: Vec<String> = Vec::new();
-        let mut single = Vec::new();
-        for member in self.active() {
-            match member.index {
-                Some(index) if self.is_indexed() && !taken.insert(index) => doubled.push(member.name.to_owned()),
-                _ => single.push(Ranked(member.pod)),
-            }
-        }
-        pods::rank_for_deletion(&mut single, &[], self.now);
-        let more = count.saturating_sub(doubled.len());
-        let names = single
-            .into_iter()
-            .take(more)
-            .filter_map(|Ranked(pod)| pod.metadata.name.clone());
-        doubled.extend(names);
-        doubled
-    }
-
-    fn free_indexes(&self, count: i32) -> Vec<i32> {
-        let completions = self.spec().completions.unwrap_or(0);
-        let mut taken = indexes::parse(
-            self.status.completed_indexes.as_deref().unwrap_or_default(),
-            completions,
-        );
-        taken.extend(self.active().into_iter().filter_map(|member| member.index));
-        (0..completions)
-            .filter(|index| !taken.contains(index))
-            .take(usize::try_from(count).unwrap_or(0))
-            .collect()
-    }
-
-    /// How long to wait after failures before the next Pod.
-    fn pause(&self) -> Duration {
-        let ended = |phase: &'static str| {
-            let members = self
-                .members
-                .iter()
-                .filter(move |member| pods::phase(member.pod) == phase);
-            members.filter_map(Member::ended)
-        };
-        let success = ended("Succeeded").max();
-        let failures: Vec<Timestamp> = ended("Failed")
-            .filter(|end| success.is_none_or(|success| *end > success))
-            .collect();
-        let Some(last) = failures.iter().max() else {
-            return Duration::ZERO;
-        };
-        let doublings = u32::try_from(failures.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let pause = BACK_OFF
-            .saturating_mul(2_u32.saturating_pow(doublings))
-            .min(LONGEST_BACK_OFF);
-        let due = later(*last, i64::try_from(pause.as_secs()).unwrap_or(i64::MAX));
-        until(due, self.now)
+        done && left == 0
     }
 
     fn note_suspension(&mut self) {
@@ -432,16 +384,22 @@ impl Planner<'_> {
         }
     }
 
-    fn terminating(&self) -> i32 {
+    pub(super) fn terminating(&self) -> i32 {
         let going = self.members.iter().filter(|member| pods::is_terminating(member.pod));
         i32::try_from(going.count()).unwrap_or(i32::MAX)
     }
 
     fn set_counts(&mut self) {
-        let leaving: BTreeSet<&String> = self.plan.remove.iter().chain(&self.plan.end).collect();
+        let leaving: BTreeSet<&str> = self
+            .plan
+            .remove
+            .iter()
+            .chain(&self.plan.end)
+            .map(String::as_str)
+            .collect();
         let (mut active, mut ready, mut leaves) = (0, 0, 0);
-        for member in self.members.iter().filter(|member| pods::is_active(member.pod)) {
-            if leaving.contains(&member.name.to_owned()) {
+        for member in self.active() {
+            if leaving.contains(member.name) {
                 leaves += 1;
             } else {
                 active += 1;
@@ -454,34 +412,91 @@ impl Planner<'_> {
         self.status.terminating = Some(self.terminating() + leaves);
     }
 
+    /// Folds what is settled into the counts, and writes down what has finished since.
+    fn track(&mut self, target: Option<&Target>) {
+        let mut uncounted = self.status.uncounted_terminated_pods.take().unwrap_or_default();
+        let tracked: BTreeSet<&str> = self
+            .members
+            .iter()
+            .filter(|member| member.tracked)
+            .map(|member| member.uid)
+            .collect();
+        let fold = |list: &mut Option<Vec<String>>| -> i32 {
+            let before = list.as_ref().map_or(0, Vec::len);
+            let mut kept = list.take().unwrap_or_default();
+            kept.retain(|uid| tracked.contains(uid.as_str()));
+            let settled = before - kept.len();
+            *list = (!kept.is_empty()).then_some(kept);
+            i32::try_from(settled).unwrap_or(i32::MAX)
+        };
+        let (succeeded, failed) = (fold(&mut uncounted.succeeded), fold(&mut uncounted.failed));
+        let some = |count: i32| (count != 0).then_some(count);
+        self.status.succeeded = some(self.status.succeeded.unwrap_or(0) + succeeded);
+        self.status.failed = some(self.status.failed.unwrap_or(0) + failed);
+        let lets_all_go = target.is_some() || self.job.metadata.deletion_timestamp.is_some();
+        let fails_all = target.is_some_and(|target| target.type_ == FAILURE);
+        let mut release = Vec::new();
+        for member in self.members.iter().filter(|member| member.tracked) {
+            let failed = self.has_failed(member);
+            let is_known = |list: &Option<Vec<String>>| list.iter().flatten().any(|uid| uid == member.uid);
+            let waits = member.index.and_then(|index| self.last_failed.get(&index));
+            let waits = waits.is_some_and(|waiting| waiting.uid == member.uid);
+            if !(lets_all_go || member.has_succeeded() || failed && !waits) {
+                continue;
+            }
+            release.push(member.name.to_owned());
+            if member.has_succeeded() && !is_known(&uncounted.failed) {
+                if !self.is_indexed() && !is_known(&uncounted.succeeded) {
+                    uncounted.succeeded.get_or_insert_default().push(member.uid.to_owned());
+                }
+            } else if (failed || fails_all)
+                && !is_known(&uncounted.failed)
+                && self.is_in_range(member)
+                && self.judge(member) != Verdict::Ignore
+            {
+                uncounted.failed.get_or_insert_default().push(member.uid.to_owned());
+            }
+        }
+        self.plan.release = release;
+        if self.is_indexed() {
+            self.status.succeeded = some(self.succeeded);
+            let text = indexes::print(&self.done);
+            self.status.completed_indexes = (!text.is_empty()).then_some(text);
+            self.status.failed_indexes = self.given_up.as_ref().map(indexes::print);
+        }
+        self.status.uncounted_terminated_pods = Some(uncounted);
+    }
+
     /// A Job is over when all its Pods have ended and are counted.
     fn conclude(&mut self) {
         let uncounted = self.uncounted();
         let is_settled = uncounted.succeeded.is_none() && uncounted.failed.is_none();
         let waits = !is_settled || self.status.terminating != Some(0) || self.status.active.is_some();
         // What has been decided in this very moment is written down before it is carried out.
-        let decided = |type_: &str| {
-            let conditions = self
-                .job
-                .status
-                .iter()
-                .flat_map(|status| status.conditions.iter().flatten());
-            conditions
-                .into_iter()
-                .any(|condition| condition.type_ == type_ && condition.status == "True")
-        };
-        let is_new = !decided("SuccessCriteriaMet") && !decided("FailureTarget");
+        let written = self
+            .job
+            .status
+            .iter()
+            .flat_map(|status| status.conditions.iter().flatten());
+        let is_new = !written
+            .into_iter()
+            .any(|condition| [SUCCESS, FAILURE].contains(&condition.type_.as_str()) && condition.status == "True");
         if waits || is_new || !self.plan.release.is_empty() {
             return;
         }
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        if let Some(met) = self.condition("SuccessCriteriaMet").cloned() {
+        if let Some(met) = self.condition(SUCCESS).cloned() {
             self.add_condition("Complete", "True", &text(&met.reason), &text(&met.message));
             self.status.completion_time = Some(whole(self.now));
+            if self.spec.completions.is_some_and(|wanted| self.succeeded > wanted) {
+                let message = "Too many succeeded pods running after completion count reached";
+                let note = EventNote::warning("TooManySucceededPods", "Complete", message);
+                self.plan.tell.push(note);
+            }
             self.plan
                 .tell
                 .push(EventNote::normal("Completed", "Complete", "Job completed"));
-        } else if let Some(target) = self.condition("FailureTarget").cloned() {
+        } else if let Some(target) = self.condition(FAILURE).cloned() {
             let (reason, message) = (text(&target.reason), text(&target.message));
             self.add_condition("Failed", "True", &reason, &message);
             self.plan.tell.push(EventNote::warning(reason, "Fail", message));
@@ -496,10 +511,29 @@ impl Planner<'_> {
     }
 }
 
-struct Ranked<'a>(&'a Pod);
+const SUCCESS: &str = "SuccessCriteriaMet";
+const FAILURE: &str = "FailureTarget";
 
-impl AsRef<Pod> for Ranked<'_> {
-    fn as_ref(&self) -> &Pod {
-        self.0
+/// What a Job is to come to: condition, reason, message.
+struct Target {
+    type_: &'static str,
+    reason: String,
+    message: String,
+}
+
+impl Target {
+    fn success(reason: &str, message: &str) -> Self {
+        Target {
+            type_: SUCCESS,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    fn failure(reason: &str, message: &str) -> Self {
+        Target {
+            type_: FAILURE,
+            ..Target::success(reason, message)
+        }
     }
 }

@@ -1,24 +1,24 @@
 //! Simulated nodes, and the life of Pods on them: no containers, but everything one sees of them through the API.
-//! [`life`] decides what happens to a Pod, [`node`] what a node says, [`script`] reads what annotations ask for.
+//! [`life`] decides what happens to a Pod, [`node`] what a node says, [`script`] reads what annotations ask for, and
+//! [`process`] runs what is not simulated.
 
 mod addresses;
 mod life;
 pub(crate) mod node;
+pub mod process;
 mod script;
-#[cfg(test)]
-#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
-mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Trigger};
 use kubewright_runtime::events::EventNote;
+use kubewright_runtime::manager::RunContext;
 use kubewright_runtime::object::{Kind, ObjectKey, View};
 use kubewright_runtime::operator::Operator;
 use serde_json::json;
@@ -26,7 +26,8 @@ use serde_json::json;
 use crate::support::tell::Teller;
 use crate::support::{Settings, index, pods};
 use addresses::Addresses;
-use life::{Next, Place};
+use life::{Bodies, Next, Place};
+use process::Runner;
 
 /// What the nodes say they run.
 const VERSION: &str = "v1.36.0";
@@ -36,6 +37,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Adds the controllers of nodes and of Pods.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let (for_nodes, for_pods, count) = (settings.clone(), settings.clone(), settings.nodes);
+    let runner = settings.processes.clone().map(Runner::new);
+    let (for_trigger, for_end) = (runner.clone(), runner.clone());
     let nodes = Controller::of::<Node>()
         .named("kubelet-nodes")
         .source(move |_: Trigger, client| make_nodes(client, count))
@@ -51,15 +54,31 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
         .of_when(Predicate::object::<Pod>(|pod| !pods::node_of(pod).is_empty()))
         .watches_with::<Node, _>(node_wakes)
         .max_concurrent_reconciles(16)
+        .source(move |trigger: Trigger, _| {
+            if let Some(runner) = &for_trigger {
+                runner.wakes(trigger);
+            }
+            std::future::ready(())
+        })
         .reconcile_with(move |context| {
             let client = context.client();
             Pods {
+                runner: runner.clone(),
                 clock: for_pods.clock_of(&client),
                 events: for_pods.teller("kubelet", &client),
                 addresses: Arc::new(Addresses::default()),
                 client,
             }
         });
+    let operator = match for_end {
+        Some(runner) => operator.runnable("kubelet-processes", move |context: RunContext| async move {
+            runner.open()?;
+            context.stop.stopped().await;
+            runner.close().await;
+            Ok(())
+        }),
+        None => operator,
+    };
     operator
         .controller(nodes)
         .controller(pods)
@@ -128,6 +147,8 @@ fn written<K>(result: Result<K, Error>) -> Result {
 }
 
 struct Pods {
+    /// Who runs what is not simulated.
+    runner: Option<Arc<Runner>>,
     client: Client,
     events: Teller,
     addresses: Arc<Addresses>,
@@ -137,6 +158,9 @@ struct Pods {
 impl Reconciler for Pods {
     async fn reconcile(&self, request: Request) -> Result {
         let Some(pod) = self.client.get_opt::<Pod>(&request).await? else {
+            if let Some(runner) = &self.runner {
+                runner.discard(&request);
+            }
             return Ok(Action::done());
         };
         let host = ObjectKey::cluster(pods::node_of(&pod));
@@ -153,33 +177,95 @@ impl Reconciler for Pods {
             self.events.tell(&*pod, warning);
         }
         let pod_ip = self.address(&pod);
-        let place = Place {
-            host_ip: node::address(&node),
-            pod_ip: &pod_ip,
-            now: self.clock.now(),
+        let next = loop {
+            let bodies = self.bodies(&pod, &request);
+            let place = Place {
+                host_ip: node::address(&node),
+                pod_ip: &pod_ip,
+                now: self.clock.now(),
+            };
+            match (life::step(&pod, &script, &bodies, &place), &self.runner) {
+                // What has become of them decides what is next.
+                (Next::Start(starts), Some(runner)) => {
+                    for (container, run) in starts {
+                        runner.start(&self.context(), &pod, &request, &container, run).await;
+                    }
+                }
+                (next, _) => break next,
+            }
         };
-        match life::step(&pod, &script, &place) {
-            Next::Nothing => Ok(Action::done()),
+        self.carry_out(&request, pod, next).await
+    }
+}
+
+impl Pods {
+    async fn carry_out(&self, request: &Request, pod: View<Pod>, next: Next) -> Result {
+        match next {
+            Next::Nothing | Next::Start(_) => Ok(Action::done()),
             Next::Wait(wait) => Ok(Action::requeue_after(wait)),
+            Next::Stop(grace) => {
+                if let Some(runner) = &self.runner {
+                    runner.stop(request, grace);
+                }
+                Ok(Action::done())
+            }
             Next::Remove => {
                 let now = DeleteOptions {
                     grace_period_seconds: Some(0),
                     uid: pod.metadata.uid.clone(),
                     ..DeleteOptions::default()
                 };
-                written(ignore_not_found(self.client.delete_with::<Pod>(&request, &now).await))
+                written(ignore_not_found(self.client.delete_with::<Pod>(request, &now).await))
             }
             Next::Status(status) => {
                 self.tell(&pod, &status);
+                if let Some(runner) = &self.runner {
+                    // Before anybody learns of its address.
+                    runner.place(request, status.pod_ip.as_deref().unwrap_or_default());
+                    self.explain_simulated(runner, &pod, &status);
+                }
                 let mut pod = pod.into_owned();
                 pod.status = Some(*status);
                 written(self.client.update_status(&pod).await)
             }
         }
     }
-}
 
-impl Pods {
+    fn context(&self) -> process::Context {
+        process::Context {
+            client: self.client.clone(),
+            events: self.events.clone(),
+            clock: self.clock,
+        }
+    }
+
+    fn bodies(&self, pod: &Pod, key: &ObjectKey) -> Bodies {
+        let runner = self.runner.as_ref();
+        runner.map_or_else(Bodies::default, |runner| runner.bodies(pod, key))
+    }
+
+    /// Containers that seem to run although others really do say so, once.
+    fn explain_simulated(&self, runner: &Runner, pod: &Pod, after: &PodStatus) {
+        let was_running = |name: &str| {
+            let before = pod
+                .status
+                .iter()
+                .flat_map(|status| status.container_statuses.iter().flatten());
+            before
+                .into_iter()
+                .any(|status| status.name == name && status.container_id.is_some())
+        };
+        for status in after.container_statuses.iter().flatten() {
+            let is_simulated = status
+                .container_id
+                .as_deref()
+                .is_some_and(|id| !id.starts_with(life::PROCESS));
+            if is_simulated && !was_running(&status.name) {
+                runner.explain_simulated(&self.events, pod, &status.name, &status.image);
+            }
+        }
+    }
+
     /// The address of a Pod: the one it has, or the next that is free.
     fn address(&self, pod: &Pod) -> String {
         let own = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
@@ -197,7 +283,7 @@ impl Pods {
     }
 
     /// What people want to know of a change.
-    fn tell(&self, pod: &View<Pod>, after: &k8s_openapi::api::core::v1::PodStatus) {
+    fn tell(&self, pod: &View<Pod>, after: &PodStatus) {
         let before = pod
             .status
             .as_ref()
@@ -215,7 +301,10 @@ impl Pods {
                     EventNote::normal("Started", "Start", format!("Started container {}", status.name))
                 }
                 Some("ErrImagePull") => {
-                    EventNote::warning("Failed", "Pull", format!("Failed to pull image \"{}\"", status.image))
+                    let why = state.waiting.as_ref().and_then(|waiting| waiting.message.as_deref());
+                    let why = why.unwrap_or("unknown");
+                    let text = format!("Failed to pull image \"{}\": {why}", status.image);
+                    EventNote::warning("Failed", "Pull", text)
                 }
                 Some("CrashLoopBackOff") => {
                     let text = format!("Back-off restarting failed container {}", status.name);

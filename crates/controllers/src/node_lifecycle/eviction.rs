@@ -1,9 +1,10 @@
 //! Deletes Pods that do not tolerate the taints of their node, or not for ever.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, Pod, PodCondition, Taint, Toleration};
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions};
@@ -11,11 +12,11 @@ use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::{ObjectKey, View};
+use parking_lot::Mutex;
 
 use crate::scheduler::fit::tolerates;
 use crate::support::tell::Teller;
-use crate::support::time::{later, until};
-use crate::support::{Settings, index, pods};
+use crate::support::{Settings, index, pods, time};
 
 /// The controller.
 pub(super) fn controller(settings: &Settings) -> Controller {
@@ -34,6 +35,7 @@ pub(super) fn controller(settings: &Settings) -> Controller {
             Evictions {
                 clock: settings.clock_of(&client),
                 events: settings.teller("taint-eviction-controller", &client),
+                due: Mutex::default(),
                 client,
             }
         })
@@ -43,6 +45,8 @@ struct Evictions {
     client: Client,
     events: Teller,
     clock: Clock,
+    /// Pods that are to go, by uid, and since when that is known: a taint need not say when it was added.
+    due: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl Reconciler for Evictions {
@@ -55,6 +59,7 @@ impl Reconciler for Evictions {
             return Ok(Action::done());
         };
         if pod.metadata.deletion_timestamp.is_some() || pods::is_terminal(&pod) {
+            self.due.lock().remove(pod.metadata.uid.as_deref().unwrap_or_default());
             return Ok(Action::done());
         }
         let taints = node
@@ -67,22 +72,70 @@ impl Reconciler for Evictions {
             .as_ref()
             .and_then(|spec| spec.tolerations.clone())
             .unwrap_or_default();
-        match stay(&taints, &tolerations, self.clock.now()) {
-            Stay::ForEver => Ok(Action::done()),
-            Stay::For(left) if !left.is_zero() => Ok(Action::requeue_after(left)),
-            Stay::For(_) => {
-                let text = format!("Marking for deletion Pod {request}");
-                self.events
-                    .tell(&*pod, EventNote::normal("TaintManagerEviction", "Evict", text));
-                let options = DeleteOptions {
-                    uid: pod.metadata.uid.clone(),
-                    ..DeleteOptions::default()
-                };
-                ignore_not_found(self.client.delete_with::<Pod>(&request, &options).await)?;
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        let now = self.clock.now();
+        match stay(&taints, &tolerations) {
+            Stay::ForEver => {
+                if self.due.lock().remove(&uid).is_some() {
+                    let text = format!("Cancelling deletion of Pod {request}");
+                    self.events
+                        .tell(&*pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+                }
                 Ok(Action::done())
+            }
+            Stay::For(tolerated) => {
+                let since = *self.due.lock().entry(uid).or_insert(now);
+                let left = tolerated.saturating_sub(time::since(since, now));
+                if left.is_zero() {
+                    self.evict(&pod).await
+                } else {
+                    Ok(Action::requeue_after(left))
+                }
             }
         }
     }
+}
+
+impl Evictions {
+    async fn evict(&self, pod: &View<Pod>) -> Result {
+        let text = format!("Marking for deletion Pod {}", pod.key());
+        self.events
+            .tell(&**pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+        let mut marked = pod.clone().into_owned();
+        if mark(&mut marked, self.clock.now()) {
+            match self.client.update_status(&marked).await {
+                Err(error) if error.is_not_found() => return Ok(Action::done()),
+                result => result?,
+            };
+        }
+        let options = DeleteOptions {
+            uid: pod.metadata.uid.clone(),
+            ..DeleteOptions::default()
+        };
+        ignore_not_found(self.client.delete_with::<Pod>(pod.key(), &options).await)?;
+        Ok(Action::done())
+    }
+}
+
+/// Writes down why a Pod goes, for those who judge its end. Whether that is news.
+fn mark(pod: &mut Pod, now: Timestamp) -> bool {
+    const TYPE: &str = "DisruptionTarget";
+    if pods::condition(pod, TYPE).is_some_and(|known| known.status == "True") {
+        return false;
+    }
+    let observed_generation = pod.metadata.generation;
+    let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+    conditions.retain(|condition| condition.type_ != TYPE);
+    conditions.push(PodCondition {
+        type_: TYPE.to_owned(),
+        status: "True".to_owned(),
+        reason: Some("DeletionByTaintManager".to_owned()),
+        message: Some("Taint manager: deleting due to NoExecute taint".to_owned()),
+        last_transition_time: Some(time::whole(now)),
+        observed_generation,
+        ..PodCondition::default()
+    });
+    true
 }
 
 /// How long a Pod may stay on its node.
@@ -92,27 +145,17 @@ enum Stay {
     For(Duration),
 }
 
-fn stay(taints: &[Taint], tolerations: &[Toleration], now: Timestamp) -> Stay {
+/// A Pod may stay as long as the least patient of its tolerations says: of each taint the first counts.
+fn stay(taints: &[Taint], tolerations: &[Toleration]) -> Stay {
     let mut least: Option<Duration> = None;
     for taint in taints.iter().filter(|taint| taint.effect == "NoExecute") {
-        let tolerating: Vec<&Toleration> = tolerations
-            .iter()
-            .filter(|toleration| tolerates(toleration, taint))
-            .collect();
-        let left = if tolerating.is_empty() {
-            Duration::ZERO
-        } else {
-            let Some(seconds) = tolerating
-                .iter()
-                .filter_map(|toleration| toleration.toleration_seconds)
-                .min()
-            else {
-                continue;
-            };
-            let since = taint.time_added.as_ref().map_or(now, |time| time.0);
-            until(later(since, seconds.max(0)), now)
+        let Some(toleration) = tolerations.iter().find(|toleration| tolerates(toleration, taint)) else {
+            return Stay::For(Duration::ZERO);
         };
-        least = Some(least.map_or(left, |least| least.min(left)));
+        if let Some(seconds) = toleration.toleration_seconds {
+            let patience = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+            least = Some(least.map_or(patience, |least| least.min(patience)));
+        }
     }
     least.map_or(Stay::ForEver, Stay::For)
 }
@@ -126,18 +169,26 @@ mod tests {
 
     #[test]
     fn a_pod_stays_as_long_as_it_tolerates_every_taint() {
-        let now = "2026-01-01T00:01:00Z".parse().unwrap();
         let taints: Vec<Taint> = serde_json::from_value(json!([
             { "key": "a", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z" },
             { "key": "b", "effect": "NoSchedule" },
         ]))
         .unwrap();
         let tolerations = |value| serde_json::from_value::<Vec<Toleration>>(value).unwrap();
-        assert_eq!(stay(&taints, &[], now), Stay::For(Duration::ZERO));
+        assert_eq!(stay(&taints, &[]), Stay::For(Duration::ZERO));
         let for_ever = tolerations(json!([{ "key": "a", "operator": "Exists" }]));
-        assert_eq!(stay(&taints, &for_ever, now), Stay::ForEver);
+        assert_eq!(stay(&taints, &for_ever), Stay::ForEver);
         let some_time = tolerations(json!([{ "key": "a", "operator": "Exists", "tolerationSeconds": 300 }]));
-        assert_eq!(stay(&taints, &some_time, now), Stay::For(Duration::from_mins(4)));
-        assert_eq!(stay(&taints[1..], &[], now), Stay::ForEver);
+        assert_eq!(stay(&taints, &some_time), Stay::For(Duration::from_mins(5)));
+        assert_eq!(stay(&taints[1..], &[]), Stay::ForEver);
+    }
+
+    #[test]
+    fn a_pod_says_once_why_it_goes() {
+        let now = "2026-01-01T00:01:00Z".parse().unwrap();
+        let mut pod = Pod::default();
+        assert!(mark(&mut pod, now));
+        assert!(!mark(&mut pod, now));
+        assert_eq!(pod.status.unwrap().conditions.unwrap().len(), 1);
     }
 }

@@ -3,14 +3,17 @@
 mod eviction;
 mod taints;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, NodeStatus, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
 use kubewright_runtime::events::EventNote;
+use kubewright_runtime::object::View;
 use kubewright_runtime::operator::Operator;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -34,7 +37,7 @@ pub(crate) fn add_lifecycle(operator: Operator, settings: &Settings) -> Operator
             Nodes {
                 clock: settings.clock_of(&client),
                 events: settings.teller("node-controller", &client),
-                silent: Mutex::default(),
+                known: Mutex::default(),
                 client,
             }
         });
@@ -50,59 +53,102 @@ pub(crate) fn add_eviction(operator: Operator, settings: &Settings) -> Operator 
         .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
 }
 
+/// What is remembered of a node.
+struct Known {
+    uid: String,
+    /// Since when it is silent, if it has failed.
+    silent: Option<Instant>,
+}
+
 struct Nodes {
     client: Client,
     events: Teller,
     clock: Clock,
-    /// Since when each node that has failed is silent.
-    silent: Mutex<std::collections::BTreeMap<String, Instant>>,
+    known: Mutex<BTreeMap<String, Known>>,
 }
 
 impl Reconciler for Nodes {
     async fn reconcile(&self, request: Request) -> Result {
         let Some(node) = self.client.get_opt::<Node>(&request).await? else {
-            self.silent.lock().remove(request.name());
+            self.forget(request.name());
             return Ok(Action::done());
         };
-        let mut wait = None;
-        if node::has_failed(&node) {
-            let since = *self
-                .silent
-                .lock()
-                .entry(request.name().to_owned())
-                .or_insert_with(Instant::now);
-            let left = GRACE.saturating_sub(since.elapsed());
-            if left.is_zero() {
-                if let Some(status) = taints::lost(&node, self.clock.now()) {
-                    let news = EventNote::normal(
-                        "NodeNotReady",
-                        "Watch",
-                        format!("Node {request} status is now: NodeNotReady"),
-                    );
-                    self.events.tell(&*node, news);
-                    let mut lost = node.clone().into_owned();
-                    lost.status = Some(status);
-                    self.client.update_status(&lost).await?;
-                    self.mark_pods(request.name()).await?;
-                    return Ok(Action::done());
-                }
-            } else {
-                wait = Some(left);
-            }
-        } else {
-            self.silent.lock().remove(request.name());
+        let left = self.meet(&node);
+        if left.is_some_and(|left| left.is_zero())
+            && let Some(status) = taints::lost(&node, self.clock.now())
+        {
+            return self.lose(&node, status).await;
         }
+        let labels = taints::old_labels(&node);
         if let Some(taints) = taints::wanted(&node, self.clock.now()) {
             let patch = json!({
-                "metadata": { "resourceVersion": node.metadata.resource_version }, "spec": { "taints": taints },
+                "metadata": { "resourceVersion": node.metadata.resource_version, "labels": labels },
+                "spec": { "taints": taints },
             });
             self.client.patch::<Node>(&request, &Patch::Merge(patch)).await?;
+        } else if !labels.is_empty() {
+            let patch = json!({ "metadata": { "labels": labels } });
+            self.client.patch::<Node>(&request, &Patch::Merge(patch)).await?;
         }
+        let wait = left.filter(|left| !left.is_zero());
         Ok(wait.map_or_else(Action::done, Action::requeue_after))
     }
 }
 
 impl Nodes {
+    /// Greets a node that is new; and says how long one that has failed may stay silent.
+    fn meet(&self, node: &View<Node>) -> Option<Duration> {
+        let (name, uid) = (node.key().name(), node.metadata.uid.clone().unwrap_or_default());
+        let mut all = self.known.lock();
+        if all.get(name).is_none_or(|known| known.uid != uid) {
+            all.insert(name.to_owned(), Known { uid, silent: None });
+            let text = format!("Node {name} event: Registered Node {name} in Controller");
+            self.events
+                .tell(&**node, EventNote::normal("RegisteredNode", "Register", text));
+        }
+        let known = all.get_mut(name)?;
+        if !node::has_failed(node) {
+            known.silent = None;
+            return None;
+        }
+        let since = *known.silent.get_or_insert_with(Instant::now);
+        Some(GRACE.saturating_sub(since.elapsed()))
+    }
+
+    /// Takes leave of a node that is gone.
+    fn forget(&self, name: &str) {
+        let Some(known) = self.known.lock().remove(name) else {
+            return;
+        };
+        let gone = Node {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                uid: Some(known.uid),
+                ..ObjectMeta::default()
+            },
+            ..Node::default()
+        };
+        let text = format!("Node {name} event: Removing Node {name} from Controller");
+        self.events
+            .tell(&gone, EventNote::normal("RemovingNode", "Remove", text));
+    }
+
+    /// Writes down that nobody knows how a node is.
+    async fn lose(&self, node: &View<Node>, status: NodeStatus) -> Result {
+        let name = node.key().name();
+        let was_ready = node::condition(node, "Ready").is_some_and(|ready| ready.status == "True");
+        let mut lost = node.clone().into_owned();
+        lost.status = Some(status);
+        self.client.update_status(&lost).await?;
+        if was_ready {
+            let text = format!("Node {name} status is now: NodeNotReady");
+            self.events
+                .tell(&**node, EventNote::normal("NodeNotReady", "Watch", text));
+            self.mark_pods(name).await?;
+        }
+        Ok(Action::done())
+    }
+
     /// Pods on a lost node are not ready: nobody knows better.
     async fn mark_pods(&self, node: &str) -> Result<()> {
         let query = Query::all().indexed(index::NODE, node);

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{Client, Error};
 use kubewright_runtime::clock::Clock;
-use kubewright_runtime::controller::{Action, Controller, Failure, Reconciler, Request, Result};
+use kubewright_runtime::controller::{Action, Controller, Failure, Reconciler, Request, Result, Watch};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::View;
 
@@ -25,7 +25,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
     Controller::of::<ReplicaSet>()
         .named("replicaset-controller")
         .owns::<Pod>()
-        .watches_with::<Pod, _>(orphan_wakes)
+        .watch(Watch::mapped_with::<Pod, _>(orphan_wakes).when(index::orphans()))
         .max_concurrent_reconciles(8)
         .reconcile_with(move |context| {
             let client = context.client();
@@ -173,12 +173,10 @@ impl ReplicaSets {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
         let mut sets = vec![set.clone()];
         if let Some(owner) = controller_of(&**set) {
-            let query = Query::all().in_namespace(namespace);
-            let siblings = self.client.list::<ReplicaSet>(&query).await?;
-            sets = siblings
-                .into_iter()
-                .filter(|sibling| controller_of(&**sibling).is_some_and(|other| other.uid == owner.uid))
-                .collect();
+            let query = Query::all()
+                .in_namespace(namespace)
+                .indexed(index::CONTROLLER, &owner.uid);
+            sets = self.client.list::<ReplicaSet>(&query).await?;
         }
         let mut related = Vec::new();
         for sibling in sets {

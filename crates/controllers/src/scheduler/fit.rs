@@ -1,83 +1,20 @@
 //! Whether a Pod fits on a node, and how well: pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
 
-use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Taint, Toleration};
-use kubewright_runtime::object::Selector;
-
-use super::needs::{Amounts, Needs, amount};
-
-/// A node, and what is on it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Host {
-    pub(super) name: String,
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) taints: Vec<Taint>,
-    pub(super) unschedulable: bool,
-    pub(super) allocatable: Amounts,
-    pub(super) used: Amounts,
-    pub(super) pods: BTreeMap<String, Needs>,
-    pub(super) exists: bool,
-}
-
-impl Host {
-    /// Takes over what a node says of itself.
-    pub(super) fn describe(&mut self, node: &Node) {
-        let spec = node.spec.clone().unwrap_or_default();
-        self.exists = true;
-        self.name = node.metadata.name.clone().unwrap_or_default();
-        self.labels = node.metadata.labels.clone().unwrap_or_default();
-        self.taints = spec.taints.unwrap_or_default();
-        self.unschedulable = spec.unschedulable == Some(true);
-        let allocatable = node
-            .status
-            .iter()
-            .flat_map(|status| status.allocatable.iter().flatten());
-        self.allocatable = allocatable
-            .map(|(name, quantity)| (name.clone(), amount(name, quantity)))
-            .collect();
-    }
-
-    /// A Pod comes.
-    pub(super) fn add(&mut self, needs: Needs) {
-        self.remove(&needs.uid);
-        for (name, amount) in &needs.amounts {
-            let used = self.used.entry(name.clone()).or_default();
-            *used = used.saturating_add(*amount);
-        }
-        self.pods.insert(needs.uid.clone(), needs);
-    }
-
-    /// A Pod goes.
-    pub(super) fn remove(&mut self, uid: &str) {
-        let Some(needs) = self.pods.remove(uid) else {
-            return;
-        };
-        for (name, amount) in &needs.amounts {
-            let used = self.used.entry(name.clone()).or_default();
-            *used = used.saturating_sub(*amount);
-        }
-    }
-
-    fn topology(&self, key: &str) -> Option<&str> {
-        self.labels.get(key).map(String::as_str)
-    }
-}
+use super::crowd::Crowd;
+use super::host::Host;
+use super::needs::Needs;
 
 /// Why a Pod does not fit on a node; empty if it does. The words are upstream's.
-pub(super) fn reasons<'a>(needs: &Needs, host: &Host, all: &(impl Iterator<Item = &'a Host> + Clone)) -> Vec<String> {
-    const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
-    let unschedulable = Taint {
-        key: UNSCHEDULABLE.to_owned(),
-        effect: "NoSchedule".to_owned(),
-        ..Taint::default()
-    };
+pub(super) fn reasons(needs: &Needs, host: &Host, crowd: &Crowd<'_>) -> Vec<String> {
     let one = |reason: &str| vec![reason.to_owned()];
-    if host.unschedulable && !is_tolerated(&unschedulable, &needs.tolerations) {
+    if host.description.unschedulable && !is_tolerated(&unschedulable(), &needs.tolerations) {
         return one("node(s) were unschedulable");
     }
     let repels = |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
     if host
+        .description
         .taints
         .iter()
         .filter(repels)
@@ -88,25 +25,34 @@ pub(super) fn reasons<'a>(needs: &Needs, host: &Host, all: &(impl Iterator<Item 
     if !selects_node(needs, host) {
         return one("node(s) didn't match Pod's node affinity/selector");
     }
-    let taken: BTreeSet<_> = host.pods.values().flat_map(|pod| &pod.ports).collect();
-    if needs.ports.iter().any(|port| taken.contains(port)) {
+    if needs.ports.iter().any(|port| host.has_port(port)) {
         return one("node(s) didn't have free ports for the requested pod ports");
     }
     let lacking = lacking(needs, host);
     if !lacking.is_empty() {
         return lacking;
     }
-    affinity_reason(needs, host, all).map_or_else(Vec::new, one)
+    crowd.reason(host).map_or_else(Vec::new, one)
+}
+
+/// The taint that a cordoned node has for those who tolerate it.
+fn unschedulable() -> Taint {
+    Taint {
+        key: "node.kubernetes.io/unschedulable".to_owned(),
+        effect: "NoSchedule".to_owned(),
+        ..Taint::default()
+    }
 }
 
 fn lacking(needs: &Needs, host: &Host) -> Vec<String> {
     let mut reasons = Vec::new();
-    let most = host.allocatable.get("pods").copied().unwrap_or(0);
+    let most = host.description.allocatable.get("pods").copied().unwrap_or(0);
     if host.pods.len() as i64 + 1 > most {
         reasons.push("Too many pods".to_owned());
     }
     for (name, amount) in &needs.amounts {
-        let free = host.allocatable.get(name).copied().unwrap_or(0) - host.used.get(name).copied().unwrap_or(0);
+        let free =
+            host.description.allocatable.get(name).copied().unwrap_or(0) - host.used.get(name).copied().unwrap_or(0);
         if *amount > free {
             reasons.push(format!("Insufficient {name}"));
         }
@@ -142,20 +88,18 @@ fn selects_node(needs: &Needs, host: &Host) -> bool {
     let selected = needs
         .node_selector
         .iter()
-        .all(|(key, value)| host.labels.get(key) == Some(value));
-    let node_affinity = needs
-        .affinity
+        .all(|(key, value)| host.description.labels.get(key) == Some(value));
+    let required = needs
+        .node_affinity
         .as_ref()
-        .and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        node_affinity.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
+        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
     selected && required.is_none_or(|required| required.node_selector_terms.iter().any(|term| term_selects(term, host)))
 }
 
 fn term_selects(term: &NodeSelectorTerm, host: &Host) -> bool {
     let expressions = term.match_expressions.as_deref().unwrap_or_default();
     let fields = term.match_fields.as_deref().unwrap_or_default();
-    let name = Some(host.name.as_str());
+    let name = Some(host.description.name.as_str());
     // A term that asks for nothing selects nothing.
     !(expressions.is_empty() && fields.is_empty())
         && expressions
@@ -184,88 +128,11 @@ fn is_met(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
     }
 }
 
-/// Whether a term means a Pod.
-fn means(term: &PodAffinityTerm, owner: &Needs, pod: &Needs) -> bool {
-    let namespaces = term.namespaces.as_deref().unwrap_or_default();
-    let everywhere = term.namespace_selector.is_some();
-    let in_scope = if namespaces.is_empty() && !everywhere {
-        pod.namespace() == owner.namespace()
-    } else {
-        everywhere || namespaces.iter().any(|namespace| namespace == pod.namespace())
-    };
-    let selector = term
-        .label_selector
-        .as_ref()
-        .and_then(|selector| Selector::try_from(selector).ok());
-    let labels: Vec<_> = pod.labels.iter().collect();
-    in_scope && selector.is_some_and(|selector| selector.matches(&labels))
-}
-
-fn affinity_reason<'a>(
-    needs: &Needs,
-    host: &Host,
-    all: &(impl Iterator<Item = &'a Host> + Clone),
-) -> Option<&'static str> {
-    let required = |needs: &Needs, anti: bool| -> Vec<PodAffinityTerm> {
-        let affinity = needs.affinity.as_ref();
-        let terms = if anti {
-            affinity
-                .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
-                .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.clone())
-        } else {
-            affinity
-                .and_then(|affinity| affinity.pod_affinity.as_ref())
-                .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.clone())
-        };
-        terms.unwrap_or_default()
-    };
-    // The Pods in the same place as this host, by a key of topology.
-    let near = |key: &str| -> Vec<&'a Needs> {
-        let Some(place) = host.topology(key).map(str::to_owned) else {
-            return Vec::new();
-        };
-        let same = all.clone().filter(|other| other.topology(key) == Some(&place));
-        same.flat_map(|other| other.pods.values()).collect()
-    };
-    for term in required(needs, false) {
-        let met = near(&term.topology_key).into_iter().any(|pod| means(&term, needs, pod));
-        let any = || {
-            all.clone()
-                .flat_map(|other| other.pods.values())
-                .any(|pod| means(&term, needs, pod))
-        };
-        // The first of a group that wants to be together may go anywhere with such a place.
-        let first = means(&term, needs, needs) && host.topology(&term.topology_key).is_some() && !any();
-        if !met && !first {
-            return Some("node(s) didn't match pod affinity rules");
-        }
-    }
-    for term in required(needs, true) {
-        if near(&term.topology_key).into_iter().any(|pod| means(&term, needs, pod)) {
-            return Some("node(s) didn't match pod anti-affinity rules");
-        }
-    }
-    for other in all.clone() {
-        for pod in other.pods.values().filter(|pod| pod.affinity.is_some()) {
-            let repels = required(pod, true).into_iter().any(|term| {
-                let place = other.topology(&term.topology_key);
-                place.is_some() && place == host.topology(&term.topology_key) && means(&term, pod, needs)
-            });
-            if repels {
-                return Some("node(s) didn't satisfy existing pods anti-affinity rules");
-            }
-        }
-    }
-    None
-}
-
 /// How well a Pod fits on a node: less is better. Preferences first, then apart from its siblings, then where most is free.
-pub(super) fn cost(needs: &Needs, host: &Host) -> (i64, usize, i64, usize, String) {
-    let node_affinity = needs
-        .affinity
+pub(super) fn cost<'a>(needs: &Needs, host: &'a Host) -> (i64, usize, i64, usize, &'a str) {
+    let preferred = needs
+        .node_affinity
         .as_ref()
-        .and_then(|affinity| affinity.node_affinity.as_ref());
-    let preferred = node_affinity
         .and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_deref())
         .unwrap_or_default();
     let liking: i64 = preferred
@@ -274,26 +141,22 @@ pub(super) fn cost(needs: &Needs, host: &Host) -> (i64, usize, i64, usize, Strin
         .map(|wish| i64::from(wish.weight))
         .sum();
     let avoided = host
+        .description
         .taints
         .iter()
         .any(|taint| taint.effect == "PreferNoSchedule" && !is_tolerated(taint, &needs.tolerations));
-    let siblings = host
-        .pods
-        .values()
-        .filter(|pod| pod.controller.is_some() && pod.controller == needs.controller)
-        .count();
     let part = |name: &str| {
-        let all = host.allocatable.get(name).copied().unwrap_or(0).max(1);
+        let all = host.description.allocatable.get(name).copied().unwrap_or(0).max(1);
         let used = host.used.get(name).copied().unwrap_or(0);
         (i128::from(used) * 1000 / i128::from(all)) as i64
     };
     let dislike = i64::from(avoided) * 100 - liking;
     (
         dislike,
-        siblings,
+        host.siblings_of(needs),
         part("cpu") + part("memory"),
         host.pods.len(),
-        host.name.clone(),
+        host.description.name.as_str(),
     )
 }
 
@@ -331,8 +194,12 @@ mod tests {
         )
     }
 
+    fn among(needs: &Needs, host: &Host, all: &[Host]) -> Vec<String> {
+        reasons(needs, host, &Crowd::around(needs, &all.iter()))
+    }
+
     fn why(needs: &Needs, host: &Host) -> Vec<String> {
-        reasons(needs, host, &[host].into_iter())
+        among(needs, host, std::slice::from_ref(host))
     }
 
     #[test]
@@ -401,14 +268,42 @@ mod tests {
         one.add(needs("a", anti.clone()));
         let all = [one.clone(), two.clone()];
         assert_eq!(
-            reasons(&needs("b", anti.clone()), &one, &all.iter()),
+            among(&needs("b", anti.clone()), &one, &all),
             ["node(s) didn't match pod anti-affinity rules"]
         );
         assert_eq!(
-            reasons(&needs("b", json!({})), &one, &all.iter()),
+            among(&needs("b", json!({})), &one, &all),
             ["node(s) didn't satisfy existing pods anti-affinity rules"]
         );
-        assert!(reasons(&needs("b", anti), &two, &all.iter()).is_empty());
+        assert!(among(&needs("b", anti), &two, &all).is_empty());
+    }
+
+    #[test]
+    fn pods_that_want_to_be_together_follow_the_first_of_them() {
+        let together = json!({ "affinity": { "podAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
+            { "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "web" } } },
+        ] } } });
+        let (mut one, two) = (host("one", json!({})), host("two", json!({})));
+        let pod = needs("a", together.clone());
+        for host in [&one, &two] {
+            assert!(among(&pod, host, &[one.clone(), two.clone()]).is_empty());
+        }
+        one.add(pod);
+        let all = [one.clone(), two.clone()];
+        assert!(among(&needs("b", together.clone()), &one, &all).is_empty());
+        let alone = ["node(s) didn't match pod affinity rules"];
+        assert_eq!(among(&needs("b", together), &two, &all), alone);
+    }
+
+    #[test]
+    fn a_port_of_the_node_is_free_again_when_its_pod_goes() {
+        let port = json!({ "containers": [{ "name": "x", "ports": [{ "containerPort": 80, "hostPort": 80 }] }] });
+        let mut host = host("one", json!({}));
+        host.add(needs("a", port.clone()));
+        let taken = ["node(s) didn't have free ports for the requested pod ports"];
+        assert_eq!(why(&needs("b", port.clone()), &host), taken);
+        host.remove("a");
+        assert!(why(&needs("b", port), &host).is_empty());
     }
 
     #[test]

@@ -1,42 +1,47 @@
 //! Puts Pods on nodes: by resources, ports, selectors, affinity, taints. No preemption, no volumes.
 
+mod crowd;
 pub(crate) mod fit;
+mod host;
 mod ledger;
 mod needs;
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodCondition};
-use kubewright_runtime::cache::{Event, Query, Registration};
+use kubewright_runtime::cache::{Event, Registration};
 use kubewright_runtime::client::{Client, Error};
 use kubewright_runtime::clock::Clock;
-use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
+use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Trigger};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::{Kind, Object, View};
 use kubewright_runtime::operator::Operator;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::support::tell::Teller;
 use crate::support::time::whole;
-use crate::support::{Settings, index, pods};
-use ledger::Ledger;
+use crate::support::{Settings, pods};
+use ledger::{Ledger, Placement};
 use needs::Needs;
 
 /// Adds the scheduler.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let settings = settings.clone();
-    let ends =
-        Predicate::new(|event| matches!(event, Event::Deleted { .. })).or(Predicate::object::<Pod>(pods::is_terminal));
+    let slot: Arc<Mutex<Option<Trigger>>> = Arc::default();
+    let trigger = Arc::clone(&slot);
     let controller = Controller::of::<Pod>()
         .named("default-scheduler")
         .of_when(Predicate::object::<Pod>(waits))
-        .watches_with::<Node, _>(|client, _| waiting(client))
-        .watch(Watch::mapped_with::<Pod, _>(|client, _| waiting(client)).when(ends))
+        .reads::<Node>()
+        .source(move |trigger, _| {
+            // The ledger wakes those who wait: it knows when there may be room for them.
+            *slot.lock() = Some(trigger);
+            std::future::ready(())
+        })
         .max_concurrent_reconciles(4)
-        .reconcile_with(move |context| Scheduler::new(context.client(), &settings));
-    operator
-        .controller(controller)
-        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+        .reconcile_with(move |context| Scheduler::new(context.client(), &settings, trigger.lock().clone()));
+    operator.controller(controller)
 }
 
 /// Whether a Pod waits for a node.
@@ -52,13 +57,6 @@ fn waits(pod: &Pod) -> bool {
         && scheduler.is_none_or(|scheduler| scheduler == "default-scheduler")
 }
 
-/// All Pods that wait: something changed that may make room for them.
-async fn waiting(client: Client) -> Vec<Request> {
-    let query = Query::all().indexed(index::NODE, "");
-    let pods = client.without_waiting().list::<Pod>(&query).await.unwrap_or_default();
-    pods.into_iter().map(|pod| pod.key().clone().into()).collect()
-}
-
 struct Scheduler {
     client: Client,
     events: Teller,
@@ -69,8 +67,8 @@ struct Scheduler {
 }
 
 impl Scheduler {
-    fn new(client: Client, settings: &Settings) -> Self {
-        let ledger = Arc::new(Ledger::default());
+    fn new(client: Client, settings: &Settings, trigger: Option<Trigger>) -> Self {
+        let ledger = Arc::new(Ledger::new(trigger));
         let handlers = [
             handler::<Node>(&client, &ledger, Ledger::node_event),
             handler::<Pod>(&client, &ledger, Ledger::pod_event),
@@ -141,14 +139,14 @@ impl Reconciler for Scheduler {
             return Ok(Action::done());
         };
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        // While the first node comes up there is nothing to complain about: it wakes all who wait.
-        let too_early = self.expects_nodes && !self.ledger.has_seen_a_node();
-        if !waits(&pod) || too_early || self.ledger.has(&uid) {
+        if !waits(&pod) || self.ledger.has(&uid) {
             return Ok(Action::done());
         }
-        let node = match self.ledger.place(Needs::of(&pod, &request)) {
-            Ok(node) => node,
-            Err(message) => return self.refuse(&pod, message).await,
+        let node = match self.ledger.place(Needs::of(&pod, &request), self.expects_nodes) {
+            Placement::Node(node) => node,
+            Placement::Refused(message) => return self.refuse(&pod, message).await,
+            // The first node wakes all who wait.
+            Placement::TooEarly => return Ok(Action::done()),
         };
         if let Err(error) = self.bind(&pod, &node).await {
             self.ledger.forget(&uid);

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{Affinity, Container, Pod, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{Container, NodeAffinity, Pod, PodAffinityTerm, PodSpec, Toleration};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use kubewright_runtime::object::ObjectKey;
+use kubewright_runtime::object::{ObjectKey, Selector};
 
 use crate::support::index::controller_of;
 
 /// Amounts of resources by name: CPU in thousandths, everything else in whole units.
 pub(super) type Amounts = BTreeMap<String, i64>;
+
+/// A port of a node: protocol and number.
+pub(super) type Port = (String, i32);
 
 /// What a Pod needs, and what others may ask of it.
 #[derive(Clone, Debug, Default)]
@@ -19,27 +22,81 @@ pub(super) struct Needs {
     pub(super) controller: Option<String>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) amounts: Amounts,
-    pub(super) ports: BTreeSet<(String, i32)>,
+    pub(super) ports: BTreeSet<Port>,
     pub(super) node_selector: BTreeMap<String, String>,
-    pub(super) affinity: Option<Affinity>,
+    pub(super) node_affinity: Option<NodeAffinity>,
+    /// The Pods it must be near to.
+    pub(super) together: Vec<Term>,
+    /// The Pods it must not be near to.
+    pub(super) apart: Vec<Term>,
     pub(super) tolerations: Vec<Toleration>,
+}
+
+/// Other Pods, and what it is to be near to them.
+#[derive(Clone, Debug)]
+pub(super) struct Term {
+    pub(super) topology_key: String,
+    /// In these namespaces; if there are none, in that of who has the term.
+    namespaces: Vec<String>,
+    everywhere: bool,
+    selector: Option<Selector>,
+}
+
+impl Term {
+    fn of(term: &PodAffinityTerm) -> Self {
+        Term {
+            topology_key: term.topology_key.clone(),
+            namespaces: term.namespaces.clone().unwrap_or_default(),
+            everywhere: term.namespace_selector.is_some(),
+            selector: term
+                .label_selector
+                .as_ref()
+                .and_then(|selector| Selector::try_from(selector).ok()),
+        }
+    }
+
+    /// Whether the term of an owner means a Pod.
+    pub(super) fn means(&self, owner: &Needs, pod: &Needs) -> bool {
+        let in_scope = if self.namespaces.is_empty() && !self.everywhere {
+            pod.namespace() == owner.namespace()
+        } else {
+            self.everywhere || self.namespaces.iter().any(|namespace| namespace == pod.namespace())
+        };
+        in_scope
+            && self.selector.as_ref().is_some_and(|selector| {
+                let labels: Vec<_> = pod.labels.iter().collect();
+                selector.matches(&labels)
+            })
+    }
 }
 
 impl Needs {
     /// What a Pod needs.
     pub(super) fn of(pod: &Pod, key: &ObjectKey) -> Self {
-        let spec = pod.spec.clone().unwrap_or_default();
-        Needs {
+        let mut needs = Needs {
             key: Some(key.clone()),
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             controller: controller_of(pod).map(|owner| owner.uid.clone()),
             labels: pod.metadata.labels.clone().unwrap_or_default(),
-            amounts: requests(&spec),
-            ports: host_ports(&spec),
-            node_selector: spec.node_selector.unwrap_or_default(),
-            affinity: spec.affinity,
-            tolerations: spec.tolerations.unwrap_or_default(),
+            ..Needs::default()
+        };
+        if let Some(spec) = &pod.spec {
+            let terms = |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().map(Term::of).collect();
+            let affinity = spec.affinity.as_ref();
+            let together = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+            let apart = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+            needs.amounts = requests(spec);
+            needs.ports = host_ports(spec);
+            needs.node_selector = spec.node_selector.clone().unwrap_or_default();
+            needs.node_affinity = affinity.and_then(|affinity| affinity.node_affinity.clone());
+            needs.together = terms(
+                together.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref()),
+            );
+            needs.apart =
+                terms(apart.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref()));
+            needs.tolerations = spec.tolerations.clone().unwrap_or_default();
         }
+        needs
     }
 
     /// The namespace it is in.
@@ -122,7 +179,7 @@ fn requests(spec: &PodSpec) -> Amounts {
     running
 }
 
-fn host_ports(spec: &PodSpec) -> BTreeSet<(String, i32)> {
+fn host_ports(spec: &PodSpec) -> BTreeSet<Port> {
     let ports = spec
         .containers
         .iter()

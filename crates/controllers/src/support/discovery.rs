@@ -1,5 +1,7 @@
 //! What the server serves: every kind, and what can be done with it.
 
+use std::collections::BTreeSet;
+
 use http::Request;
 use kubewright_runtime::object::Kind;
 use serde::Deserialize;
@@ -19,6 +21,14 @@ impl Found {
     pub(crate) fn can(&self, verbs: &[&str]) -> bool {
         verbs.iter().all(|verb| self.verbs.iter().any(|own| own == verb))
     }
+}
+
+/// All kinds, and the groups and versions they are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Served {
+    pub(crate) kinds: Vec<Found>,
+    /// Each as an `APIService` is called: the version, a dot and the group.
+    pub(crate) versions: BTreeSet<String>,
 }
 
 /// Why the server could not be asked.
@@ -74,7 +84,12 @@ struct ResponseKind {
 
 /// Asks for all kinds, each in the first version of its group that serves it.
 pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryError> {
-    let mut found: Vec<Found> = Vec::new();
+    Ok(served(kube).await?.kinds)
+}
+
+/// Asks for all that is served.
+pub(crate) async fn served(kube: &kube::Client) -> Result<Served, DiscoveryError> {
+    let mut served = Served::default();
     for path in ["/api", "/apis"] {
         let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
         let request = request.map_err(|error| DiscoveryError(error.into()))?;
@@ -83,7 +98,11 @@ pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryEr
             .await
             .map_err(|error| DiscoveryError(error.into()))?;
         for group in groups.items {
+            // Of what another group has nothing is known yet.
+            let first = served.kinds.len();
             for version in group.versions {
+                let name = format!("{}.{}", version.version, group.metadata.name);
+                served.versions.insert(name);
                 for resource in version.resources {
                     let name = resource.response_kind.map(|kind| kind.kind).unwrap_or_default();
                     let namespaced = resource.scope == "Namespaced";
@@ -94,11 +113,11 @@ pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryEr
                         &resource.plural,
                         namespaced,
                     );
-                    let is_known = found
+                    let is_known = served.kinds[first..]
                         .iter()
-                        .any(|other| other.kind.group() == kind.group() && other.kind.plural() == kind.plural());
+                        .any(|other| other.kind.plural() == kind.plural());
                     if !is_known {
-                        found.push(Found {
+                        served.kinds.push(Found {
                             kind,
                             verbs: resource.verbs,
                         });
@@ -107,5 +126,5 @@ pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryEr
             }
         }
     }
-    Ok(found)
+    Ok(served)
 }

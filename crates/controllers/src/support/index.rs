@@ -2,6 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
+use kubewright_runtime::controller::Predicate;
 
 /// Objects by the uid of their controller; those without one are found by [`ORPHAN`].
 pub(crate) const CONTROLLER: &str = "controller-uid";
@@ -17,6 +18,14 @@ pub(crate) const POD_IP: &str = "pod-ip";
 pub(crate) fn controller<K: Resource>(object: &K) -> Vec<String> {
     let uid = controller_of(object).map_or(ORPHAN, |owner| &owner.uid);
     vec![uid.to_owned()]
+}
+
+/// Lets only those through that have no controller and stay. Nothing is decoded for the many others.
+pub(crate) fn orphans() -> Predicate {
+    Predicate::new(|event| {
+        let object = event.object();
+        object.controller().is_none() && !object.is_deleting()
+    })
 }
 
 /// The owner that is an object's controller.

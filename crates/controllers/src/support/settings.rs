@@ -5,6 +5,7 @@ use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 
 use super::tell::{Teller, Tellers};
+use crate::kubelet::process::Processes;
 
 /// What all controllers are told.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Settings {
     pub(crate) clock: Option<Clock>,
     pub(crate) chance: Option<Chance>,
     pub(crate) root_ca: String,
+    /// Whether and how containers are processes.
+    pub(crate) processes: Option<Processes>,
     /// Whether there will be simulated nodes, so that it is worth waiting for them.
     pub(crate) expects_nodes: bool,
     pub(crate) tellers: Tellers,
@@ -25,6 +28,7 @@ impl Default for Settings {
             clock: None,
             chance: None,
             root_ca: String::new(),
+            processes: None,
             expects_nodes: false,
             tellers: Tellers::default(),
         }

@@ -28,7 +28,12 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A cluster with these controllers.
     pub(crate) fn with(controllers: &str, nodes: usize) -> Self {
-        let epoch = EPOCH.parse().unwrap();
+        Self::starting_at(EPOCH, controllers, nodes)
+    }
+
+    /// The same at another time.
+    pub(crate) fn starting_at(epoch: &str, controllers: &str, nodes: usize) -> Self {
+        let epoch = epoch.parse().unwrap();
         let server = ApiServer::new(Options::new().seed(7).epoch(epoch));
         let controllers = Controllers::parse(controllers)
             .unwrap()

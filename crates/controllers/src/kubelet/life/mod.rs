@@ -1,0 +1,236 @@
+//! The life of a Pod on its node: a pure function from what it is and what time it is to what it is next.
+//! One step at a time, so that whoever watches sees each. Simulated containers follow their script, processes what is seen
+//! of them.
+
+mod body;
+mod conditions;
+mod container;
+mod init;
+mod state;
+#[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{
+    Container, ContainerState, ContainerStateWaiting, ContainerStatus, HostIP, Pod, PodStatus,
+};
+
+pub(super) use body::{Bodies, Body, PROCESS, Seen};
+pub(super) use container::RETRY;
+
+use super::script::{self, Script};
+use crate::support::pods;
+use crate::support::time::{later, since, until, whole};
+use state::End;
+
+/// What happens to a Pod next.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Next {
+    /// It gets another status.
+    Status(Box<PodStatus>),
+    /// Processes of these containers are to be started; the number is that of the run.
+    Start(Vec<(String, i32)>),
+    /// Its processes are to be ended within this time.
+    Stop(Duration),
+    /// It has ended and is taken away.
+    Remove,
+    /// Nothing, until some time has passed.
+    Wait(Duration),
+    /// Nothing, until something changes.
+    Nothing,
+}
+
+/// Where a Pod is.
+pub(super) struct Place<'a> {
+    pub(super) host_ip: &'a str,
+    pub(super) pod_ip: &'a str,
+    pub(super) now: Timestamp,
+}
+
+/// What happens to a Pod next.
+pub(super) fn step(pod: &Pod, script: &Script, bodies: &Bodies, place: &Place<'_>) -> Next {
+    if let Some(deletion) = &pod.metadata.deletion_timestamp {
+        return end(pod, deletion.0, script, bodies, place.now);
+    }
+    if pods::is_terminal(pod) {
+        return if bodies.any_running() {
+            Next::Stop(grace(pod))
+        } else {
+            Next::Nothing
+        };
+    }
+    let mut life = Life {
+        pod,
+        place,
+        bodies,
+        status: pod.status.clone().unwrap_or_default(),
+        wake: None,
+        starts: Vec::new(),
+    };
+    if life.is_overdue() {
+        life.expire();
+    } else {
+        life.advance(script);
+    }
+    match life.wake {
+        _ if !life.starts.is_empty() => Next::Start(life.starts),
+        _ if Some(&life.status) != pod.status.as_ref() => Next::Status(Box::new(life.status)),
+        Some(wake) => Next::Wait(wake),
+        None => Next::Nothing,
+    }
+}
+
+/// A Pod that is being deleted ends when it is ready to, at the latest when its time is over.
+fn end(pod: &Pod, deadline: Timestamp, script: &Script, bodies: &Bodies, now: Timestamp) -> Next {
+    let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
+    let asked = later(deadline, -grace);
+    let grace = Duration::from_secs(grace.unsigned_abs());
+    if bodies.any_running() {
+        return Next::Stop(grace.saturating_sub(since(asked, now)));
+    }
+    let wait = script.stop_delay.min(grace).saturating_sub(since(asked, now));
+    if wait.is_zero() || pods::is_terminal(pod) {
+        Next::Remove
+    } else {
+        Next::Wait(wait)
+    }
+}
+
+/// How long a Pod's processes may take to end.
+pub(super) fn grace(pod: &Pod) -> Duration {
+    let seconds = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+    Duration::from_secs(seconds.unwrap_or(30).max(0).unsigned_abs())
+}
+
+struct Life<'a> {
+    pod: &'a Pod,
+    place: &'a Place<'a>,
+    bodies: &'a Bodies,
+    status: PodStatus,
+    wake: Option<Duration>,
+    starts: Vec<(String, i32)>,
+}
+
+impl Life<'_> {
+    fn policy(&self) -> &str {
+        let policy = self.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
+        policy.unwrap_or("Always")
+    }
+
+    fn wake_after(&mut self, wait: Duration) {
+        self.wake = Some(self.wake.map_or(wait, |wake| wake.min(wait)));
+    }
+
+    /// Whether it has been active for longer than it may.
+    fn is_overdue(&mut self) -> bool {
+        let most = self.pod.spec.as_ref().and_then(|spec| spec.active_deadline_seconds);
+        let (Some(most), Some(start)) = (most, self.status.start_time.as_ref().map(|time| time.0)) else {
+            return false;
+        };
+        let left = until(later(start, most), self.place.now);
+        if left.is_zero() {
+            return true;
+        }
+        self.wake_after(left);
+        false
+    }
+
+    fn expire(&mut self) {
+        self.status.phase = Some("Failed".to_owned());
+        self.status.reason = Some("DeadlineExceeded".to_owned());
+        self.status.message = Some("Pod was active on the node longer than the specified deadline".to_owned());
+        let now = self.place.now;
+        for status in self.status.container_statuses.iter_mut().flatten() {
+            if status.state.as_ref().is_some_and(|state| state.terminated.is_none()) {
+                state::terminate(status, End::new(137, now));
+            }
+        }
+        self.set_conditions();
+    }
+
+    fn advance(&mut self, script: &Script) {
+        let now = self.place.now;
+        if self.status.start_time.is_none() {
+            self.admit();
+        }
+        let start = self.status.start_time.as_ref().map_or(now, |time| time.0);
+        // Times are written without fractions: what was started in this second may seem to begin before it did.
+        let wait = script.start_delay.saturating_sub(since(start, now));
+        if !wait.is_zero() {
+            self.wake_after(wait);
+            return;
+        }
+        let is_prepared = !self.prepares_by_processes() || self.advance_init();
+        if is_prepared {
+            self.advance_containers();
+        }
+        self.set_phase();
+        self.set_conditions();
+    }
+
+    fn advance_containers(&mut self) {
+        let containers: Vec<Container> = self.pod.spec.iter().flat_map(|spec| spec.containers.clone()).collect();
+        let policy = self.policy().to_owned();
+        let mut statuses = self.status.container_statuses.take().unwrap_or_default();
+        let mut cannot_start = false;
+        for (container, status) in containers.iter().zip(&mut statuses) {
+            let (script, _) = script::of_container(self.pod, &container.name, status.restart_count);
+            cannot_start |= script.image_error.is_some();
+            self.advance_container(container, status, &script, &policy);
+        }
+        self.status.container_statuses = Some(statuses);
+        if !self.prepares_by_processes() && (!cannot_start || self.has_run()) {
+            self.start_init_containers();
+        }
+    }
+
+    /// The node has seen it: every container is being made.
+    fn admit(&mut self) {
+        let spec = self.pod.spec.clone().unwrap_or_default();
+        let status = |container: &Container, reason: &str| ContainerStatus {
+            name: container.name.clone(),
+            image: container.image.clone().unwrap_or_default(),
+            started: Some(false),
+            state: Some(ContainerState {
+                waiting: Some(ContainerStateWaiting {
+                    reason: Some(reason.to_owned()),
+                    message: None,
+                }),
+                ..ContainerState::default()
+            }),
+            ..ContainerStatus::default()
+        };
+        let reason = if spec.init_containers.as_ref().is_some_and(|init| !init.is_empty()) {
+            "PodInitializing"
+        } else {
+            "ContainerCreating"
+        };
+        self.status.phase = Some("Pending".to_owned());
+        self.status.start_time = Some(whole(self.place.now));
+        self.status.host_ip = Some(self.place.host_ip.to_owned());
+        self.status.host_ips = Some(vec![HostIP {
+            ip: self.place.host_ip.to_owned(),
+        }]);
+        self.status.container_statuses = Some(
+            spec.containers
+                .iter()
+                .map(|container| status(container, reason))
+                .collect(),
+        );
+        let init = spec.init_containers.iter().flatten();
+        let init: Vec<_> = init.map(|container| status(container, "PodInitializing")).collect();
+        self.status.init_container_statuses = (!init.is_empty()).then_some(init);
+        self.set_conditions();
+    }
+
+    fn has_run(&self) -> bool {
+        self.status
+            .container_statuses
+            .iter()
+            .flatten()
+            .any(|status| status.state.as_ref().is_some_and(|state| state.waiting.is_none()))
+    }
+}

@@ -1,0 +1,92 @@
+//! Files and folders that nobody else may look at.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Makes a folder, and those above it, for its owner alone. One that is there stays as it is.
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Whether only its owner, who is us, may use a folder.
+#[cfg(unix)]
+pub(super) fn is_private(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path)?;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    let of_others = metadata.mode() & 0o077;
+    Ok(is_ours && of_others == 0)
+}
+
+/// Whether only its owner may use a folder: elsewhere, folders in one's own are.
+#[cfg(not(unix))]
+pub(super) fn is_private(_: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(unix)]
+pub(super) fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(_: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes a new file that only its owner may read, whatever `mode` gives to others.
+pub(super) fn write_new(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, (mode & 0o700) | 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(contents)?;
+    drop(file);
+    set_mode(path, (mode & 0o700) | 0o400)
+}
+
+/// Writes a file in one step: whoever reads sees the old or the new.
+pub(super) fn replace(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    let begun = path.with_extension(format!("new.{}", std::process::id()));
+    // Left behind by somebody who had our number.
+    let _ = fs::remove_file(&begun);
+    write_new(&begun, contents, mode).and_then(|()| fs::rename(&begun, path))
+}
+
+/// A symbolic link.
+#[cfg(unix)]
+pub(super) fn link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// A symbolic link, which not everybody may make here.
+#[cfg(windows)]
+pub(super) fn link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(target, link)
+}
+
+/// Removes a folder and all in it; one that is not there is no error.
+pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,172 @@
+//! Everything that has to be there before a container's process starts: its files, its variables, its words.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::action::{Action, Launch, check_command};
+use super::environment::Sources;
+use super::error::StartError;
+use super::images::Image;
+use super::probe::Probers;
+use super::{Processes, expansion, files, ports, volumes};
+
+/// Where a Pod's account is mounted.
+const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// Where programs look for others, as container runtimes have it.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A container that can be started.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) launch: Launch,
+    pub(super) probers: Probers,
+    pub(super) post_start: Option<Action>,
+    pub(super) pre_stop: Option<Action>,
+    pub(super) ports: Vec<u16>,
+    pub(super) image_id: String,
+    /// Where it may leave a last word.
+    pub(super) last_word: PathBuf,
+    /// Whether the end of its log is its last word, if it fails without one.
+    pub(super) falls_back: bool,
+}
+
+/// The folders of a Pod.
+#[derive(Clone, Debug)]
+pub(super) struct Folders(pub(super) PathBuf);
+
+impl Folders {
+    pub(super) fn volumes(&self) -> PathBuf {
+        self.0.join("volumes")
+    }
+
+    pub(super) fn root(&self, container: &str) -> PathBuf {
+        self.0.join("root").join(container)
+    }
+
+    fn kubeconfig(&self, container: &str) -> PathBuf {
+        self.0.join(format!("kubeconfig.{container}"))
+    }
+}
+
+/// Prepares a container whose Pod's volumes are there.
+pub(super) async fn prepare(
+    processes: &Processes,
+    image: &Image,
+    sources: &Sources<'_>,
+    container: &Container,
+    folders: &Folders,
+) -> Result<Prepared, StartError> {
+    let mut words = container.command.iter().flatten();
+    if let Some(program) = words.next() {
+        check_command(program, image).map_err(StartError::Run)?;
+    }
+    let root = folders.root(&container.name);
+    let given = given(processes, sources.pod, container, folders, &root)?;
+    let variables = sources.variables(container, given.clone()).await?;
+    volumes::mount(container, &root, &folders.volumes(), &variables)?;
+
+    let mounts = || {
+        let mounts = container.volume_mounts.iter().flatten();
+        mounts.map(|mount| mount.mount_path.as_str())
+    };
+    let words = words.chain(container.args.iter().flatten());
+    let arguments = words
+        .map(|word| expansion::rooted(&expansion::expanded(word, &variables), mounts(), &root))
+        .collect();
+    let led = variables.into_iter().map(|(name, value)| {
+        let is_given = given.get(&name) == Some(&value);
+        let value = if is_given {
+            value
+        } else {
+            expansion::rooted(&value, mounts(), &root)
+        };
+        (name, value)
+    });
+    let folder = volumes::inside(&root, container.working_dir.as_deref().unwrap_or_default())?;
+    if !folder.exists() {
+        files::private_folder(&folder).map_err(StartError::file(&folder))?;
+    }
+    let launch = Launch {
+        program: image.binary.clone(),
+        arguments,
+        variables: led.collect(),
+        folder,
+    };
+    let hooks = container.lifecycle.clone().unwrap_or_default();
+    let hook = |field: &str, hook: Option<&_>| {
+        let action = hook
+            .map(|hook| Action::of_hook(hook, container, image, &launch))
+            .transpose();
+        action.map_err(|why| StartError::Config(format!("lifecycle.{field}: {why}")))
+    };
+    let last_word = container.termination_message_path.as_deref();
+    Ok(Prepared {
+        probers: Probers::of(container, image, &launch).map_err(StartError::Config)?,
+        post_start: hook("postStart", hooks.post_start.as_ref())?,
+        pre_stop: hook("preStop", hooks.pre_stop.as_ref())?,
+        ports: ports::of(container),
+        image_id: image.id.clone(),
+        last_word: volumes::inside(&root, last_word.unwrap_or("/dev/termination-log"))?,
+        falls_back: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
+        launch,
+    })
+}
+
+/// The variables that every process gets.
+fn given(
+    processes: &Processes,
+    pod: &Pod,
+    container: &Container,
+    folders: &Folders,
+    root: &Path,
+) -> Result<BTreeMap<String, String>, StartError> {
+    let (host, port) = (
+        processes.api_server.ip().to_string(),
+        processes.api_server.port().to_string(),
+    );
+    let text = |path: &Path| path.display().to_string();
+    let host_name = pod.spec.as_ref().and_then(|spec| spec.hostname.clone());
+    let host_name = host_name.or_else(|| pod.metadata.name.clone()).unwrap_or_default();
+    let mut given: BTreeMap<String, String> = [
+        ("PATH", PATH.to_owned()),
+        ("HOME", text(root)),
+        ("HOSTNAME", host_name),
+        ("TMPDIR", text(&root.join("tmp"))),
+        ("CONTAINER_SANDBOX_MOUNT_POINT", text(root)),
+        ("KUBERNETES_SERVICE_HOST", host),
+        ("KUBERNETES_SERVICE_PORT", port.clone()),
+        ("KUBERNETES_SERVICE_PORT_HTTPS", port),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    let has_account = container
+        .volume_mounts
+        .iter()
+        .flatten()
+        .any(|mount| mount.mount_path == ACCOUNT);
+    if has_account {
+        let path = folders.kubeconfig(&container.name);
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let account = volumes::inside(root, ACCOUNT)?;
+        let config = kubeconfig(processes, &account, namespace);
+        files::replace(&path, config.as_bytes(), 0o600).map_err(StartError::file(&path))?;
+        given.insert("KUBECONFIG".to_owned(), text(&path));
+    }
+    Ok(given)
+}
+
+/// The way to the API server, for programs that look for the account elsewhere.
+fn kubeconfig(processes: &Processes, account: &Path, namespace: &str) -> String {
+    let file = |name: &str| account.join(name).display().to_string();
+    serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "pod",
+        "contexts": [{ "name": "pod", "context": { "cluster": "kubewright", "user": "account", "namespace": namespace } }],
+        "clusters": [{ "name": "kubewright", "cluster": {
+            "server": format!("https://{}", processes.api_server), "certificate-authority": file("ca.crt"),
+        } }],
+        "users": [{ "name": "account", "user": { "tokenFile": file("token") } }],
+    })
+    .to_string()
+}

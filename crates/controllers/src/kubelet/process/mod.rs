@@ -1,0 +1,141 @@
+//! Containers as processes of this machine, for Pods whose images were loaded as binaries. Off unless asked for.
+#![doc = include_str!("process.md")]
+
+mod action;
+mod atomic;
+mod environment;
+mod error;
+mod expansion;
+mod fields;
+mod files;
+mod guard;
+mod images;
+mod launch;
+mod ports;
+mod probe;
+mod runner;
+mod signals;
+mod succession;
+mod supervise;
+mod volumes;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use guard::guard;
+pub use images::{Image, ImageError, ImageFolder};
+pub(in crate::kubelet) use runner::{Context, Runner};
+
+use guard::GuardCommand;
+
+/// What processes need of the API server they run beside.
+pub trait ProcessHost: Send + Sync + 'static {
+    /// Begins the log of a container that starts: where its standard output goes, and where its standard error. The log ends
+    /// when both are dropped.
+    fn begin_log(&self, namespace: &str, pod: &str, container: &str) -> [Box<dyn io::Write + Send>; 2];
+
+    /// The Pod with this address is found at another one, or at its own again. No Pod can have a loopback address itself:
+    /// no `EndpointSlice` may name it.
+    fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>);
+}
+
+/// What becomes of containers whose image is not loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Others {
+    /// They are simulated, and their log says so.
+    #[default]
+    Simulated,
+    /// They wait for their image, as on a node that cannot pull it.
+    Refused,
+}
+
+/// That containers are processes, and of what. Whoever may create Pods then runs these binaries on this machine, as the user
+/// who started it, with arguments of their choice.
+///
+/// ```
+/// use kubewright_controllers::Controllers;
+/// use kubewright_controllers::process::{ImageFolder, ProcessHost, Processes};
+/// use std::net::IpAddr;
+///
+/// struct Server; // an API server on a port of this machine
+///
+/// impl ProcessHost for Server {
+///     fn begin_log(&self, _namespace: &str, _pod: &str, _container: &str) -> [Box<dyn std::io::Write + Send>; 2] {
+///         [Box::new(std::io::stdout()), Box::new(std::io::stderr())]
+///     }
+///     fn place_pod(&self, _pod_ip: IpAddr, _at: Option<IpAddr>) {}
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let place = std::env::temp_dir().join(format!("processes-{}", std::process::id()));
+/// let images = ImageFolder::open(place.join("images"))?;
+/// let processes = Processes::new(images, place.join("pods"), "127.0.0.1:6443".parse()?, Server);
+/// let controllers = Controllers::all().processes(processes);
+/// # std::fs::remove_dir_all(place)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Processes {
+    images: ImageFolder,
+    folder: PathBuf,
+    api_server: SocketAddr,
+    host: Arc<dyn ProcessHost>,
+    others: Others,
+    guard: Option<GuardCommand>,
+}
+
+impl Processes {
+    /// Runs the binaries of `images`. Pods' files are under `folder`, which is made for its owner alone and removed at the
+    /// end; processes find the API server at its address, with the root CA that the controllers publish.
+    pub fn new(
+        images: ImageFolder,
+        folder: impl Into<PathBuf>,
+        api_server: SocketAddr,
+        host: impl ProcessHost,
+    ) -> Self {
+        Processes {
+            images,
+            folder: folder.into(),
+            api_server,
+            host: Arc::new(host),
+            others: Others::default(),
+            guard: None,
+        }
+    }
+
+    /// What becomes of containers whose image is not loaded (they are simulated by default).
+    pub fn others(mut self, others: Others) -> Self {
+        self.others = others;
+        self
+    }
+
+    /// A program that calls [`guard`] with its standard input and its last argument, a folder: it ends the processes if this
+    /// one is gone without doing so. None by default.
+    pub fn guarded_by<A: Into<OsString>>(
+        mut self,
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        self.guard = Some(GuardCommand {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+        });
+        self
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Processes")
+            .field("images", &self.images)
+            .field("folder", &self.folder)
+            .field("api_server", &self.api_server)
+            .field("others", &self.others)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,574 @@
+//! The processes there are, by Pod: starting and ending them, and what is seen of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, Node, Pod};
+use kubewright_runtime::client::{Client, DeleteOptions};
+use kubewright_runtime::clock::Clock;
+use kubewright_runtime::controller::Trigger;
+use kubewright_runtime::events::EventNote;
+use kubewright_runtime::object::ObjectKey;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::environment::Sources;
+use super::error::StartError;
+use super::guard::Guard;
+use super::launch::{self, Folders, Prepared};
+use super::ports::{self, Ports, Taken};
+use super::succession::is_successor;
+use super::supervise::{self, Charge};
+use super::volumes::Volumes;
+use super::{Others, Processes, files};
+use crate::kubelet::life::{Bodies, Body, PROCESS, RETRY, Seen};
+use crate::support::tell::Teller;
+
+/// How often volumes are brought up to date.
+const REFRESH: Duration = Duration::from_mins(1);
+/// How long processes may take to end when the kubelet does.
+const LAST_GRACE: Duration = Duration::from_secs(10);
+
+/// What the kubelet works with.
+#[derive(Clone)]
+pub(in crate::kubelet) struct Context {
+    pub(in crate::kubelet) client: Client,
+    pub(in crate::kubelet) events: Teller,
+    pub(in crate::kubelet) clock: Clock,
+}
+
+/// The processes there are.
+pub(in crate::kubelet) struct Runner {
+    pub(super) processes: Processes,
+    pods: Mutex<HashMap<ObjectKey, Arc<Running>>>,
+    trigger: Mutex<Option<Trigger>>,
+    ports: Mutex<Ports>,
+    guard: Mutex<Option<Guard>>,
+    is_open: AtomicBool,
+}
+
+/// A Pod with processes.
+pub(super) struct Running {
+    pub(super) key: ObjectKey,
+    uid: String,
+    folders: Folders,
+    volumes: tokio::sync::Mutex<Volumes>,
+    containers: Mutex<BTreeMap<String, Record>>,
+    place: Mutex<Option<IpAddr>>,
+    /// Brings its volumes up to date as long as it is there.
+    refreshing: Mutex<Option<tokio::task::AbortHandle>>,
+}
+
+/// What is known of a container.
+struct Record {
+    body: Body,
+    /// How often it could not be started, and when last.
+    attempts: u32,
+    refused: Option<Instant>,
+    /// By when it is to end.
+    orders: Option<watch::Sender<Option<Instant>>>,
+}
+
+/// The containers of a Pod, those that prepare the others first.
+fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers))
+}
+
+/// The id by which the status of a Pod knows a container.
+fn known_id<'a>(pod: &'a Pod, container: &str) -> Option<&'a str> {
+    let status = pod.status.as_ref()?;
+    let lists = [&status.init_container_statuses, &status.container_statuses];
+    let mut statuses = lists.into_iter().flatten().flatten();
+    let status = statuses.find(|status| status.name == container)?;
+    status.container_id.as_deref().filter(|id| !id.is_empty())
+}
+
+/// Whether the clock of this runtime is paused: it does not move then.
+pub(in crate::kubelet) fn is_paused() -> bool {
+    let before = Instant::now();
+    let real = std::time::Instant::now();
+    while real.elapsed() < Duration::from_micros(2) {
+        std::hint::spin_loop();
+    }
+    Instant::now() == before
+}
+
+impl Runner {
+    pub(in crate::kubelet) fn new(processes: Processes) -> Arc<Self> {
+        Arc::new(Runner {
+            processes,
+            pods: Mutex::default(),
+            trigger: Mutex::default(),
+            ports: Mutex::default(),
+            guard: Mutex::default(),
+            is_open: AtomicBool::new(false),
+        })
+    }
+
+    /// Makes the folder and starts the guard. The error stops the manager.
+    pub(in crate::kubelet) fn open(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if is_paused() {
+            return Err("containers cannot be processes while the clock is paused: time would run away".into());
+        }
+        let folder = &self.processes.folder;
+        let failed = |error: std::io::Error| format!("cannot use the folder {}: {error}", folder.display());
+        files::private_folder(folder).map_err(failed)?;
+        if !files::is_private(folder).map_err(failed)? {
+            return Err(format!("the folder {} is open to others (chmod 700)", folder.display()).into());
+        }
+        if let Some(command) = &self.processes.guard {
+            let started = Guard::start(command, folder).map_err(|error| format!("cannot start the guard: {error}"))?;
+            *self.guard.lock() = Some(started);
+        }
+        self.is_open.store(true, Ordering::Release);
+        // Some Pods were quicker.
+        let pods: Vec<_> = self.pods.lock().values().cloned().collect();
+        for running in pods {
+            running.try_again();
+            self.wake(&running.key);
+        }
+        Ok(())
+    }
+
+    /// Who is woken when something happens to a Pod's processes.
+    pub(in crate::kubelet) fn wakes(&self, trigger: Trigger) {
+        *self.trigger.lock() = Some(trigger);
+    }
+
+    pub(super) fn wake(&self, pod: &ObjectKey) {
+        if let Some(trigger) = &*self.trigger.lock() {
+            trigger.wake(pod.clone());
+        }
+    }
+
+    fn known(&self, key: &ObjectKey) -> Option<Arc<Running>> {
+        self.pods.lock().get(key).cloned()
+    }
+
+    /// What stands behind the containers of a Pod.
+    pub(in crate::kubelet) fn bodies(&self, pod: &Pod, key: &ObjectKey) -> Bodies {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let mut running = self.known(key);
+        if running.as_ref().is_some_and(|running| running.uid != uid) {
+            // Another Pod of the same name: the one before is gone.
+            self.discard(key);
+            running = None;
+        }
+        let known = running.as_ref().map(|running| running.containers.lock());
+        let body = |container: &Container| {
+            if let Some(record) = known.as_ref().and_then(|known| known.get(&container.name)) {
+                return Some(record.seen());
+            }
+            self.is_process(pod, container).then(|| Body {
+                run: -1,
+                seen: Seen::Nothing,
+                image_id: String::new(),
+            })
+        };
+        let bodies = containers(pod).filter_map(|container| Some((container.name.clone(), body(container)?)));
+        Bodies(bodies.collect())
+    }
+
+    /// Whether a container is a process: what it began as, it stays.
+    fn is_process(&self, pod: &Pod, container: &Container) -> bool {
+        if let Some(id) = known_id(pod, &container.name) {
+            return id.starts_with(PROCESS);
+        }
+        let image = container.image.as_deref().unwrap_or_default();
+        self.processes.others == Others::Refused || !matches!(self.processes.images.find(image), Ok(None))
+    }
+
+    /// Starts a container. If that cannot be, why is what is seen of it.
+    pub(in crate::kubelet) async fn start(
+        self: &Arc<Self>,
+        context: &Context,
+        pod: &Pod,
+        key: &ObjectKey,
+        name: &str,
+        run: i32,
+    ) {
+        let Some(container) = containers(pod).find(|container| container.name == name) else {
+            return;
+        };
+        let running = self.admit(context, pod, key);
+        let attempts = running.attempts(name);
+        let (body, orders, refused) = match self.launch(context, pod, &running, container).await {
+            Ok((since, prepared, orders)) => {
+                let seen = Seen::Running {
+                    since,
+                    started: prepared.probers.startup.is_none(),
+                    ready: prepared.probers.readiness.is_none(),
+                };
+                let image_id = prepared.image_id.clone();
+                (Body { run, seen, image_id }, Some((prepared, orders)), None)
+            }
+            Err(error) => {
+                tell_refusal(context, pod, &error);
+                let seen = Seen::Refused {
+                    reason: error.reason(attempts),
+                    message: error.message(attempts),
+                };
+                let image_id = String::new();
+                (Body { run, seen, image_id }, None, Some(Instant::now()))
+            }
+        };
+        let sender = orders.as_ref().map(|(_, charge)| charge.orders.clone());
+        let record = Record {
+            body,
+            attempts: if refused.is_some() { attempts + 1 } else { 0 },
+            refused,
+            orders: sender,
+        };
+        running.containers.lock().insert(name.to_owned(), record);
+        // Only now: what it sees is to be found.
+        if let Some((prepared, charge)) = orders {
+            supervise::supervise(Arc::clone(self), running, context, pod, prepared, charge);
+        }
+    }
+
+    /// The record of a Pod: the one there is, or a new one.
+    fn admit(self: &Arc<Self>, context: &Context, pod: &Pod, key: &ObjectKey) -> Arc<Running> {
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        if let Some(running) = self.known(key).filter(|running| running.uid == uid) {
+            return running;
+        }
+        let running = Arc::new(Running {
+            key: key.clone(),
+            folders: Folders(self.processes.folder.join(&uid)),
+            uid,
+            volumes: tokio::sync::Mutex::default(),
+            containers: Mutex::default(),
+            place: Mutex::default(),
+            refreshing: Mutex::default(),
+        });
+        let refreshing = tokio::spawn(refresh(Arc::clone(&running), context.clone()));
+        *running.refreshing.lock() = Some(refreshing.abort_handle());
+        self.pods.lock().insert(key.clone(), Arc::clone(&running));
+        running
+    }
+
+    async fn launch(
+        &self,
+        context: &Context,
+        pod: &Pod,
+        running: &Running,
+        container: &Container,
+    ) -> Result<(jiff::Timestamp, Prepared, Charge), StartError> {
+        if !self.is_open.load(Ordering::Acquire) {
+            return Err(StartError::Later("the kubelet is starting or stopping".to_owned()));
+        }
+        if is_paused() {
+            let why = "processes cannot run while the clock is paused: time would run away";
+            return Err(StartError::Create(why.to_owned()));
+        }
+        let name = container.image.clone().unwrap_or_default();
+        let image = match self.processes.images.find(&name) {
+            Ok(Some(image)) => image,
+            Ok(None) => return Err(StartError::NotLoaded { image: name }),
+            Err(error) => {
+                let why = error.to_string();
+                return Err(StartError::Image { image: name, why });
+            }
+        };
+        let folder = &running.folders.0;
+        files::private_folder(folder).map_err(StartError::file(folder))?;
+        let allocatable = allocatable(context, pod).await;
+        let sources = Sources {
+            client: &context.client,
+            pod,
+            allocatable: &allocatable,
+        };
+        let now = context.clock.now();
+        let mut volumes = running.volumes.lock().await;
+        volumes.write(&sources, &running.folders.volumes(), now).await?;
+        drop(volumes);
+        let prepared = launch::prepare(&self.processes, &image, &sources, container, &running.folders).await?;
+        self.claim(context, pod, &running.key, &prepared.ports).await?;
+        let charge = Charge::start(&self.processes, &running.key, &container.name, &prepared);
+        let charge = charge.map_err(|error| {
+            self.release(&running.key, &prepared.ports);
+            StartError::Run(format!("cannot run {}: {error}", image.name))
+        })?;
+        if let (Some(guard), Some(group)) = (&*self.guard.lock(), charge.group) {
+            guard.add(group);
+        }
+        Ok((context.clock.now(), prepared, charge))
+    }
+
+    /// Takes the ports of a container, if need be from a Pod that it is to replace.
+    async fn claim(&self, context: &Context, pod: &Pod, key: &ObjectKey, wanted: &[u16]) -> Result<(), StartError> {
+        let taken = match self.ports.lock().claim(key, wanted, ports::is_free) {
+            Ok(()) => return Ok(()),
+            Err(taken) => taken,
+        };
+        match taken {
+            Taken::ByAnother(port) => Err(StartError::Create(format!(
+                "port {port} of this machine is in use by another program: processes share the machine's ports"
+            ))),
+            Taken::By(port, holder) => {
+                let live = context.client.live();
+                let other = live.get_opt::<Pod>(&holder).await.ok().flatten();
+                if let Some(other) = other
+                    && is_successor(context, pod, &other).await
+                {
+                    let text = format!("Port {port} is needed by {}, of a newer revision", key.name());
+                    context
+                        .events
+                        .tell(&*other, EventNote::normal("Preempting", "Stop", text));
+                    let options = DeleteOptions {
+                        uid: other.metadata.uid.clone(),
+                        ..DeleteOptions::default()
+                    };
+                    if let Err(error) = context.client.delete_with::<Pod>(&holder, &options).await {
+                        tracing::debug!(%error, %holder, "a Pod does not make room");
+                    }
+                    return Err(StartError::Later(format!(
+                        "waiting until {} has given up port {port}",
+                        holder.name()
+                    )));
+                }
+                Err(StartError::Create(format!(
+                    "port {port} of this machine is in use by Pod {holder}: processes share the machine's ports, so that one \
+                     replica runs at a time"
+                )))
+            }
+        }
+    }
+
+    pub(super) fn release(&self, pod: &ObjectKey, ports: &[u16]) {
+        let waiting = self.ports.lock().release(pod, ports);
+        for key in waiting {
+            if let Some(running) = self.known(&key) {
+                running.try_again();
+            }
+            self.wake(&key);
+        }
+    }
+
+    /// Ends the processes of a Pod within this time.
+    pub(in crate::kubelet) fn stop(&self, key: &ObjectKey, grace: Duration) {
+        if let Some(running) = self.known(key) {
+            running.order_all(Instant::now() + grace);
+        }
+    }
+
+    /// Where a Pod is found, by the address it has.
+    pub(in crate::kubelet) fn place(&self, key: &ObjectKey, pod_ip: &str) {
+        let (Some(running), Ok(pod_ip)) = (self.known(key), pod_ip.parse::<IpAddr>()) else {
+            return;
+        };
+        let mut place = running.place.lock();
+        if *place != Some(pod_ip) {
+            *place = Some(pod_ip);
+            self.processes.host.place_pod(pod_ip, Some(Ipv4Addr::LOCALHOST.into()));
+        }
+    }
+
+    /// Says in the log and the events of a simulated container that it is one, and how it would not be.
+    pub(in crate::kubelet) fn explain_simulated(&self, events: &Teller, pod: &Pod, container: &str, image: &str) {
+        let meta = &pod.metadata;
+        let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref());
+        let (namespace, name) = (namespace.unwrap_or_default(), name.unwrap_or_default());
+        let how = format!("no image {image} is loaded. To run it: kubewright image load {image} --binary PATH");
+        let [mut log, _] = self.processes.host.begin_log(namespace, name, container);
+        // Nobody who keeps logs refuses a line.
+        let _ = writeln!(log, "This container is simulated: {how}");
+        let text = format!("Container {container} is simulated: {how}");
+        events.tell(pod, EventNote::normal("Simulated", "Start", text));
+    }
+
+    /// Forgets a Pod that is gone: what still runs of it is ended at once, and its files are removed.
+    pub(in crate::kubelet) fn discard(&self, key: &ObjectKey) {
+        self.ports.lock().forget(key);
+        let Some(running) = self.pods.lock().remove(key) else {
+            return;
+        };
+        if let Some(refreshing) = running.refreshing.lock().take() {
+            refreshing.abort();
+        }
+        if let Some(pod_ip) = running.place.lock().take() {
+            self.processes.host.place_pod(pod_ip, None);
+        }
+        if running.order_all(Instant::now()) == 0 {
+            running.remove_files();
+        }
+    }
+
+    /// Whether this is still the Pod of its name, so that somebody else removes its files.
+    pub(super) fn is_known(&self, running: &Arc<Running>) -> bool {
+        self.known(&running.key)
+            .is_some_and(|known| Arc::ptr_eq(&known, running))
+    }
+
+    pub(super) fn unguard(&self, group: u32) {
+        if let Some(guard) = &*self.guard.lock() {
+            guard.remove(group);
+        }
+    }
+
+    /// Ends everything, and removes all files.
+    pub(in crate::kubelet) async fn close(&self) {
+        self.is_open.store(false, Ordering::Release);
+        let pods: Vec<_> = self.pods.lock().values().cloned().collect();
+        let until = Instant::now() + LAST_GRACE;
+        for running in &pods {
+            if let Some(refreshing) = running.refreshing.lock().take() {
+                refreshing.abort();
+            }
+            running.order_all(until);
+        }
+        for running in &pods {
+            running.ended().await;
+        }
+        let folder = PathBuf::clone(&self.processes.folder);
+        if let Err(error) = files::remove_folder(&folder) {
+            tracing::warn!(%error, folder = %folder.display(), "files of Pods are left behind");
+        }
+        if let Some(guard) = self.guard.lock().take() {
+            guard.finish();
+        }
+    }
+}
+
+impl Record {
+    /// What is seen of it; of a refusal nothing more when it is time to try again.
+    fn seen(&self) -> Body {
+        let mut body = self.body.clone();
+        if self.refused.is_some_and(|refused| refused.elapsed() >= RETRY) {
+            body.seen = Seen::Nothing;
+        }
+        body
+    }
+
+    /// Whether somebody waits for its end.
+    fn is_alive(&self) -> bool {
+        self.orders.as_ref().is_some_and(|orders| !orders.is_closed())
+    }
+}
+
+impl Running {
+    fn attempts(&self, container: &str) -> u32 {
+        self.containers
+            .lock()
+            .get(container)
+            .map_or(0, |record| record.attempts)
+    }
+
+    /// Changes what is seen of a run.
+    pub(super) fn see(&self, container: &str, change: impl FnOnce(&mut Seen)) {
+        if let Some(record) = self.containers.lock().get_mut(container) {
+            change(&mut record.body.seen);
+        }
+    }
+
+    /// What was refused may be tried at once.
+    fn try_again(&self) {
+        for record in self
+            .containers
+            .lock()
+            .values_mut()
+            .filter(|record| record.refused.is_some())
+        {
+            record.body.seen = Seen::Nothing;
+        }
+    }
+
+    /// Has every process end by then. How many there are.
+    fn order_all(&self, by: Instant) -> usize {
+        let containers = self.containers.lock();
+        let alive = containers.values().filter(|record| record.is_alive());
+        alive
+            .filter_map(|record| record.orders.as_ref())
+            .map(|orders| {
+                // Who is in a hurry is heard; who is not changes nothing.
+                orders.send_if_modified(|order| {
+                    let is_sooner = order.is_none_or(|before| by < before);
+                    if is_sooner {
+                        *order = Some(by);
+                    }
+                    is_sooner
+                });
+            })
+            .count()
+    }
+
+    /// Whether a process still runs.
+    pub(super) fn is_alive(&self) -> bool {
+        self.containers.lock().values().any(Record::is_alive)
+    }
+
+    async fn ended(&self) {
+        let orders: Vec<_> = {
+            let containers = self.containers.lock();
+            containers.values().filter_map(|record| record.orders.clone()).collect()
+        };
+        for orders in orders {
+            orders.closed().await;
+        }
+    }
+
+    pub(super) fn remove_files(&self) {
+        if let Err(error) = files::remove_folder(&self.folders.0) {
+            tracing::warn!(%error, pod = %self.key, "files of a Pod are left behind");
+        }
+    }
+}
+
+/// What people are told of a container that cannot be started.
+fn tell_refusal(context: &Context, pod: &Pod, error: &StartError) {
+    let note = match error {
+        StartError::Mount { .. } => EventNote::warning("FailedMount", "Start", error.to_string()),
+        StartError::Config(_) | StartError::Create(_) | StartError::Run(_) => {
+            EventNote::warning("Failed", "Start", format!("Error: {error}"))
+        }
+        // Told of with the status.
+        StartError::NotLoaded { .. } | StartError::Image { .. } | StartError::Later(_) => return,
+    };
+    context.events.tell(pod, note);
+}
+
+/// Brings the volumes of a Pod up to date, every now and then.
+async fn refresh(running: Arc<Running>, context: Context) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        let pod = match context.client.live().get_opt::<Pod>(&running.key).await {
+            Ok(Some(pod)) if pod.metadata.uid.as_deref() == Some(running.uid.as_str()) => pod,
+            _ => continue,
+        };
+        let allocatable = allocatable(&context, &pod).await;
+        let sources = Sources {
+            client: &context.client,
+            pod: &pod,
+            allocatable: &allocatable,
+        };
+        let mut volumes = running.volumes.lock().await;
+        let written = volumes
+            .write(&sources, &running.folders.volumes(), context.clock.now())
+            .await;
+        if let Err(error) = written {
+            let note = EventNote::warning("FailedMount", "Refresh", error.to_string());
+            context.events.tell(&*pod, note);
+        }
+    }
+}
+
+/// What the Pod's node has, for containers without a limit.
+async fn allocatable(context: &Context, pod: &Pod) -> BTreeMap<String, String> {
+    let name = crate::support::pods::node_of(pod);
+    let node = context
+        .client
+        .get_opt::<Node>(&ObjectKey::cluster(name))
+        .await
+        .ok()
+        .flatten();
+    let status = node.and_then(|node| node.status.clone());
+    let amounts = status.and_then(|status| status.allocatable).unwrap_or_default();
+    amounts.into_iter().map(|(name, amount)| (name, amount.0)).collect()
+}
