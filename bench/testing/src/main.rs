@@ -1,6 +1,6 @@
 //! `TestEnv` beside Go's envtest: the time to start, to reconcile one object and to stop, one run, as a table.
 //!
-//! `cargo run --release -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours` leaves it out.
+//! `cargo run --release -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours,ours-bare` leaves it out.
 
 mod envtest;
 mod garden;
@@ -12,14 +12,20 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::ours::Rounds;
+use crate::report::Peer;
+
 /// Why a bench ended early.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Who can be measured.
+const PEERS: [&str; 3] = ["envtest", "ours", "ours-bare"];
 
 /// Measures test environments.
 #[derive(Parser)]
 struct Arguments {
-    /// Which peers to measure: envtest, ours.
-    #[arg(long, value_delimiter = ',', default_value = "envtest,ours")]
+    /// Which peers to measure: envtest, ours (with Kubernetes' own controllers, the default of a test), ours-bare (without).
+    #[arg(long, value_delimiter = ',', default_value = "envtest,ours,ours-bare")]
     peers: Vec<String>,
     /// Rounds of envtest.
     #[arg(long, default_value_t = 3)]
@@ -27,7 +33,7 @@ struct Arguments {
     /// Rounds of ours.
     #[arg(long, default_value_t = 30)]
     own_rounds: usize,
-    /// How many of ours are started at once.
+    /// How many of ours are started at once; 0 for none.
     #[arg(long, default_value_t = 100)]
     parallel: usize,
     /// The folder with etcd and kube-apiserver.
@@ -47,28 +53,30 @@ fn main() -> ExitCode {
 
 fn bench(arguments: &Arguments) -> Result<(), Failure> {
     let wants = |peer: &str| arguments.peers.iter().any(|wanted| wanted == peer);
-    if let Some(unknown) = arguments
-        .peers
-        .iter()
-        .find(|peer| !matches!(peer.as_str(), "envtest" | "ours"))
-    {
-        return Err(format!("no peer is called {unknown:?}: there are envtest and ours").into());
+    let is_known = |peer: &&String| PEERS.contains(&peer.as_str());
+    if let Some(unknown) = arguments.peers.iter().find(|peer| !is_known(peer)) {
+        return Err(format!("no peer is called {unknown:?}: there are {}", PEERS.join(", ")).into());
     }
     let envtest = if wants("envtest") {
-        Some(envtest::measure(&arguments.assets, arguments.rounds.max(1))?)
+        Some(Peer {
+            name: "envtest",
+            rounds: envtest::measure(&arguments.assets, arguments.rounds.max(1))?,
+            parallel: None,
+        })
     } else {
         None
     };
-    let ours = if wants("ours") {
-        Some(ours::measure(arguments.own_rounds.max(1))?)
-    } else {
-        None
+    let rounds = Rounds {
+        single: arguments.own_rounds.max(1),
+        parallel: arguments.parallel,
     };
-    let parallel = if wants("ours") && arguments.parallel > 0 {
-        Some((arguments.parallel, ours::measure_parallel(arguments.parallel)?))
-    } else {
-        None
-    };
-    print!("{}", report::table(envtest.as_deref(), ours.as_deref(), parallel));
+    let mut ours = Vec::new();
+    if wants("ours") {
+        ours.push(ours::with_controllers(rounds)?);
+    }
+    if wants("ours-bare") {
+        ours.push(ours::without_controllers(rounds)?);
+    }
+    print!("{}", report::table(envtest.as_ref(), &ours));
     Ok(())
 }

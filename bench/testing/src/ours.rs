@@ -4,25 +4,47 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright_testing::TestEnv;
+use kubewright_testing::{Controllers, TestEnv};
 
 use crate::Failure;
 use crate::garden::{SAMPLE, operator};
-use crate::report::Round;
+use crate::report::{Peer, Round};
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+/// How many rounds, one after another and at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Rounds {
+    pub(crate) single: usize,
+    pub(crate) parallel: usize,
+}
+
+/// The default: with Kubernetes' own controllers, as in a real cluster.
+pub(crate) fn with_controllers(rounds: Rounds) -> Result<Peer, Failure> {
+    measure("ours", &Controllers::all(), rounds)
+}
+
+/// As in envtest.
+pub(crate) fn without_controllers(rounds: Rounds) -> Result<Peer, Failure> {
+    measure("ours, no controllers", &Controllers::none(), rounds)
+}
+
+fn measure(name: &'static str, controllers: &Controllers, rounds: Rounds) -> Result<Peer, Failure> {
+    let single: Result<_, Failure> = (0..rounds.single).map(|_| round(controllers)).collect();
+    let parallel = match rounds.parallel {
+        0 => None,
+        count => Some((count, parallel(controllers, count)?)),
+    };
+    Ok(Peer {
+        name,
+        rounds: single?,
+        parallel,
+    })
 }
 
 /// Each round has a runtime of its own, as each test has.
-pub(crate) fn measure(rounds: usize) -> Result<Vec<Round>, Failure> {
-    (0..rounds).map(|_| round()).collect()
-}
-
-fn round() -> Result<Round, Failure> {
-    let runtime = runtime()?;
+fn round(controllers: &Controllers) -> Result<Round, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let began = Instant::now();
-    let env = runtime.block_on(start())?;
+    let env = runtime.block_on(start(controllers))?;
     let start = began.elapsed();
     let created = Instant::now();
     runtime.block_on(reconciled(&env))?;
@@ -37,13 +59,14 @@ fn round() -> Result<Round, Failure> {
     })
 }
 
-pub(crate) fn measure_parallel(count: usize) -> Result<Duration, Failure> {
+fn parallel(controllers: &Controllers, count: usize) -> Result<Duration, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let began = Instant::now();
     runtime.block_on(async {
         let rounds = (0..count).map(|_| {
-            tokio::spawn(async {
-                let env = start().await?;
+            let controllers = controllers.clone();
+            tokio::spawn(async move {
+                let env = start(&controllers).await?;
                 reconciled(&env).await?;
                 env.stop().await;
                 Ok::<(), Failure>(())
@@ -57,8 +80,9 @@ pub(crate) fn measure_parallel(count: usize) -> Result<Duration, Failure> {
     Ok(began.elapsed())
 }
 
-async fn start() -> Result<TestEnv, Failure> {
-    let starting = TestEnv::builder().operator(operator()).embedded().try_start();
+async fn start(controllers: &Controllers) -> Result<TestEnv, Failure> {
+    let builder = TestEnv::builder().operator(operator()).controllers(controllers.clone());
+    let starting = builder.embedded().try_start();
     starting.await.map_err(|error| error.text().into())
 }
 

@@ -27,61 +27,91 @@ impl Round {
     }
 }
 
-/// Test start-up has to be so many times faster than envtest's.
-const GOAL: f64 = 100.0;
+/// One of those who are measured.
+pub(crate) struct Peer {
+    /// What it is called in the table.
+    pub(crate) name: &'static str,
+    pub(crate) rounds: Vec<Round>,
+    /// How many of it ran at once, and how long they took.
+    pub(crate) parallel: Option<(usize, Duration)>,
+}
 
-pub(crate) fn table(envtest: Option<&[Round]>, ours: Option<&[Round]>, parallel: Option<(usize, Duration)>) -> String {
+/// A test environment has to be so many times faster than envtest's: to start, to stop, and all in all.
+const GOAL: f64 = 100.0;
+const COLUMNS: [&str; 4] = ["start", "reconcile", "stop", "all"];
+/// What the goal is about; a reconcile is the operator's own time.
+const MEASURED: [usize; 3] = [0, 2, 3];
+
+/// The peers as a table. The first one is what the others are compared with, if it is envtest.
+pub(crate) fn table(envtest: Option<&Peer>, ours: &[Peer]) -> String {
     let mut text = String::new();
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
     let _ = writeln!(
         text,
         "a test environment with an operator in it; ours built for {profile}\n"
     );
-    let _ = writeln!(
-        text,
-        "{:24} {:>12} {:>12} {:>12} {:>12}",
-        "", "start", "reconcile", "stop", "all"
-    );
-    for (name, rounds) in [("envtest", envtest), ("ours", ours)] {
-        let Some(rounds) = rounds else { continue };
-        row(
-            &mut text,
-            &format!("{name}, first round"),
-            rounds.first().map(|round| round.times()),
-        );
-        row(
-            &mut text,
-            &format!("{name}, median of {}", rounds.len().saturating_sub(1)),
-            median(rounds),
-        );
+    let _ = write!(text, "{:36}", "");
+    for column in COLUMNS {
+        let _ = write!(text, " {column:>12}");
     }
-    if let (Some(envtest), Some(ours)) = (envtest.and_then(median), ours.and_then(median)) {
-        let ratios = [0, 1, 2, 3].map(|at| envtest[at] / ours[at].max(1e-9));
-        let _ = write!(text, "{:24}", "ratio");
-        for ratio in ratios {
-            let _ = write!(text, " {ratio:>11.0}x");
+    text.push('\n');
+    for peer in envtest.into_iter().chain(ours) {
+        let (name, count) = (peer.name, peer.rounds.len().saturating_sub(1));
+        let first = peer.rounds.first().map(|round| round.times());
+        row(&mut text, &format!("{name}, first round"), first);
+        row(&mut text, &format!("{name}, median of {count}"), median(&peer.rounds));
+    }
+    if let Some(base) = envtest.and_then(|peer| median(&peer.rounds)) {
+        text.push('\n');
+        for peer in ours {
+            let Some(own) = median(&peer.rounds) else { continue };
+            ratios(&mut text, peer.name, base, own);
         }
-        let met = if ratios[0] >= GOAL { "met" } else { "missed" };
-        let _ = writeln!(text, "\n\ngoal: start at least {GOAL:.0}x faster: {met}");
     }
-    if let Some((count, took)) = parallel {
-        let each = took.as_secs_f64() * 1e3 / count as f64;
-        let _ = writeln!(
-            text,
-            "\nparallel: {count} environments started and reconciled in {:.0} ms ({each:.1} ms each)",
-            took.as_secs_f64() * 1e3
-        );
+    for peer in ours {
+        if let Some((count, took)) = peer.parallel {
+            let each = took.as_secs_f64() * 1e3 / count as f64;
+            let _ = writeln!(
+                text,
+                "\nparallel: {count} environments ({}) started and reconciled in {:.0} ms ({each:.1} ms each)",
+                peer.name,
+                took.as_secs_f64() * 1e3
+            );
+        }
     }
     text
 }
 
 fn row(text: &mut String, name: &str, times: Option<[f64; 4]>) {
     let Some(times) = times else { return };
-    let _ = write!(text, "{name:24}");
+    let _ = write!(text, "{name:36}");
     for time in times {
         let _ = write!(text, " {:>9.2} ms", time * 1e3);
     }
     text.push('\n');
+}
+
+/// How many times faster each column is, and whether that is enough.
+fn ratios(text: &mut String, name: &str, base: [f64; 4], own: [f64; 4]) {
+    let ratio = |at: usize| base[at] / own[at].max(1e-9);
+    let _ = write!(text, "{:36}", format!("envtest / {name}"));
+    for at in 0..COLUMNS.len() {
+        let _ = write!(text, " {:>11.0}x", ratio(at));
+    }
+    let missed: Vec<_> = MEASURED
+        .into_iter()
+        .filter(|at| ratio(*at) < GOAL)
+        .map(|at| COLUMNS[at])
+        .collect();
+    let verdict = if missed.is_empty() {
+        "met".to_owned()
+    } else {
+        format!("missed by {}", missed.join(", "))
+    };
+    let _ = writeln!(
+        text,
+        "\n  goal: start, stop and all at least {GOAL:.0}x faster: {verdict}"
+    );
 }
 
 /// Of all rounds but the first, which pays for what the others share; of that one, if it is alone.
@@ -102,19 +132,38 @@ fn median(rounds: &[Round]) -> Option<[f64; 4]> {
 mod tests {
     use super::*;
 
+    fn peer(name: &'static str, starts: &[f64], stop: f64) -> Peer {
+        let round = |start: &f64| Round {
+            start: *start,
+            reconcile: 0.01,
+            stop,
+        };
+        Peer {
+            name,
+            rounds: starts.iter().map(round).collect(),
+            parallel: None,
+        }
+    }
+
     #[test]
     fn the_table_has_medians_ratios_and_the_goal() {
-        let round = |start: f64| Round {
-            start,
-            reconcile: 0.1,
-            stop: 0.2,
+        let envtest = peer("envtest", &[9.0, 4.0, 3.0, 5.0], 20.0);
+        let fast = Peer {
+            parallel: Some((100, Duration::from_secs(1))),
+            ..peer("ours", &[0.5, 0.01], 0.001)
         };
-        let envtest = [round(9.0), round(4.0), round(3.0), round(5.0)];
-        let ours = [round(0.5), round(0.01)];
-        let text = table(Some(&envtest), Some(&ours), Some((100, Duration::from_secs(1))));
+        let slow = peer("ours, slow", &[0.5, 0.1], 0.001);
+        let text = table(Some(&envtest), &[fast, slow]);
         assert!(text.contains("envtest, median of 3"), "{text}");
         assert!(text.contains("4000.00 ms"), "{text}");
-        assert!(text.contains("goal: start at least 100x faster: met"), "{text}");
+        assert!(text.contains("at least 100x faster: met\n"), "{text}");
+        assert!(text.contains("at least 100x faster: missed by start\n"), "{text}");
         assert!(text.contains("(10.0 ms each)"), "{text}");
+    }
+
+    #[test]
+    fn without_envtest_there_is_nothing_to_compare_with() {
+        let text = table(None, &[peer("ours", &[0.5, 0.01], 0.001)]);
+        assert!(text.contains("ours, median of 1") && !text.contains("goal"), "{text}");
     }
 }

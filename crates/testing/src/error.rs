@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kubewright_controllers::ControllerName;
 use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::mapper::MapperError;
 
@@ -26,6 +27,9 @@ pub enum Error {
     /// The operator cannot be run as it is.
     #[error("the operator cannot run")]
     Operator(#[source] ManagerError),
+    /// Kubernetes' own controllers cannot be run.
+    #[error("the controllers of the cluster cannot run")]
+    Controllers(#[source] ManagerError),
     /// The kinds of the operator make no definitions.
     #[error("the definitions of the operator cannot be written: {0}")]
     Definitions(String),
@@ -101,6 +105,34 @@ pub enum Error {
         mode: &'static str,
         /// What to do instead.
         remedy: &'static str,
+    },
+    /// Something is not possible on this control plane.
+    #[error("{what} is not possible {mode}: {remedy}")]
+    NotThere {
+        /// What was asked for.
+        what: &'static str,
+        /// Where it was asked for.
+        mode: &'static str,
+        /// Why, and what to do instead.
+        remedy: &'static str,
+    },
+    /// Something needs controllers that do not run here.
+    #[error(
+        "{what} needs the {missing}, which does not run here: start the environment with `Controllers::all()`, the default"
+    )]
+    ControllerOff {
+        /// What was asked for.
+        what: &'static str,
+        /// The controller.
+        missing: ControllerName,
+    },
+    /// There is no such node.
+    #[error("there is no node {name:?}; {known}")]
+    NoNode {
+        /// The name that was asked for.
+        name: String,
+        /// The nodes there are.
+        known: String,
     },
     /// A control plane cannot be started.
     #[error("the control plane did not start: {0}")]

@@ -2,6 +2,7 @@
 //!
 //! [`TestEnv`] is where a test begins. It runs on the embedded server, in milliseconds and in parallel; the same test runs on
 //! real binaries (`KUBEBUILDER_ASSETS=folder`) and on a cluster (`USE_EXISTING_CLUSTER=true`), as envtest's users know it.
+//! Kubernetes' own controllers run beside the operator: Deployments get Pods, Jobs complete, orphans are collected.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -55,6 +56,7 @@ mod metrics;
 mod plane;
 mod report;
 mod settle;
+mod standing;
 mod time;
 mod traffic;
 mod wait;

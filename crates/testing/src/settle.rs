@@ -7,10 +7,15 @@ use tokio::time::Instant;
 
 use crate::fail::or_fail;
 use crate::manager::Running;
+use crate::standing::Standing;
 use crate::{Error, TestEnv, report, time};
 
 /// Shorter than any period of a controller. A paused clock gets there only when nothing is left to do.
 const MOMENT: Duration = Duration::from_millis(1);
+/// What the cluster's controllers try again within this time belongs to what they are at: they lost a race against each other.
+const RETRY: Duration = Duration::from_secs(1);
+/// So many of these retries are waited for.
+const MOST_RETRIES: usize = 100;
 /// In real time, something that is quiet for so long has settled.
 const QUIET: Duration = Duration::from_millis(50);
 
@@ -101,6 +106,18 @@ impl TestEnv {
     }
 
     /// The same, or why not.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{Error, TestEnv};
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let error = env.try_advance(std::time::Duration::from_secs(1)).await.unwrap_err();
+    /// assert!(matches!(error, Error::NotPaused(_))); // this clock goes by itself
+    /// assert!(env.try_settle().await.is_ok());
+    /// # }
+    /// ```
     pub async fn try_advance(&self, by: Duration) -> Result<(), Error> {
         if !time::is_paused() {
             return Err(Error::NotPaused("`advance`"));
@@ -113,7 +130,26 @@ impl TestEnv {
     ///
     /// In virtual time that is exact: the clock moves only when there is nothing left to do. A manager that writes on and on fails
     /// the test with the object it writes most; what waits for a later time is in the answer. In real time, it is settled when the
-    /// manager was quiet for 50 ms.
+    /// manager and the cluster's controllers were quiet for 50 ms.
+    ///
+    /// What the cluster's controllers do is waited for as well: a Deployment that was applied has its Pods, and they are ready.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.apply(
+    ///     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}},
+    ///       template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}",
+    /// )
+    /// .await;
+    /// env.settle().await;
+    /// assert_eq!(env.get::<Deployment>("web").await.status.unwrap().ready_replicas, Some(3));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn settle(&self) -> impl Future<Output = Settled> {
         or_fail(Location::caller(), self.try_settle())
@@ -123,7 +159,7 @@ impl TestEnv {
     pub async fn try_settle(&self) -> Result<Settled, Error> {
         self.traffic().count_writes();
         if time::is_paused() {
-            self.pass(tokio::time::sleep(MOMENT)).await?;
+            self.pass(self.moment()).await?;
         } else {
             self.pass(self.quiet()).await?;
         }
@@ -153,7 +189,18 @@ impl TestEnv {
         text
     }
 
-    /// Waits until the manager has nothing to do and asks for nothing, for a while.
+    /// Until a paused clock moves, and again for what the cluster's controllers try once more.
+    async fn moment(&self) {
+        tokio::time::sleep(MOMENT).await;
+        for _ in 0..MOST_RETRIES {
+            match self.with_controllers(Standing::next_retry).flatten() {
+                Some(due) if due <= RETRY => tokio::time::sleep(due + MOMENT).await,
+                _ => return,
+            }
+        }
+    }
+
+    /// Waits until nobody has anything to do or asks for anything, for a while.
     async fn quiet(&self) {
         let mut beats = self.traffic().beats();
         let mut since = Instant::now();
@@ -170,7 +217,7 @@ impl TestEnv {
                 () = tokio::time::sleep_until(since + QUIET) => {
                     let metrics = self.metrics();
                     let busy = metrics.sum("workqueue_depth", &[]) + metrics.sum("controller_runtime_active_workers", &[]);
-                    if busy == 0.0 {
+                    if busy == 0.0 && self.with_controllers(Standing::is_busy) != Some(true) {
                         return;
                     }
                     since = Instant::now();

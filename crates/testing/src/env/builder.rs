@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kubewright_controllers::Controllers;
 use kubewright_runtime::chance::Chance;
+use kubewright_runtime::clock::Clock;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::mapper::RestMapper;
 use kubewright_runtime::operator::Operator;
@@ -53,6 +54,7 @@ pub struct Builder {
     write_budget: u64,
     refusals_fail: bool,
     controllers: Controllers,
+    nodes: Option<usize>,
     configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
 }
 
@@ -67,7 +69,8 @@ impl Builder {
             deadline: None,
             write_budget: WRITE_BUDGET,
             refusals_fail: true,
-            controllers: Controllers::none(),
+            controllers: Controllers::all(),
+            nodes: None,
             configure: Arc::new(|manager| manager),
         }
     }
@@ -84,6 +87,17 @@ impl Builder {
     }
 
     /// Where to run. Default: what the environment says.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{Mode, TestEnv};
+    ///
+    /// let nowhere = Mode::Binaries("no/such/folder".into());
+    /// let error = TestEnv::builder().mode(nowhere).try_start().await.unwrap_err();
+    /// assert!(error.text().contains("etcd is missing"), "{}", error.text());
+    /// # }
+    /// ```
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = Some(mode);
         self
@@ -107,6 +121,16 @@ impl Builder {
 
     /// Installs the webhook configurations in this file, or in the files of this folder. Whoever they call is up to the test: see
     /// [`TestEnv::server`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let error = TestEnv::builder().embedded().webhooks("no/such/webhooks.yaml").try_start().await.unwrap_err();
+    /// assert!(error.text().contains("no/such/webhooks.yaml"), "{}", error.text());
+    /// # }
+    /// ```
     pub fn webhooks(mut self, path: impl Into<PathBuf>) -> Self {
         self.webhooks.push(path.into());
         self
@@ -125,40 +149,84 @@ impl Builder {
         self
     }
 
-    /// How many writes [`TestEnv::settle`] lets the manager make before it calls it a loop. Default: 1000.
+    /// How many writes [`TestEnv::settle`] lets the manager make before it calls it a loop. Default: 1000. What the cluster's
+    /// controllers write does not count.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let builder = TestEnv::builder().operator(Operator::new("shop")).write_budget(0).embedded();
+    /// let env = builder.start().await;
+    /// assert_eq!(env.settle().await.writes, 0);
+    /// # }
+    /// ```
     pub fn write_budget(mut self, writes: u64) -> Self {
         self.write_budget = writes;
         self
     }
 
     /// Lets the test go on when the manager is refused something by its role. Default: the test fails.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().operator(Operator::new("shop")).tolerate_refusals().start().await;
+    /// assert!(env.take_refusals().is_empty());
+    /// # }
+    /// ```
     pub fn tolerate_refusals(mut self) -> Self {
         self.refusals_fail = false;
         self
     }
 
-    /// Which of Kubernetes' own controllers run beside the operator, on the embedded server. Default: none, as in envtest: a
-    /// Deployment gets no Pods, and what an owner leaves behind stays. On real binaries none run, on a cluster its own.
+    /// Which of Kubernetes' own controllers run beside the operator, on the embedded server and on real binaries; a cluster has its
+    /// own. Default: all of them, with one simulated node, as in a real cluster: a Deployment gets Pods, which become ready, and
+    /// what an owner leaves behind is collected. With `Controllers::none()` nothing happens by itself, as in envtest.
+    ///
+    /// The environment is ready before they are: [`TestEnv::settle`] and [`TestEnv::eventually`] wait for what they do.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
     /// use kubewright_testing::{ControllerName, Controllers, TestEnv};
-    /// use serde_json::json;
     ///
-    /// let collected = Controllers::only([ControllerName::GarbageCollector]);
-    /// let env = TestEnv::builder().controllers(collected).embedded().start().await;
-    /// let owner = &env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}").await[0];
-    /// env.apply(json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "owned", "ownerReferences": [
-    ///     { "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid },
-    /// ] } })).await;
-    /// env.delete::<ConfigMap>("owner").await;
-    /// env.eventually_gone::<Secret>("owned").await;
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.eventually::<ServiceAccount>("default", |_| true).await; // of every namespace
+    ///
+    /// let quiet = TestEnv::builder().controllers(Controllers::none()).embedded().start().await;
+    /// assert!(quiet.list::<ConfigMap>().await.is_empty()); // not even kube-root-ca.crt
+    ///
+    /// let but_one = Controllers::all().without(ControllerName::CronJob);
+    /// let env = TestEnv::builder().controllers(but_one).embedded().start().await;
+    /// # drop(env);
     /// # }
     /// ```
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
+        self
+    }
+
+    /// How many simulated nodes there are, `node-1` onward. Default: 1. A cluster has its own.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Node;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().nodes(3).embedded().start().await;
+    /// env.eventually_list::<Node>(|nodes| nodes.len() == 3).await;
+    /// # }
+    /// ```
+    pub fn nodes(mut self, nodes: usize) -> Self {
+        self.nodes = Some(nodes);
         self
     }
 
@@ -208,7 +276,9 @@ impl Builder {
             _ => Installation::of(operator),
         });
         let installation = installation.transpose()?;
-        let plane = Plane::start(&mode, self.seed).await?;
+        // One clock for the server, its controllers and its forks: ages are differences between their times.
+        let clock = Clock::system();
+        let plane = Plane::start(&mode, self.seed, clock).await?;
         let client = live(plane.admin());
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());
         let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
@@ -229,7 +299,11 @@ impl Builder {
                 write_budget: self.write_budget,
                 refusals_fail: self.refusals_fail,
                 configure: self.configure,
-                controllers: self.controllers,
+                controllers: match self.nodes {
+                    Some(nodes) => self.controllers.nodes(nodes),
+                    None => self.controllers,
+                }
+                .clock(clock),
                 test: std::thread::current().name().unwrap_or_default().to_owned(),
             },
             client,
@@ -239,10 +313,11 @@ impl Builder {
             controllers: parking_lot::Mutex::new(None),
             started: at,
         };
-        env.start_controllers();
         if env.operator.is_some() {
             env.try_start_manager().await?;
         }
+        // Last, and not waited for: what they have to do first must not keep a test from its start.
+        env.start_controllers()?;
         Ok(env)
     }
 

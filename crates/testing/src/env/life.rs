@@ -4,13 +4,12 @@ use std::panic::Location;
 
 use kubewright_apiserver::ApiServer;
 use kubewright_runtime::mapper::RestMapper;
-use kubewright_runtime::stop::Stopper;
-use tokio::task::JoinHandle;
 
 use super::{TestEnv, clean, live};
 use crate::fail::{fail, or_fail};
 use crate::manager::{Running, Wanted};
 use crate::plane::{Embedded, Plane};
+use crate::standing::Standing;
 use crate::traffic::Traffic;
 use crate::{Error, audit, report};
 
@@ -89,7 +88,18 @@ impl TestEnv {
         }
     }
 
-    /// Stops the manager and starts it again: it comes to the same state, whatever it missed.
+    /// Stops the manager and starts it again: it comes to the same state, whatever it missed. The cluster's controllers go on.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// env.restart_manager().await;
+    /// # }
+    /// ```
     #[track_caller]
     pub fn restart_manager(&self) -> impl Future<Output = ()> {
         or_fail(Location::caller(), self.try_restart_manager())
@@ -101,7 +111,8 @@ impl TestEnv {
         self.try_start_manager().await
     }
 
-    /// A copy of the whole cluster with a manager of its own. The two go their own ways from here on; the clock is the same.
+    /// A copy of the whole cluster with a manager and controllers of its own, which start afresh. The two go their own ways from
+    /// here on; the clock is the same.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -145,43 +156,37 @@ impl TestEnv {
             controllers: parking_lot::Mutex::new(None),
             started: self.started,
         };
-        env.start_controllers();
         if self.manager.lock().is_some() {
             env.try_start_manager().await?;
         }
+        env.start_controllers()?;
         Ok(env)
     }
 
-    /// Kubernetes' own controllers are the server's: they run on a server of our own only, and stop with it.
-    pub(super) fn start_controllers(&self) {
-        let controllers = &self.settings.controllers;
-        let Some(server) = self.plane.as_ref().and_then(Plane::server) else {
-            return;
+    /// Kubernetes' own controllers belong to a control plane of the test: they stop with it. A cluster has its own.
+    pub(super) fn start_controllers(&self) -> Result<(), Error> {
+        let Some(kube) = self.plane()?.controllers_client(&self.traffic) else {
+            return Ok(());
         };
+        let mut controllers = self.settings.controllers.clone();
         if controllers.is_empty() {
-            return;
+            return Ok(());
         }
-        let controllers = match self.settings.seed {
-            Some(seed) => controllers.clone().seed(seed),
-            None => controllers.clone(),
-        };
-        let (stopper, stop) = Stopper::new();
-        let kube = server.client();
-        let running = controllers.run(kube, stop);
-        let task = tokio::spawn(async move {
-            // They go on whatever happens; what they cannot do is in their log.
-            let _ = running.await;
-        });
-        *self.controllers.lock() = Some(Standing {
-            task,
-            _stopper: stopper,
-        });
+        if let Some(seed) = self.settings.seed {
+            controllers = controllers.seed(seed);
+        }
+        if let Some(authority) = self.plane()?.authority() {
+            controllers = controllers.root_ca(authority);
+        }
+        *self.controllers.lock() = Some(Standing::start(&controllers, kube)?);
+        Ok(())
     }
 
     /// Ends the environment in good order. Dropping it is enough, but does not wait for the manager.
     pub async fn stop(mut self) {
-        self.stop_manager().await;
+        // Controllers have nothing to finish, and would only keep the manager from its end.
         drop(self.controllers.lock().take());
+        self.stop_manager().await;
         self.write_audit();
         if let Some(plane) = self.plane.take() {
             if let Plane::Existing(_) = &plane {
@@ -198,6 +203,11 @@ impl TestEnv {
             .iter()
             .flat_map(|installation| installation.objects.iter());
         installed.chain(&self.extra)
+    }
+
+    /// Whether an object of this name was installed for the operator.
+    pub(crate) fn has_installed(&self, name: &str) -> bool {
+        self.installed().any(|object| object["metadata"]["name"] == name)
     }
 
     fn write_audit(&self) {
@@ -217,23 +227,11 @@ impl TestEnv {
     }
 }
 
-/// Controllers of the cluster, for as long as it is there.
-pub(super) struct Standing {
-    task: JoinHandle<()>,
-    _stopper: Stopper,
-}
-
-impl Drop for Standing {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 impl Drop for TestEnv {
     fn drop(&mut self) {
         let Some(plane) = self.plane.take() else { return };
-        drop(self.manager.lock().take());
         drop(self.controllers.lock().take());
+        drop(self.manager.lock().take());
         self.write_audit();
         if let Plane::Existing(existing) = &plane {
             clean::remove_later(existing.config(), &self.namespace, self.installed());

@@ -3,7 +3,9 @@
 mod builder;
 mod clean;
 mod life;
+mod logs;
 mod name;
+mod nodes;
 mod objects;
 
 use std::path::Path;
@@ -24,6 +26,7 @@ use crate::fail::{Place, fail, or_fail};
 use crate::install::Installation;
 use crate::manager::Running;
 use crate::plane::Plane;
+use crate::standing::Standing;
 use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
 
@@ -31,6 +34,9 @@ use crate::{Error, Manifests, Metrics};
 const FIELD_OWNER: &str = "kubewright-test";
 
 /// A control plane with an operator running in it, for one test.
+///
+/// Kubernetes' own controllers run beside the operator, with a simulated node: a Deployment gets Pods, Pods become ready, a Job
+/// completes, what has lost its owner is collected. [`Builder::controllers`] switches them off.
 ///
 /// Everything a test does goes through here. Methods fail the test with a text that says what was wrong; those whose names begin
 /// with `try_` return a `Result` instead. Dropping the environment ends it: the manager first, then the control plane.
@@ -50,6 +56,42 @@ const FIELD_OWNER: &str = "kubewright-test";
 /// assert_eq!(prices.data.unwrap()["bread"], "3");
 /// # }
 /// ```
+///
+/// What may fail without failing the test:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), kubewright_testing::Error> {
+/// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+/// use kubewright_runtime::operator::Operator;
+/// use kubewright_testing::TestEnv;
+///
+/// let env = TestEnv::builder().operator(Operator::new("shop")).embedded().try_start().await?;
+/// let mut map = ConfigMap::default();
+/// map.metadata.name = Some("prices".to_owned());
+/// let created = env.try_create(&map).await?;
+/// env.try_update(&created).await?;
+/// assert!(env.try_update(&created).await.is_ok()); // nothing has changed
+/// env.try_edit::<ConfigMap>("prices", |map| map.immutable = Some(true)).await?;
+/// assert!(env.try_get::<ConfigMap>("prices").await?.is_some());
+/// assert!(!env.try_list::<ConfigMap>().await?.is_empty());
+/// assert!(env.try_update_status(&Pod::default()).await.is_err());
+/// env.try_delete::<ConfigMap>("prices").await?;
+/// assert!(env.try_apply_file("no/such/file.yaml").await.is_err());
+///
+/// env.try_restart_manager().await?;
+/// env.stop_manager().await;
+/// env.try_start_manager().await?;
+/// env.try_fail_node("node-1").await?;
+/// env.try_recover_node("node-1").await?;
+///
+/// let fork = env.try_fork().await?;
+/// assert!(fork.try_server()?.revision() >= env.try_server()?.revision());
+/// assert!(env.try_as_user("jane", ["staff"]).is_ok());
+/// assert!(env.try_kubeconfig().await.is_err()); // nobody outside can wait for a clock that stands still
+/// # Ok(())
+/// # }
+/// ```
 pub struct TestEnv {
     /// `None` once it is stopped.
     plane: Option<Plane>,
@@ -63,7 +105,7 @@ pub struct TestEnv {
     namespace: String,
     traffic: Traffic,
     manager: parking_lot::Mutex<Option<Running>>,
-    controllers: parking_lot::Mutex<Option<life::Standing>>,
+    controllers: parking_lot::Mutex<Option<Standing>>,
     started: Place,
 }
 
@@ -273,6 +315,17 @@ impl TestEnv {
     }
 
     /// Ends all faults that were injected.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{Fault, TestEnv};
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.inject(Fault::unreachable().always());
+    /// env.clear_faults();
+    /// # }
+    /// ```
     pub fn clear_faults(&self) {
         self.traffic.clear_faults();
     }
@@ -310,6 +363,11 @@ impl TestEnv {
     /// Looks at the manager, if there is one.
     pub(crate) fn with_manager<T>(&self, look: impl FnOnce(&Running) -> T) -> Option<T> {
         self.manager.lock().as_ref().map(look)
+    }
+
+    /// Looks at the controllers of the cluster, if they are the test's own.
+    pub(crate) fn with_controllers<T>(&self, look: impl FnOnce(&Standing) -> T) -> Option<T> {
+        self.controllers.lock().as_ref().map(look)
     }
 
     pub(crate) fn mapper(&self) -> &RestMapper {

@@ -184,7 +184,22 @@ impl TestEnv {
         self.client.update(&self.placed(object)).await.map_err(Error::client)
     }
 
-    /// Replaces the status of an object, as a controller of its own would.
+    /// Replaces the status of an object, as a controller of its own would. Where Kubernetes' controllers run, they have the last
+    /// word about kinds of theirs.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_testing::{Controllers, TestEnv};
+    ///
+    /// let env = TestEnv::builder().controllers(Controllers::none()).embedded().start().await;
+    /// env.apply("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}").await;
+    /// let mut pod = env.get::<Pod>("web").await;
+    /// pod.status.get_or_insert_default().phase = Some("Running".to_owned());
+    /// assert_eq!(env.update_status(&pod).await.status, pod.status);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn update_status<K: Object>(&self, object: &K) -> impl Future<Output = K> {
         or_fail(Location::caller(), self.try_update_status(object))

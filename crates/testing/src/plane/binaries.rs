@@ -24,6 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Binaries {
     remote: Remote,
     kubeconfig: String,
+    authority: String,
     // In the order in which they end: the server first, then its storage, then their folder.
     server: Process,
     etcd: Process,
@@ -69,6 +70,7 @@ impl Binaries {
         Ok(Binaries {
             remote,
             kubeconfig: kubeconfig.to_string(),
+            authority: authority.certificate,
             server,
             etcd,
             folder,
@@ -81,6 +83,11 @@ impl Binaries {
 
     pub(super) fn kubeconfig(&self) -> String {
         self.kubeconfig.clone()
+    }
+
+    /// The certificate of who signed the server's.
+    pub(super) fn authority(&self) -> &str {
+        &self.authority
     }
 
     pub(super) fn stop(self: Box<Self>) {

@@ -1,6 +1,7 @@
 //! The embedded server, in this process.
 
 use kubewright_apiserver::{ApiServer, Listener, Options, User};
+use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
 
 use crate::Error;
@@ -13,8 +14,8 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    pub(super) fn new(seed: Option<u64>) -> Self {
-        let mut options = Options::new();
+    pub(super) fn new(seed: Option<u64>, clock: Clock) -> Self {
+        let mut options = Options::new().epoch(clock.now());
         if let Some(seed) = seed {
             options = options.seed(seed);
         }

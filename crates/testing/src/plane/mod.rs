@@ -10,13 +10,14 @@ mod remote;
 use std::path::PathBuf;
 
 use kubewright_apiserver::ApiServer;
+use kubewright_runtime::clock::Clock;
 
 pub(crate) use binaries::Binaries;
 pub(crate) use embedded::Embedded;
 pub(crate) use existing::Existing;
 
 use crate::Error;
-use crate::traffic::Traffic;
+use crate::traffic::{self, Traffic};
 
 /// Where tests run.
 ///
@@ -31,7 +32,8 @@ use crate::traffic::Traffic;
 pub enum Mode {
     /// On the embedded server, in this process.
     Embedded,
-    /// On an `etcd` and a `kube-apiserver` of the test's own, from this folder.
+    /// On an `etcd` and a `kube-apiserver` of the test's own, from this folder. Kubernetes' own controllers are those of
+    /// [`Builder::controllers`](crate::Builder::controllers), as on the embedded server.
     Binaries(PathBuf),
     /// On the cluster that the kubeconfig names. Managers see the whole cluster, so tests run there one after another:
     /// `cargo test -- --test-threads=1`. Definitions stay there afterwards; all else is deleted.
@@ -41,6 +43,13 @@ pub enum Mode {
 impl Mode {
     /// What the environment says, as envtest reads it: `USE_EXISTING_CLUSTER=true`, else the folder in `KUBEBUILDER_ASSETS`, else
     /// the embedded server.
+    ///
+    /// ```
+    /// use kubewright_testing::Mode;
+    ///
+    /// let here = Mode::from_environment();
+    /// assert_eq!(here, Mode::from_variables(|name| std::env::var(name).ok()));
+    /// ```
     pub fn from_environment() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -75,7 +84,7 @@ pub(crate) enum Plane {
 
 impl Plane {
     /// Starts one, or finds it.
-    pub(crate) async fn start(mode: &Mode, seed: Option<u64>) -> Result<Self, Error> {
+    pub(crate) async fn start(mode: &Mode, seed: Option<u64>, clock: Clock) -> Result<Self, Error> {
         if crate::time::is_paused() && *mode != Mode::Embedded {
             return Err(Error::EmbeddedOnly {
                 what: "virtual time",
@@ -84,7 +93,7 @@ impl Plane {
             });
         }
         Ok(match mode {
-            Mode::Embedded => Plane::Embedded(Embedded::new(seed)),
+            Mode::Embedded => Plane::Embedded(Embedded::new(seed, clock)),
             Mode::Binaries(folder) => Plane::Binaries(Box::new(Binaries::start(folder).await?)),
             Mode::Existing => Plane::Existing(Box::new(Existing::find().await?)),
         })
@@ -134,6 +143,23 @@ impl Plane {
             Plane::Embedded(embedded) => Ok(embedded.account(namespace, name, traffic)),
             Plane::Binaries(binaries) => binaries.remote().account(namespace, name, traffic).await,
             Plane::Existing(existing) => existing.remote().account(namespace, name, traffic).await,
+        }
+    }
+
+    /// A client for Kubernetes' own controllers, unless others run them. What it asks for is heard, but not counted.
+    pub(crate) fn controllers_client(&self, traffic: &Traffic) -> Option<kube::Client> {
+        match self {
+            Plane::Embedded(embedded) => Some(traffic::heard(embedded.server().service(), traffic.clone())),
+            Plane::Binaries(binaries) => Some(binaries.remote().heard(traffic)),
+            Plane::Existing(_) => None,
+        }
+    }
+
+    /// Who signed the server's certificate, where Pods could ask for it.
+    pub(crate) fn authority(&self) -> Option<&str> {
+        match self {
+            Plane::Binaries(binaries) => Some(binaries.authority()),
+            _ => None,
         }
     }
 

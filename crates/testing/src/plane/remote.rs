@@ -50,6 +50,16 @@ impl Remote {
         Ok(traffic::client(service, traffic.clone(), self.admin.clone(), namespace))
     }
 
+    /// The administrator, whose answers are heard.
+    pub(super) fn heard(&self, traffic: &Traffic) -> Client {
+        let client = self.admin.clone();
+        let service = service_fn(move |request: Request<kube::client::Body>| {
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        traffic::heard(service, traffic.clone())
+    }
+
     async fn token(&self, namespace: &str, name: &str) -> Result<String, Error> {
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
         let doing = format!("a token for the manager's ServiceAccount {namespace}/{name}");

@@ -1,6 +1,7 @@
 //! What a failing test prints: short, and enough.
 
 mod events;
+mod line;
 mod owners;
 pub(crate) mod source;
 
@@ -11,8 +12,11 @@ use kubewright_runtime::controller::Reconciled;
 use kubewright_runtime::object::{Kind, ObjectKey};
 use serde_json::Value;
 
+use self::owners::Tree;
 use crate::TestEnv;
 use crate::traffic::Refusal;
+
+pub(crate) use line::line;
 
 /// More lines of an object than this are only counted.
 const MOST_LINES: usize = 60;
@@ -56,10 +60,12 @@ impl Report<'_> {
             let problem = told.trouble.unwrap_or_else(|| "there is none".to_owned());
             section(&mut text, "object", &[problem]);
         }
-        section(&mut text, "events", &events::about(env, kind, key).await);
-        if let Some(object) = &told.object {
-            section(&mut text, "owners", &owners::tree(env, object).await);
-        }
+        let tree = match &told.object {
+            Some(object) => owners::tree(env, object).await,
+            None => Tree::default(),
+        };
+        section(&mut text, "events", &events::about(env, kind, key, &tree.owned).await);
+        section(&mut text, "owners", &tree.lines);
         section(&mut text, "manager", &manager(env, Some(key)));
         text.trim_end().to_owned()
     }
@@ -167,20 +173,4 @@ fn as_yaml(object: &Value) -> Vec<String> {
         lines.push(format!("… {more} more lines"));
     }
     lines
-}
-
-/// An object in a line: its key, and its conditions.
-pub(crate) fn line(object: &Value) -> String {
-    let metadata = &object["metadata"];
-    let text = |name: &str| metadata[name].as_str().unwrap_or_default();
-    let mut line = format!("{} {}", object["kind"].as_str().unwrap_or_default(), text("name"));
-    if !text("deletionTimestamp").is_empty() {
-        line.push_str(", being deleted");
-    }
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    for condition in conditions {
-        let text = |name: &str| condition[name].as_str().unwrap_or_default();
-        let _ = write!(line, ", {}={}", text("type"), text("status"));
-    }
-    line
 }

@@ -1,5 +1,8 @@
 //! Whom an object belongs to, and what belongs to it.
 
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::object::{Kind, ObjectKey};
@@ -11,18 +14,49 @@ use crate::TestEnv;
 /// More objects than this are not shown, and owners further up neither.
 const MOST: usize = 30;
 
-/// The tree an object is in: its owners above it, what it owns below it. Empty for an object that is alone.
-pub(super) async fn tree(env: &TestEnv, object: &Value) -> Vec<String> {
+/// The tree an object is in.
+#[derive(Default)]
+pub(super) struct Tree {
+    /// Its owners above it, what it owns below it. Empty for an object that is alone.
+    pub(super) lines: Vec<String>,
+    /// What it owns, and what that owns.
+    pub(super) owned: Vec<Value>,
+}
+
+/// The tree an object is in.
+pub(super) async fn tree(env: &TestEnv, object: &Value) -> Tree {
     let owners = owners(env, object).await;
-    let owned = candidates(env, object).await;
-    let mut lines = Vec::new();
+    let candidates = candidates(env, object).await;
+    let mut tree = Tree::default();
     for owner in owners.iter().rev() {
-        lines.push(indented(lines.len(), owner));
+        tree.lines.push(indented(tree.lines.len(), owner));
     }
-    let depth = lines.len();
-    lines.push(format!("{} <- this one", indented(depth, object)));
-    below(object, &owned, depth + 1, &mut lines);
-    if lines.len() == 1 { Vec::new() } else { lines }
+    let depth = tree.lines.len();
+    tree.lines.push(format!("{} <- this one", indented(depth, object)));
+    tree.below(object, &candidates, depth + 1);
+    if tree.lines.len() == 1 {
+        tree.lines.clear();
+    }
+    tree
+}
+
+impl Tree {
+    fn below(&mut self, owner: &Value, candidates: &[Value], depth: usize) {
+        let uid = &owner["metadata"]["uid"];
+        let is_owned = |object: &&Value| {
+            let references = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+            references.into_iter().any(|reference| reference["uid"] == *uid)
+        };
+        for object in candidates.iter().filter(is_owned) {
+            // Owners may go round in circles.
+            if self.lines.len() >= MOST || depth > MOST {
+                return;
+            }
+            self.lines.push(indented(depth, object));
+            self.owned.push(object.clone());
+            self.below(object, candidates, depth + 1);
+        }
+    }
 }
 
 fn indented(depth: usize, object: &Value) -> String {
@@ -61,32 +95,20 @@ async fn owners(env: &TestEnv, object: &Value) -> Vec<Value> {
     owners
 }
 
-fn below(owner: &Value, candidates: &[Value], depth: usize, lines: &mut Vec<String>) {
-    let uid = &owner["metadata"]["uid"];
-    let is_owned = |object: &&Value| {
-        let references = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        references.into_iter().any(|reference| reference["uid"] == *uid)
-    };
-    for object in candidates.iter().filter(is_owned) {
-        // Owners may go round in circles.
-        if lines.len() >= MOST || depth > MOST {
-            return;
-        }
-        lines.push(indented(depth, object));
-        below(object, candidates, depth + 1, lines);
-    }
-}
-
-/// Everything in the namespace of the kinds the operator looks at: who knows of no others owns none.
+/// Everything in the namespace of the kinds the operator looks at, and of those that Kubernetes' own controllers make for them.
 async fn candidates(env: &TestEnv, object: &Value) -> Vec<Value> {
-    let Some(kinds) = env.with_manager(|manager| {
+    let own = env.with_manager(|manager| {
         let informers = manager.client.cache().informers();
         informers
             .map(|informer| informer.store().kind().clone())
             .collect::<Vec<_>>()
-    }) else {
-        return Vec::new();
-    };
+    });
+    let mut kinds = own.unwrap_or_default();
+    for kind in [Kind::of::<ReplicaSet>(), Kind::of::<Job>(), Kind::of::<Pod>()] {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
     let mut found = Vec::new();
     for kind in kinds {
         let mut query = Query::all();

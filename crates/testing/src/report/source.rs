@@ -7,33 +7,37 @@ use crate::fail::Place;
 /// More lines than this are no text any more.
 const MOST_LINES: usize = 12;
 
-/// The closure of the call at a place, as it is written there.
-pub(crate) fn closure(at: Place) -> Option<String> {
+/// What the call at a place is given last, as it is written there: a closure, or the name of a function.
+pub(crate) fn last_argument(at: Place) -> Option<String> {
     let text = read(at.file())?;
-    closure_in(&text, at.line() as usize)
+    last_argument_in(&text, at.line() as usize, at.column() as usize)
 }
 
-fn closure_in(text: &str, line: usize) -> Option<String> {
+fn last_argument_in(text: &str, line: usize, column: usize) -> Option<String> {
     let lines: Vec<&str> = text.lines().skip(line.checked_sub(1)?).take(MOST_LINES).collect();
-    let call = lines.join("\n");
-    let start = call.find('|')?;
-    let end = end_of_argument(&call[start..])?;
-    let closure = call[start..start + end].trim_end().trim_end_matches(',').trim_end();
+    let call: String = lines.join("\n").chars().skip(column.checked_sub(1)?).collect();
+    let arguments = &call[call.find('(')? + 1..];
+    let (end, last) = end_of_arguments(arguments)?;
+    let arguments = &arguments[..end];
+    // A closure may have commas of its own.
+    let start = arguments.find('|').unwrap_or(last);
+    let argument = arguments[start..].trim().trim_end_matches(',').trim_end();
     // On one line, whatever rustfmt made of it.
-    Some(closure.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(argument.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Where the last argument of a call ends: at the first bracket that closes what was opened before it.
-fn end_of_argument(text: &str) -> Option<usize> {
-    let mut depth = 0_u32;
+/// Where the arguments of a call end: at the first bracket that closes what was opened before it; and where the last one begins.
+fn end_of_arguments(text: &str) -> Option<(usize, usize)> {
+    let (mut depth, mut last) = (0_u32, 0);
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         match character {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => match depth.checked_sub(1) {
                 Some(less) => depth = less,
-                None => return Some(at),
+                None => return Some((at, last)),
             },
+            ',' if depth == 0 && !text[at + 1..].trim_start().starts_with(')') => last = at + 1,
             '"' => {
                 while let Some((_, inner)) = characters.next() {
                     match inner {
@@ -77,15 +81,25 @@ mod tests {
         let text =
             "let x = 1;\nenv.eventually::<Pod>(\"a\", |pod| {\n    pod.name == \")\" && f(pod, ')')\n})\n.await;\n";
         assert_eq!(
-            closure_in(text, 2).as_deref(),
+            last_argument_in(text, 2, 5).as_deref(),
             Some(r#"|pod| { pod.name == ")" && f(pod, ')') }"#)
         );
-        assert_eq!(closure_in("env.gone(\"a\");", 1), None);
         assert_eq!(
-            closure_in("env.f(|a| a.b()).within(d).await", 1).as_deref(),
-            Some("|a| a.b()")
+            last_argument_in("env.f(|a, b| a.b()).within(d).await", 1, 5).as_deref(),
+            Some("|a, b| a.b()")
         );
-        assert_eq!(closure_in("env.f(|a| (", 1), None);
+        assert_eq!(last_argument_in("env.f(|a| (", 1, 5), None);
+        assert_eq!(last_argument_in("", 1, 5), None);
+    }
+
+    #[test]
+    fn a_function_is_told_by_its_name_and_what_comes_after_the_call_is_not_read() {
+        let text = "let map = env\n    .eventually(\n        \"a, b\",\n        is_open(1, 2),\n    );\nlist.map(|other| other);";
+        assert_eq!(last_argument_in(text, 2, 6).as_deref(), Some("is_open(1, 2)"));
+        assert_eq!(
+            last_argument_in("env.list(<[_]>::is_empty)", 1, 5).as_deref(),
+            Some("<[_]>::is_empty")
+        );
     }
 
     #[test]
@@ -95,6 +109,6 @@ mod tests {
             std::panic::Location::caller()
         }
         let at = here(|number| number > 3);
-        assert_eq!(closure(at).as_deref(), Some("|number| number > 3"));
+        assert_eq!(last_argument(at).as_deref(), Some("|number| number > 3"));
     }
 }

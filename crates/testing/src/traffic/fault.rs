@@ -122,6 +122,19 @@ impl Fault {
     }
 
     /// The server does what is asked, but the answer is lost.
+    ///
+    /// ```
+    /// use kubewright_testing::Fault;
+    /// use std::time::Duration;
+    ///
+    /// let plan = [
+    ///     Fault::lose_answer().verbs(["create"]),
+    ///     Fault::unreachable().always(),
+    ///     Fault::delay(Duration::from_secs(3)).writes(),
+    ///     Fault::expire_watches().of("configmaps"),
+    /// ];
+    /// assert_eq!(plan[1].times, None);
+    /// ```
     pub fn lose_answer() -> Self {
         Self::of_effect(Effect::LoseAnswer)
     }

@@ -154,12 +154,24 @@ impl Traffic {
             return Ok(Response::from_parts(parts, whole(body)));
         }
         self.note(asked, None);
+        if parts.status == StatusCode::CREATED && asked.verb != "create" {
+            self.note_creation(asked);
+        }
         if asked.is_watch() && parts.status.is_success() {
             let resource = asked.resource.as_str();
             let cuttable = Cuttable::new(body, resource, self.0.cuts.subscribe());
             return Ok(Response::from_parts(parts, cuttable.boxed_unsync()));
         }
         Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
+    }
+
+    /// An apply or an update that made its object: whoever does that must be allowed to create, too.
+    fn note_creation(&self, asked: &Asked) {
+        let created = Asked {
+            verb: "create".to_owned(),
+            ..asked.clone()
+        };
+        self.0.log.lock().asked.entry(created).or_default().allowed += 1;
     }
 
     fn note(&self, asked: &Asked, refusal: Option<Refusal>) {
@@ -220,4 +232,40 @@ fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
     http_body_util::Full::new(body)
         .map_err(|never: std::convert::Infallible| -> BoxError { match never {} })
         .boxed_unsync()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::{Api, Patch, PatchParams};
+    use kubewright_apiserver::{ApiServer, Options};
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_apply_that_makes_its_object_is_a_creation_too() {
+        let server = ApiServer::new(Options::new());
+        let (traffic, admin) = (Traffic::new(), server.client());
+        let through = server.client();
+        let service = service_fn(move |request| {
+            let through = through.clone();
+            async move { through.send(request).await }
+        });
+        let client = client(service, traffic.clone(), admin, "default");
+        let configs: Api<ConfigMap> = Api::default_namespaced(client);
+        let apply = || async {
+            let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app" } });
+            let params = PatchParams::apply("me");
+            configs.patch("app", &params, &Patch::Apply(&wanted)).await.unwrap()
+        };
+        let asked = || -> Vec<(String, u64)> {
+            let all = traffic.asked().into_iter();
+            all.map(|(asked, outcomes)| (asked.verb, outcomes.allowed)).collect()
+        };
+        apply().await;
+        assert_eq!(asked(), [("create".to_owned(), 1), ("patch".to_owned(), 1)]);
+        apply().await;
+        assert_eq!(asked(), [("create".to_owned(), 1), ("patch".to_owned(), 2)]);
+    }
 }

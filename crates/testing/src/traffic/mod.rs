@@ -3,6 +3,7 @@
 
 mod asked;
 mod fault;
+mod heard;
 mod layer;
 mod stream;
 
@@ -16,6 +17,7 @@ use tokio::sync::watch;
 pub(crate) use asked::Asked;
 pub(crate) use fault::Armed;
 pub use fault::{Effect, Fault, Injected, Requests};
+pub(crate) use heard::heard;
 pub(crate) use layer::client;
 
 /// What passed so far. Clones share it.
@@ -84,7 +86,7 @@ impl Traffic {
         }))
     }
 
-    /// Told whenever a request was answered.
+    /// Told whenever a request of the manager, or of the cluster's own controllers, was answered.
     pub(crate) fn beats(&self) -> watch::Receiver<u64> {
         self.0.beats.subscribe()
     }

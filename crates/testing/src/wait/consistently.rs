@@ -63,6 +63,19 @@ impl TestEnv {
     }
 
     /// The same with a matcher.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_testing::TestEnv;
+    /// use kubewright_testing::matchers::field;
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: key}, immutable: true}").await;
+    /// env.consistently_matches::<Secret>("key", field("immutable", true)).await;
+    /// # }
+    /// ```
     #[track_caller]
     pub fn consistently_matches<'e, K: Object>(
         &'e self,
@@ -98,7 +111,8 @@ impl<K: Object> Consistently<'_, K> {
         } = self;
         let kind = Kind::of::<K>();
         let key = name.key(&kind, env.namespace());
-        let (began, end) = (Instant::now(), Instant::now() + lasting);
+        // It lasts from when it is first seen, however long a server takes to show it.
+        let (mut began, mut end) = (Instant::now(), Instant::now() + env.deadline());
         let mut follow = Follow::object(env.kube(), &kind, &key);
         let mut alarm = std::pin::pin!(alarm(env));
         let mut last = None;
@@ -117,6 +131,9 @@ impl<K: Object> Consistently<'_, K> {
             }
             if follow.trouble().is_some() {
                 continue;
+            }
+            if last.is_none() {
+                (began, end) = (Instant::now(), Instant::now() + lasting);
             }
             let after = began.elapsed();
             let judged = match follow.objects().next() {

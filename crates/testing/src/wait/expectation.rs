@@ -47,7 +47,7 @@ impl<'e, K: Object> Expectation<'e, K> {
     pub(crate) fn text(&self) -> String {
         match &self.text {
             Some(text) => text.clone(),
-            None => source::closure(self.at).unwrap_or_else(|| "the function of the test to be true".to_owned()),
+            None => source::last_argument(self.at).unwrap_or_else(|| "the function of the test to be true".to_owned()),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::report::{self, source};
 use crate::{Error, TestEnv};
 
 type Holds<'e, K> = Box<dyn Fn(&[K]) -> bool + Send + 'e>;
+type IsMeant<'e, K> = Box<dyn Fn(&K) -> bool + Send + 'e>;
 
 /// A question about all objects of a kind: `.await` it. Made by [`TestEnv::eventually_list`].
 ///
@@ -35,6 +36,8 @@ type Holds<'e, K> = Box<dyn Fn(&[K]) -> bool + Send + 'e>;
 pub struct EventuallyList<'e, K> {
     env: &'e TestEnv,
     holds: Holds<'e, K>,
+    /// Which of them the question is about; all, if it does not say.
+    is_meant: Option<IsMeant<'e, K>>,
     /// What is waited for, if the test's source does not say it.
     text: Option<String>,
     within: Duration,
@@ -49,13 +52,14 @@ impl TestEnv {
         EventuallyList {
             env: self,
             holds: Box::new(holds),
+            is_meant: None,
             text: None,
             within: self.deadline(),
             at: Location::caller(),
         }
     }
 
-    /// Waits until there is an event with this reason about an object.
+    /// Waits until there is an event with this reason about an object, and returns all such events.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -77,17 +81,16 @@ impl TestEnv {
         let (kind, name) = (Kind::of::<K>(), name.into());
         let text = format!("an event {reason} about {} {name}", kind.kind());
         let key = name.key(&kind, self.namespace());
-        let holds = move |events: &[Event]| {
-            events.iter().any(|event| {
-                let about = event.regarding.as_ref();
-                let named = about.and_then(|about| about.name.as_deref()) == Some(key.name());
-                let of_kind = about.and_then(|about| about.kind.as_deref()) == Some(kind.kind());
-                named && of_kind && event.reason.as_deref() == Some(reason)
-            })
+        let is_meant = move |event: &Event| {
+            let about = event.regarding.as_ref();
+            let named = about.and_then(|about| about.name.as_deref()) == Some(key.name());
+            let of_kind = about.and_then(|about| about.kind.as_deref()) == Some(kind.kind());
+            named && of_kind && event.reason.as_deref() == Some(reason)
         };
         EventuallyList {
             env: self,
-            holds: Box::new(holds),
+            holds: Box::new(|events| !events.is_empty()),
+            is_meant: Some(Box::new(is_meant)),
             text: Some(text),
             within: self.deadline(),
             at: Location::caller(),
@@ -107,6 +110,7 @@ impl<K: Object> EventuallyList<'_, K> {
         let EventuallyList {
             env,
             holds,
+            is_meant,
             text,
             within,
             at,
@@ -127,7 +131,11 @@ impl<K: Object> EventuallyList<'_, K> {
                 continue;
             }
             let objects = follow.objects().map(|object| serde_json::from_value(object.clone()));
-            match objects.collect::<Result<Vec<K>, _>>() {
+            let objects = objects.collect::<Result<Vec<K>, _>>().map(|mut objects| {
+                objects.retain(|object| is_meant.as_ref().is_none_or(|is_meant| is_meant(object)));
+                objects
+            });
+            match objects {
                 Ok(objects) if holds(&objects) => {
                     env.check_reads()?;
                     return Ok(objects);
@@ -137,7 +145,7 @@ impl<K: Object> EventuallyList<'_, K> {
             }
         };
         let expected = text
-            .or_else(|| source::closure(at))
+            .or_else(|| source::last_argument(at))
             .unwrap_or_else(|| "the function of the test to be true".to_owned());
         let objects: Vec<_> = follow.objects().cloned().collect();
         Err(Error::Unmet(report::of_list(env, &why, &expected, &objects)))

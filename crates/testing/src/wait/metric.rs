@@ -109,7 +109,7 @@ impl EventuallyMetric<'_> {
                 _ = beats.changed() => {}
             }
         };
-        let expected = source::closure(at).unwrap_or_else(|| "the function of the test to be true".to_owned());
+        let expected = source::last_argument(at).unwrap_or_else(|| "the function of the test to be true".to_owned());
         Err(Error::Unmet(report::of_value(env, &why, &expected)))
     }
 }

@@ -14,6 +14,10 @@ pub use gone::EventuallyGone;
 pub use list::EventuallyList;
 pub use metric::EventuallyMetric;
 
+use tokio::sync::watch;
+
+use crate::manager::Running;
+use crate::standing::Standing;
 use crate::{TestEnv, report, time};
 
 /// What ends a test before what it waits for: a request that was refused, or a manager that ended.
@@ -22,20 +26,11 @@ pub(crate) async fn alarm(env: &TestEnv) -> String {
     // A loop of writes is instant in virtual time: nothing else would ever end it.
     let paused = time::is_paused();
     let before = env.traffic().writes();
-    let end = env.with_manager(crate::manager::Running::end);
-    let ended = async {
-        match end {
-            Some(mut end) => {
-                let why = end.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-                match why {
-                    Some(why) => format!("the manager ended: {why}"),
-                    // Whoever stopped it knows.
-                    None => std::future::pending().await,
-                }
-            }
-            None => std::future::pending().await,
-        }
-    };
+    let manager = end("the manager ended", env.with_manager(Running::end));
+    let controllers = end(
+        "the controllers of the cluster ended",
+        env.with_controllers(Standing::end),
+    );
     let refused = async {
         loop {
             let refusals = env.traffic().refusals();
@@ -53,7 +48,21 @@ pub(crate) async fn alarm(env: &TestEnv) -> String {
     tokio::select! {
         biased;
         why = refused => why,
-        why = ended => why,
+        why = manager => why,
+        why = controllers => why,
+    }
+}
+
+/// That something ended, once it has; never, if it goes on.
+async fn end(what: &str, end: Option<watch::Receiver<Option<String>>>) -> String {
+    let Some(mut end) = end else {
+        return std::future::pending().await;
+    };
+    let why = end.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+    match why {
+        Some(why) => format!("{what}: {why}"),
+        // Whoever stopped it knows.
+        None => std::future::pending().await,
     }
 }
 

@@ -1,11 +1,15 @@
 //! Test environments with a small operator in them, on every control plane there is.
 
 mod audit;
+mod controllers;
 mod conversion;
 mod existing;
 mod failures;
 mod faults;
 mod garden;
 mod life;
+mod logs;
+mod nodes;
 mod objects;
+mod shop;
 mod virtual_time;

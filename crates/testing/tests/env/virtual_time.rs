@@ -38,6 +38,9 @@ fn endless() -> Operator {
         move |request: Request| {
             let (client, count) = (client.clone(), Arc::clone(&count));
             async move {
+                if request.name() != "hamster" {
+                    return Ok(Action::done());
+                }
                 let turn = count.fetch_add(1, Ordering::Relaxed);
                 let patch = Patch::Merge(json!({ "data": { "turn": turn.to_string() } }));
                 client.patch::<ConfigMap>(&request, &patch).await?;

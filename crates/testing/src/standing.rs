@@ -1,0 +1,75 @@
+//! Kubernetes' own controllers, running beside the operator for as long as the environment is there.
+
+use std::time::Duration;
+
+use kubewright_controllers::Controllers;
+use kubewright_runtime::manager::DebugPage;
+use kubewright_runtime::metrics::Registry;
+use kubewright_runtime::stop::Stopper;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::{Error, Metrics};
+
+/// Controllers that run. Dropping them ends them.
+pub(crate) struct Standing {
+    task: JoinHandle<()>,
+    ended: watch::Receiver<Option<String>>,
+    registry: Registry,
+    page: DebugPage,
+    _stopper: Stopper,
+}
+
+impl Standing {
+    /// Starts them; they are at work some time later.
+    pub(crate) fn start(controllers: &Controllers, kube: kube::Client) -> Result<Self, Error> {
+        let manager = controllers.manager().map_err(Error::Controllers)?;
+        let (registry, page) = (manager.registry().clone(), manager.debug_page());
+        let (stopper, stop) = Stopper::new();
+        let (end, ended) = watch::channel(None);
+        let task = tokio::spawn(async move {
+            let text = match manager.run(kube, stop).await {
+                Ok(()) => "they were asked to stop".to_owned(),
+                Err(error) => Error::Controllers(error).text(),
+            };
+            end.send_replace(Some(text));
+        });
+        Ok(Standing {
+            task,
+            ended,
+            registry,
+            page,
+            _stopper: stopper,
+        })
+    }
+
+    /// Why they ended, once they have; never, if they go on.
+    pub(crate) fn end(&self) -> watch::Receiver<Option<String>> {
+        self.ended.clone()
+    }
+
+    /// Whether something waits for a worker, or is worked on.
+    pub(crate) fn is_busy(&self) -> bool {
+        let metrics = Metrics::parse(&self.registry.render());
+        metrics.sum("workqueue_depth", &[]) + metrics.sum("controller_runtime_active_workers", &[]) > 0.0
+    }
+
+    /// When the first of what failed is tried again.
+    pub(crate) fn next_retry(&self) -> Option<Duration> {
+        let page = self.page.value()?;
+        let controllers = page["controllers"].as_array()?;
+        let waiting = controllers
+            .iter()
+            .filter_map(|controller| controller["waiting"]["first"].as_array());
+        let failed = waiting.flatten().filter(|entry| entry["failures"].as_u64() > Some(0));
+        let seconds = failed.filter_map(|entry| entry["dueInSeconds"].as_f64());
+        let first = seconds.min_by(f64::total_cmp)?;
+        Some(Duration::try_from_secs_f64(first.max(0.0)).unwrap_or(Duration::MAX))
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
