@@ -40,6 +40,15 @@ pub fn check_domain(domain: &str) -> Result<(), NameError> {
 }
 
 /// Checks a group without its domain; it may be empty where there is a domain.
+///
+/// ```
+/// use kubewright_scaffold::names;
+///
+/// assert!(names::check_group("view", "example.com").is_ok() && names::check_group("", "example.com").is_ok());
+/// assert!(names::check_group("", "").is_err());
+/// assert!(names::check_kind("MarkdownView").is_ok() && names::check_kind("markdown view").is_err());
+/// assert!(names::check_plural("markdownviews").is_ok() && names::check_plural("Views").is_err());
+/// ```
 pub fn check_group(group: &str, domain: &str) -> Result<(), NameError> {
     let refuse = |wrong: String| NameError::new("the group", group, wrong, "view");
     match (group.is_empty(), domain.is_empty()) {

@@ -98,7 +98,10 @@ impl Project {
             entry.api = resource.api;
             entry.plural = resource.plural;
         }
-        entry.controller |= with_controller;
+        entry.controller = match request.controller {
+            Some(said) if request.force => said,
+            _ => entry.controller || with_controller,
+        };
         Ok(project)
     }
 
@@ -287,9 +290,11 @@ impl Project {
 fn check_said(request: &ApiRequest, there: &Resource) -> Result<(), CommandError> {
     let namespaced = request.namespaced.is_some_and(|said| said != there.namespaced());
     let plural = !request.plural.is_empty() && request.plural != there.plural();
+    let controller = request.controller == Some(false) && there.controller;
     let differs = [
         (namespaced, "--namespaced", there.namespaced().to_string()),
         (plural, "--plural", there.plural()),
+        (controller, "--controller", there.controller.to_string()),
     ];
     match differs.into_iter().find(|(differs, ..)| *differs) {
         Some((_, flag, there)) => Err(CommandError::SaidOtherwise {

@@ -6,6 +6,47 @@ use serde_json::{Map, Value};
 use crate::{foreign, names};
 
 /// A kind in one version: its own, or a foreign one the project reconciles or has webhooks for.
+///
+/// ```
+/// use kubewright_scaffold::Project;
+/// use kubewright_scaffold::command::{ApiRequest, Target, WebhookRequest};
+///
+/// let view = |version: &str| Target { group: "view".into(), version: version.into(), kind: "MarkdownView".into() };
+/// let project = Project::new("docs", "example.com", "0.1.0")
+///     .create_api(&ApiRequest { target: view("v1"), ..ApiRequest::default() })?
+///     .create_api(&ApiRequest { target: view("v2"), ..ApiRequest::default() })?
+///     .create_webhook(&WebhookRequest {
+///         target: view("v1"),
+///         validation: true,
+///         conversion: true,
+///         spokes: vec!["v2".into()],
+///         ..WebhookRequest::default()
+///     })?;
+/// let [hub, spoke] = &project.resources[..] else { unreachable!() };
+///
+/// // The names that follow.
+/// assert_eq!((hub.api_group().as_str(), hub.api_version().as_str()), ("view.example.com", "view.example.com/v1"));
+/// assert_eq!((hub.plural().as_str(), hub.lowercase().as_str()), ("markdownviews", "markdownview"));
+/// assert_eq!((hub.module().as_str(), hub.group_module().as_str()), ("markdown_view", "view"));
+/// assert_eq!(hub.definition_file(), "view.example.com_markdownviews.yaml");
+/// assert_eq!(hub.sample_path(), format!("config/samples/{}", hub.sample_file()));
+/// assert_eq!(hub.sample_name(), "markdownview-sample");
+///
+/// // What there is.
+/// assert!(hub.namespaced() && hub.has_webhooks() && hub.admits() && hub.validates() && !hub.defaults());
+/// assert!(hub.converts() && hub.spokes() == ["v2"] && hub.is_same_kind(spoke));
+///
+/// // What the project makes of it.
+/// assert!(project.has_webhooks() && project.is_stored(hub));
+/// assert_eq!(project.versions_of(hub).count(), 2);
+/// assert_eq!(project.hub_of(spoke), Some(hub));
+/// assert_eq!(project.spokes_of(hub).collect::<Vec<_>>(), [spoke]);
+/// assert_eq!((project.crate_name().as_str(), project.prefix().as_str()), ("docs", "docs-"));
+/// assert!(project.image_of(hub).is_none() && project.kinds().count() > 0);
+/// assert_eq!(project.settings().license, "");
+/// assert_eq!(Project::parse(&project.render()).unwrap(), project);
+/// # Ok::<(), kubewright_scaffold::command::CommandError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
     /// How it is served; absent for foreign kinds.
