@@ -82,7 +82,7 @@ work=$(mktemp -d)
 # dependencies are compiled once.
 if [ -n "${WALKTHROUGH_WORKSPACE:-}" ]; then
   cp "$WALKTHROUGH_WORKSPACE/Cargo.lock" "$work/Cargo.lock"
-  printf '[workspace]\nresolver = "3"\nmembers = ["%s"]\n' "$(basename "$0")" >"$work/Cargo.toml"
+  printf '[workspace]\nresolver = "3"\nmembers = ["%s"]\n' "${project_name:-$(basename "$0")}" >"$work/Cargo.toml"
   export CARGO_TARGET_DIR=$WALKTHROUGH_WORKSPACE/target/scaffolds/target
   export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false RUSTFLAGS=-Dwarnings CARGO_NET_OFFLINE=true
 fi

@@ -1,5 +1,7 @@
 //! `kubewright apiserver`: the embedded API server on a port, for kubectl and every other client.
 
+mod processes;
+
 use std::error::Error;
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,17 +14,35 @@ use kubewright_controllers::Controllers;
 use kubewright_runtime::stop::Stopper;
 use tempfile::TempDir;
 
+use self::processes::RunImages;
 use crate::{kubeconfig, token_file};
 
 /// More threads than this answer no faster: the store takes one write at a time.
 const MAX_THREADS: usize = 8;
 
+const EXAMPLES: &str = "\
+Examples:
+  # An API server alone, for kubectl and tests
+  kubewright apiserver --kubeconfig-out kubeconfig
+
+  # A cluster to play with
+  kubewright apiserver --controllers=all --nodes 3 --kubeconfig-out kubeconfig
+
+  # A cluster that runs an operator as it is deployed, without a container engine
+  kubewright apiserver --controllers=all --run-images --kubeconfig-out kubeconfig
+  export KUBECONFIG=$PWD/kubeconfig
+  kubewright image load controller:latest --binary target/debug/shop
+  kubewright deploy --image controller:latest
+  kubectl -n shop-system logs deploy/shop-controller-manager -c manager -f";
+
 /// Run a Kubernetes API server.
 ///
 /// It starts empty within milliseconds, keeps everything in memory and runs until Ctrl-C. By itself it has no nodes and runs
 /// no controllers: objects are stored, validated, watched and deleted as Kubernetes 1.36 does it, but pods do not start.
-/// With --controllers=all it is a cluster to play with: Deployments get Pods, which become ready on simulated nodes.
+/// With --controllers=all it is a cluster to play with: Deployments get Pods, which become ready on simulated nodes. With
+/// --run-images, containers whose images were loaded with `kubewright image load` are processes of this machine.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Port to listen on; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
@@ -45,9 +65,9 @@ pub(crate) struct Arguments {
     authorization_mode: Mode,
 
     /// Whether clients that do not say who they are are let in, as system:anonymous. What they may do is for
-    /// authorization to decide.
-    #[arg(long, value_name = "BOOLEAN", default_value_t = true, action = clap::ArgAction::Set)]
-    anonymous_auth: bool,
+    /// authorization to decide. Default: true, but false with --run-images.
+    #[arg(long, value_name = "BOOLEAN", action = clap::ArgAction::Set)]
+    anonymous_auth: Option<bool>,
 
     /// The controllers that run: all, none, or names as in gc,deployment or *,-job.
     #[arg(long, value_name = "LIST", default_value = "none", value_parser = Controllers::parse)]
@@ -56,6 +76,16 @@ pub(crate) struct Arguments {
     /// How many simulated nodes there are. Needs controllers.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     nodes: u16,
+
+    /// Run containers as processes of this machine if their image was loaded with `kubewright image load`. Needs controllers.
+    ///
+    /// Whoever may create Pods then runs these binaries as you, with arguments of their choice. So nobody is let in without
+    /// saying who they are, roles decide what they may do, and only this machine can reach the server. A process gets the
+    /// arguments and variables of its Pod and nothing of yours, its volumes in a private folder under
+    /// `$CONTAINER_SANDBOX_MOUNT_POINT`, and `$KUBECONFIG` with the Pod's own service account. What it prints is what `kubectl logs`
+    /// shows. Processes end, and their files go, with their Pod or with the server.
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "loaded")]
+    run_images: Option<RunImages>,
 
     /// File of bearer tokens, one a line: token,user,uid,"group1,group2".
     #[arg(long, value_name = "FILE")]
@@ -83,7 +113,8 @@ impl Arguments {
     fn options(&self) -> Result<Options, token_file::Error> {
         let mut options = Options::new()
             .authorization(self.authorization_mode.0)
-            .anonymous(self.anonymous_auth)
+            .anonymous(self.anonymous_auth.unwrap_or(self.run_images.is_none()))
+            .service_account_admission(self.run_images.is_some())
             .aggregated_roles(true);
         if let Some(path) = &self.token_auth_file {
             for (token, user) in token_file::read(path)? {
@@ -104,6 +135,16 @@ enum Failure {
     TemporaryFolder(#[source] io::Error),
 }
 
+impl From<&Arguments> for processes::Around {
+    fn from(arguments: &Arguments) -> Self {
+        processes::Around {
+            address: arguments.bind_address,
+            is_anonymous: arguments.anonymous_auth == Some(true),
+            allows_everything: arguments.authorization_mode.0 == AuthorizationMode::AlwaysAllow,
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
@@ -117,22 +158,40 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // From here on a signal stops the server in order.
     let mut signals = Signals::new()?;
+    if arguments.run_images.is_some() {
+        processes::check(&(&arguments).into(), &arguments.controllers)?;
+    }
     let options = arguments.options()?;
     let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
     let server = ApiServer::new(options);
     let listener = server.listen(address).await.map_err(explain)?;
     let (stopper, stop) = Stopper::new();
-    let controllers = arguments.controllers.nodes(arguments.nodes.into());
+    let mut controllers = arguments
+        .controllers
+        .nodes(arguments.nodes.into())
+        .root_ca(listener.ca_pem());
+    let place = Place::of(arguments.kubeconfig_out)?;
+    // Kept until all is over: Pods' files are in it.
+    let mut pods = None;
+    if let Some(which) = arguments.run_images {
+        let folder = kubeconfig::temporary_folder().map_err(processes::Refusal::Folder)?;
+        let processes = processes::processes(which, &server, &listener, &place.path, folder.path())?;
+        controllers = controllers.processes(processes);
+        pods = Some(folder);
+    }
     let mut controlling = (!controllers.is_empty()).then(|| tokio::spawn(controllers.run(server.client(), stop)));
 
-    let place = Place::of(arguments.kubeconfig_out)?;
     kubeconfig::write(&place.path, &listener.kubeconfig()).map_err(|source| Failure::Kubeconfig {
         path: place.path.clone(),
         source,
     })?;
 
+    let hint = match &pods {
+        Some(_) => "  kubewright image load NAME --binary PATH\n",
+        None => "",
+    };
     let text = format!(
-        "Kubernetes API server on {url}\n\n  export KUBECONFIG={path}\n\nCtrl-C stops it.\n",
+        "Kubernetes API server on {url}\n\n  export KUBECONFIG={path}\n{hint}\nCtrl-C stops it.\n",
         url = listener.url(),
         path = quoted(&place.path.display().to_string()),
     );

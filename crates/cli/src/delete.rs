@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use kubewright_scaffold::Project;
 use kubewright_scaffold::command::WebhookRequest;
 
 use crate::create::KindArguments;
@@ -81,6 +82,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                     target.version
                 );
                 report.notes.push(note);
+                let has_controller = |project: &Project| {
+                    let mut versions = project.resources.iter();
+                    versions.any(|left| left.group == target.group && left.kind == target.kind && left.controller)
+                };
+                if has_controller(&project) && !has_controller(&after) {
+                    report.notes.push(format!(
+                        "the controller of {} was written for version {} and goes with it; `kubewright create api` with \
+                         --resource=false writes one for another version",
+                        target.kind, target.version
+                    ));
+                }
             }
             (after, *force)
         }

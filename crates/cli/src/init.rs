@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use kubewright_scaffold::plan::Files as _;
 use kubewright_scaffold::{Project, Source, SourceError, manifest, names};
 
+use crate::files::Disk;
 use crate::prompt::Prompt;
-use crate::scaffold::{Disk, Report, Wanted, bring_about};
+use crate::scaffold::{Report, Wanted, bring_about};
 
 /// Start a project in this folder
 ///

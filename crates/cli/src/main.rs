@@ -6,9 +6,12 @@ mod cluster;
 mod completion;
 mod create;
 mod delete;
+mod demo;
 mod deploy;
 mod dev_run;
 mod edit;
+mod files;
+mod image;
 mod init;
 mod install;
 mod installer;
@@ -53,12 +56,14 @@ enum Command {
     Manifests(manifests::Arguments),
     Rbac(rbac::Arguments),
     Run(dev_run::Arguments),
+    Demo(demo::Arguments),
     Install(install::Arguments),
     Uninstall(uninstall::Arguments),
     Deploy(deploy::Arguments),
     Undeploy(undeploy::Arguments),
     BuildInstaller(installer::Arguments),
     Apiserver(apiserver::Arguments),
+    Image(image::Arguments),
     Cel(cel::Arguments),
     Completion(completion::Arguments),
     Version(version::Arguments),
@@ -77,6 +82,7 @@ fn main() -> ExitCode {
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Rbac(arguments) => rbac::run(&arguments),
         Command::Run(arguments) => dev_run::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Uninstall(arguments) => uninstall::run(&arguments),
         Command::Deploy(arguments) => deploy::run(&arguments),
@@ -84,6 +90,7 @@ fn main() -> ExitCode {
         Command::BuildInstaller(arguments) => installer::run(&arguments),
         Command::Completion(arguments) => completion::run(&arguments),
         Command::Version(arguments) => version::run(&arguments),
+        Command::Image(arguments) => image::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Cel(arguments) => cel::run(arguments),
     };

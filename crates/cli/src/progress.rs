@@ -60,6 +60,11 @@ impl Progress {
         )
     }
 
+    /// Elsewhere, as plain lines and without results: for a command that has its own way of showing them.
+    pub(crate) fn written_to(steps: Box<dyn Write + Send>) -> Self {
+        Progress::on(steps, Box::new(io::sink()), false, false)
+    }
+
     fn on(steps: Box<dyn Write + Send>, results: Box<dyn Write + Send>, is_live: bool, has_colours: bool) -> Self {
         Progress {
             screen: Arc::new(Mutex::new(Screen {

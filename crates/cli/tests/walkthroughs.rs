@@ -1,4 +1,4 @@
-//! The memos' two walkthroughs, start to end, with this command: `walkthroughs/` holds them as scripts that anybody can run.
+//! The memos' walkthroughs, start to end, with this command: `walkthroughs/` holds them as scripts that anybody can run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,4 +43,9 @@ fn markdown_view_from_an_empty_folder_to_its_removal() {
 #[test]
 fn bar_controller_from_an_empty_folder_to_its_removal() {
     walk("bar-controller");
+}
+
+#[test]
+fn markdown_view_deployed_without_a_container_engine() {
+    walk("markdown-view-deployed");
 }

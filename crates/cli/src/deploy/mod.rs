@@ -47,11 +47,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "IMAGE", value_parser = values::image)]
     image: Option<String>,
 
-    /// The namespace. Default: that of the project's configuration, <project>-system.
+    /// The namespace. Default: that of the project's configuration, `<project>-system`.
     #[arg(long, value_name = "NAMESPACE", value_parser = values::namespace)]
     namespace: Option<String>,
 
-    /// What the names of the operator's objects begin with. Default: that of the project's configuration, <project>-.
+    /// What the names of the operator's objects begin with. Default: that of the project's configuration, `<project>-`.
     #[arg(long, value_name = "PREFIX", value_parser = values::prefix)]
     name_prefix: Option<String>,
 

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Tells once of each thing that an account was not allowed to do from now on, for ever.
-pub(super) async fn tell(server: ApiServer, account: Reference, progress: Progress) {
+pub(crate) async fn tell(server: ApiServer, account: Reference, progress: Progress) {
     let since = Timestamp::now();
     let mut told = BTreeSet::new();
     loop {

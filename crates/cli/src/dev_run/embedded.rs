@@ -9,6 +9,7 @@ use kube::api::PostParams;
 use kube::core::Request;
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use kubewright_controllers::Controllers;
+use kubewright_runtime::manager::Manager;
 use kubewright_runtime::stop::Stopper;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -33,7 +34,7 @@ enum EmbeddedError {
 }
 
 /// A running API server.
-pub(super) struct Embedded {
+pub(crate) struct Embedded {
     server: ApiServer,
     listener: Listener,
     /// The administrator's kubeconfig.
@@ -45,10 +46,25 @@ pub(super) struct Embedded {
 
 impl Embedded {
     /// Starts one on a port of this machine and writes its kubeconfig. Controllers, if any are wanted, run beside it.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         port: u16,
         chosen: Option<&Path>,
         controllers: &Controllers,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
+        let manager = if controllers.is_empty() {
+            None
+        } else {
+            Some(controllers.manager()?)
+        };
+        Self::start_with(port, chosen, manager, progress).await
+    }
+
+    /// The same with controllers in a manager that somebody looks into.
+    pub(crate) async fn start_with(
+        port: u16,
+        chosen: Option<&Path>,
+        controllers: Option<Manager>,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
         let server = ApiServer::new(Options::new().aggregated_roles(true));
@@ -61,7 +77,7 @@ impl Embedded {
         };
         kubeconfig::write(&path, &listener.kubeconfig())
             .map_err(|error| EmbeddedError::Kubeconfig(path.clone(), error))?;
-        let controllers = (!controllers.is_empty()).then(|| control(controllers, &server, progress.clone()));
+        let controllers = controllers.map(|controllers| control(controllers, &server, progress.clone()));
         Ok(Embedded {
             controllers,
             server,
@@ -71,26 +87,31 @@ impl Embedded {
         })
     }
 
-    pub(super) fn server(&self) -> &ApiServer {
+    pub(crate) fn server(&self) -> &ApiServer {
         &self.server
     }
 
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.server.client()
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.listener.url()
     }
 
+    /// The administrator's kubeconfig.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// The administrator's kubeconfig, as a shell takes it.
-    pub(super) fn export(&self) -> String {
+    pub(crate) fn export(&self) -> String {
         let path = self.kubeconfig.display().to_string();
         format!("export KUBECONFIG={}", crate::apiserver::quoted(&path))
     }
 
     /// Writes a kubeconfig by which its bearer is a `ServiceAccount`.
-    pub(super) async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
+    pub(crate) async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
         let token = self.token(account).await?;
         let text = self.listener.kubeconfig();
         let administrator = kubewright_codec::yaml::decode(text.as_bytes())?.value;
@@ -136,7 +157,7 @@ impl Embedded {
     }
 
     /// Stops answering.
-    pub(super) async fn shutdown(self) {
+    pub(crate) async fn shutdown(self) {
         if let Some((stopper, running)) = self.controllers {
             stopper.stop();
             // They have said what they had to say.
@@ -147,7 +168,7 @@ impl Embedded {
 }
 
 /// Runs controllers until they are stopped.
-fn control(controllers: &Controllers, server: &ApiServer, progress: Progress) -> (Stopper, JoinHandle<()>) {
+fn control(controllers: Manager, server: &ApiServer, progress: Progress) -> (Stopper, JoinHandle<()>) {
     let (stopper, stop) = Stopper::new();
     let running = controllers.run(server.client(), stop);
     let told = async move {

@@ -22,7 +22,7 @@ const GONE_WITHIN: Duration = Duration::from_mins(1);
 
 /// What a run has brought to the cluster.
 #[derive(Default)]
-pub(super) struct Installation {
+pub(crate) struct Installation {
     /// What was applied, as it was rendered.
     applied: BTreeMap<Reference, Value>,
     /// What may have been made for the run, and goes with it. Noted before it is made: an answer may never be heard.
@@ -31,24 +31,24 @@ pub(super) struct Installation {
 
 /// What belongs to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// Whether the API server is ours and gets everything, the operator's rights included.
-    pub(super) is_embedded: bool,
+    pub(crate) is_embedded: bool,
     /// Whether the operator serves its webhooks.
-    pub(super) has_webhooks: bool,
+    pub(crate) has_webhooks: bool,
 }
 
 /// What changed by bringing things to the cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Brought {
-    pub(super) lines: Vec<String>,
+pub(crate) struct Brought {
+    pub(crate) lines: Vec<String>,
     /// How many objects are as they were.
-    pub(super) unchanged: usize,
+    pub(crate) unchanged: usize,
 }
 
 impl Brought {
     /// How much changed.
-    pub(super) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         match (self.lines.len(), self.unchanged) {
             (changed, 0) => crate::install::objects_text(changed as u64),
             (0, unchanged) => format!("{} as before", crate::install::objects_text(unchanged as u64)),
@@ -81,17 +81,17 @@ impl Scope {
 
 impl Installation {
     /// Whether nothing was brought yet.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.applied.is_empty()
     }
 
     /// Whether bringing an installation to the cluster would change anything.
-    pub(super) fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
+    pub(crate) fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
         self.applied == scope.objects(project, bundle)
     }
 
     /// Brings to the cluster what is not there as it is rendered now.
-    pub(super) async fn bring(
+    pub(crate) async fn bring(
         &mut self,
         cluster: &Cluster,
         project: &str,
@@ -169,7 +169,7 @@ impl Installation {
     }
 
     /// Takes away what is of no use without the run.
-    pub(super) async fn leave(&self, cluster: &Cluster, progress: &Progress) {
+    pub(crate) async fn leave(&self, cluster: &Cluster, progress: &Progress) {
         for reference in &self.made {
             match delete_made(cluster, reference).await {
                 Ok(true) => progress.note(format!("{reference} deleted: it was there for this run")),
@@ -180,7 +180,7 @@ impl Installation {
     }
 
     /// What [`leave`](Self::leave) takes away.
-    pub(super) fn made(&self) -> impl Iterator<Item = &Reference> {
+    pub(crate) fn made(&self) -> impl Iterator<Item = &Reference> {
         self.made.iter()
     }
 }

@@ -1,14 +1,15 @@
 //! `kubewright run`: runs the operator on this machine, against a cluster or against an embedded API server.
+//! `kubewright demo` shows the same with an operator of its own.
 
-mod denials;
-mod embedded;
-mod installation;
-mod place;
-mod ports;
+pub(crate) mod denials;
+pub(crate) mod embedded;
+pub(crate) mod installation;
+pub(crate) mod place;
+pub(crate) mod ports;
 mod process;
 mod samples;
 mod session;
-mod signals;
+pub(crate) mod signals;
 mod watch;
 
 use std::error::Error;

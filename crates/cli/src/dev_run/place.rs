@@ -71,7 +71,7 @@ impl Place {
 }
 
 /// As whom the manager of an installation runs.
-pub(super) fn account(bundle: &Bundle) -> Option<Reference> {
+pub(crate) fn account(bundle: &Bundle) -> Option<Reference> {
     let deployment = bundle.objects.iter().find(|object| object["kind"] == "Deployment")?;
     let name = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str()?;
     Some(Reference::new("v1", "ServiceAccount", Some(&bundle.namespace), name))

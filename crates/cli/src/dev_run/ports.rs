@@ -83,7 +83,8 @@ fn is_free(port: u16) -> bool {
     !is_taken(everywhere) && !is_taken(here)
 }
 
-fn free_port() -> Option<u16> {
+/// A port nobody listens on at this moment.
+pub(crate) fn free_port() -> Option<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
     Some(listener.local_addr().ok()?.port())
 }

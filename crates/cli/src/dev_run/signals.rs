@@ -6,19 +6,19 @@ use tokio::sync::watch;
 
 /// How often and how the end was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) times: u32,
+pub(crate) struct Asked {
+    pub(crate) times: u32,
     /// Whether the last was Ctrl-C.
-    pub(super) is_interrupt: bool,
+    pub(crate) is_interrupt: bool,
 }
 
 /// Tells of signals from when it is made.
 #[derive(Clone)]
-pub(super) struct Signals(watch::Receiver<Asked>);
+pub(crate) struct Signals(watch::Receiver<Asked>);
 
 impl Signals {
     /// Listens from now on.
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         let (sender, receiver) = watch::channel(Asked::default());
         let mut source = Source::new()?;
         tokio::spawn(async move {
@@ -34,12 +34,12 @@ impl Signals {
     }
 
     /// How often the end was asked for so far.
-    pub(super) fn times(&self) -> u32 {
+    pub(crate) fn times(&self) -> u32 {
         self.0.borrow().times
     }
 
     /// Returns once the end was asked for more often than `known` times.
-    pub(super) async fn more_than(&mut self, known: u32) -> Asked {
+    pub(crate) async fn more_than(&mut self, known: u32) -> Asked {
         match self.0.wait_for(|asked| asked.times > known).await {
             Ok(asked) => *asked,
             // Without a source nobody asks.

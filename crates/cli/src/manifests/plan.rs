@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use kubewright_manifests::install::kustomization::{self, KustomizationError};
 use kubewright_manifests::install::{self, FOLDERS, is_generated};
 use kubewright_runtime::operator::Description;
+use kubewright_scaffold::File;
+use kubewright_scaffold::plan;
 use serde_json::Value;
 
+use crate::files::{self, CommitError, Disk};
 use crate::project::{Overrides, Project};
 
 /// Where the entries of other folders are listed.
@@ -35,6 +38,14 @@ impl Change {
         };
         format!("{what} {}", self.path)
     }
+
+    fn to_write(&self) -> plan::Change {
+        match (&self.before, &self.after) {
+            (_, None) => plan::Change::Remove(self.path.clone()),
+            (None, Some(text)) => plan::Change::Create(File::new(&self.path, text)),
+            (Some(_), Some(text)) => plan::Change::Update(File::new(&self.path, text)),
+        }
+    }
 }
 
 /// What has to change.
@@ -50,8 +61,8 @@ pub(super) struct Plan {
 pub(super) enum PlanError {
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] CommitError),
     #[error("cannot edit {DEFAULT}")]
     Kustomization(#[from] KustomizationError),
 }
@@ -141,17 +152,10 @@ impl Plan {
         Ok(())
     }
 
-    /// Writes what changes. Each file is whole at any moment.
+    /// Writes what changes: all of it, or nothing.
     pub(super) fn carry_out(&self, root: &Path) -> Result<(), PlanError> {
-        for change in &self.changes {
-            let path = root.join(&change.path);
-            let written = match &change.after {
-                Some(text) => write(&path, text),
-                None => fs::remove_file(&path).inspect(|()| remove_if_empty(&path)),
-            };
-            written.map_err(|source| PlanError::Write { path, source })?;
-        }
-        Ok(())
+        let changes: Vec<_> = self.changes.iter().map(Change::to_write).collect();
+        Ok(files::commit(&Disk::new(root), &changes)?)
     }
 }
 
@@ -177,29 +181,5 @@ fn read(root: &Path, path: &str) -> Result<Option<String>, PlanError> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(PlanError::Read { path, source }),
-    }
-}
-
-/// Beside the file first, so that nobody ever sees half of it.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        file.permissions(fs::Permissions::from_mode(0o644));
-    }
-    let mut file = file.prefix(".kubewright-").tempfile_in(folder)?;
-    io::Write::write_all(&mut file, text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// A folder goes with its last file.
-fn remove_if_empty(path: &Path) {
-    if let Some(folder) = path.parent() {
-        // Fails, as it should, while something is in it.
-        let _ = fs::remove_dir(folder);
     }
 }

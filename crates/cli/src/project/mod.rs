@@ -64,6 +64,17 @@ impl Deref for Bundle {
     }
 }
 
+impl Bundle {
+    /// What was rendered with these settings.
+    pub(crate) fn of(rendered: bundle::Bundle, settings: Settings) -> Self {
+        Bundle {
+            rendered,
+            namespace: settings.namespace,
+            prefix: settings.prefix,
+        }
+    }
+}
+
 impl Project {
     /// The project of a folder: PROJECT is there or further up.
     pub(crate) fn find(from: &Path) -> Result<Project, Error> {
@@ -236,10 +247,6 @@ impl Project {
         for ignored in &rendered.ignored {
             progress.warn(ignored);
         }
-        Ok(Bundle {
-            rendered,
-            namespace: settings.namespace,
-            prefix: settings.prefix,
-        })
+        Ok(Bundle::of(rendered, settings))
     }
 }

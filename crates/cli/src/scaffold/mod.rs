@@ -1,8 +1,5 @@
 //! From a plan to files: what `init`, `create`, `delete` and `edit` share. All of a plan is written, or nothing.
 
-mod commit;
-mod disk;
-mod leftovers;
 mod report;
 
 use std::error::Error;
@@ -11,7 +8,8 @@ use std::process::ExitCode;
 use kubewright_scaffold::plan::{self, Options};
 use kubewright_scaffold::{File, Project, Resource};
 
-pub(crate) use disk::Disk;
+use crate::files::{Disk, commit};
+
 pub(crate) use report::Report;
 
 /// A project that is there, and its files.
@@ -64,7 +62,7 @@ pub(crate) fn bring_about(
         anew: wanted.anew.cloned(),
     };
     let changes = plan::plan(before, wanted.project, wanted.extra, disk, &options)?;
-    commit::commit(disk, &changes)?;
+    commit(disk, &changes)?;
     report.print(&changes)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -322,3 +322,26 @@ fn what_was_said_of_a_kind_stays_and_entries_of_users_too() {
     let said = folder.refused("create api --group shop --version latest --kind Cart");
     assert!(said.contains("\"latest\"") && said.contains("v1alpha1"), "{said}");
 }
+
+#[test]
+fn a_controller_that_is_there_is_neither_dropped_nor_lost_without_a_word() {
+    let folder = Folder::project("shop");
+    folder.ok("create api --group shop --version v1 --kind Order");
+    let before = folder.files();
+    let said = folder.refused("create api --group shop --version v1 --kind Order --controller=false");
+    assert!(said.contains("--controller=true") && said.contains("--force"), "{said}");
+    assert_eq!(folder.files(), before);
+    folder.ok("create api --group shop --version v2 --kind Order");
+    let said = folder.ok("delete api --group shop --version v1 --kind Order");
+    assert!(
+        said.contains("the controller of Order was written for version v1 and goes with it"),
+        "{said}"
+    );
+    folder.ok("create api --group shop --version v2 --kind Order --resource=false --controller");
+    let without = folder.ok("create api --group shop --version v2 --kind Order --controller=false --force");
+    assert!(without.contains("removed"), "{without}");
+    assert!(
+        !folder.files().keys().any(|file| file == "src/controllers/order.rs"),
+        "{without}"
+    );
+}

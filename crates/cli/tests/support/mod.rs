@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each of the test programs needs a part of it")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
@@ -31,12 +31,18 @@ impl Server {
 
     /// The same with more flags.
     pub(crate) fn start_with(flags: &[&str]) -> Server {
+        Server::start_in(&std::env::temp_dir(), flags)
+    }
+
+    /// The same with another folder for temporary files.
+    pub(crate) fn start_in(temporary: &Path, flags: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut child = kubewright()
             .args(["apiserver", "--secure-port", "0", "--kubeconfig-out"])
             .arg(&kubeconfig)
             .args(flags)
+            .env("TMPDIR", temporary)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -1,0 +1,170 @@
+//! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, told as it happens.
+//! [`story`] says what is done, [`eyes`] and [`world`] see what comes of it, [`stage`] tells it as [`text`] or [`json`], and
+//! [`serve`] has the pages that the operator's viewers would show.
+
+mod eyes;
+mod json;
+mod paint;
+mod reconciles;
+mod scene;
+mod serve;
+mod stage;
+mod story;
+mod text;
+mod told;
+mod world;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use kubewright_runtime::stop::Stopper;
+
+use self::eyes::Eyes;
+use self::json::Json;
+use self::paint::{Paint, When};
+use self::scene::Scene;
+use self::stage::{Pace, Stage, StageError, Teller};
+use self::text::Text;
+use self::told::What;
+use crate::cluster;
+use crate::dev_run::signals::Signals;
+
+/// The exit code of what Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Watch it
+  kubewright demo
+
+  # Keep the cluster, play with it with kubectl and read the pages in a browser
+  kubewright demo --serve
+
+  # What happened, for a script
+  kubewright demo --json --fast | jq 'select(.type == \"reconcile\")'";
+
+/// Watch an operator at work, in a cluster in this process.
+///
+/// Nothing has to be installed, and nothing is left behind: an API server with its controllers and simulated nodes starts in this
+/// process, and on it the markdown-view example, with its definition, its role and its webhooks. Then somebody creates a
+/// MarkdownView, tries an invalid edit, scales it, changes its image and deletes it, and what comes of it is told as it happens.
+///
+/// Times are real. Only the telling has pauses, so that people can follow; --fast leaves them out.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[allow(clippy::doc_markdown, reason = "help is read as it is")]
+pub(crate) struct Arguments {
+    /// Do not pause for people who read along.
+    #[arg(long)]
+    fast: bool,
+
+    /// One JSON object a line, for scripts.
+    #[arg(long)]
+    json: bool,
+
+    /// Stay until Ctrl-C: for kubectl, and with the rendered pages of each MarkdownView on a port of this machine.
+    #[arg(long)]
+    serve: bool,
+
+    /// Port of the pages on 127.0.0.1; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "serve")]
+    port: u16,
+
+    /// Port of the API server on 127.0.0.1; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    secure_port: u16,
+
+    /// Whether there are colours: on a terminal unless NO_COLOR is set, always or never.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: When,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let runtime = cluster::runtime()?;
+    let done = runtime.block_on(play(arguments));
+    runtime.shutdown_background();
+    match done {
+        // Whoever read it has seen enough.
+        Err(error) if matches!(error.downcast_ref(), Some(StageError::Closed)) => Ok(ExitCode::SUCCESS),
+        done => done,
+    }
+}
+
+async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    // From here on a signal ends it in order.
+    let mut signals = Signals::listen()?;
+    let pace = if arguments.fast { Pace::fast() } else { Pace::human() };
+    let teller: Box<dyn Teller + Send> = if arguments.json {
+        Box::new(Json)
+    } else {
+        Box::new(Text::new(Paint::of_stdout(arguments.color)))
+    };
+    let (mut eyes, sights) = Eyes::new();
+    let mut stage = Stage::new(sights, teller, pace);
+    let mut scene = None;
+    let done = tokio::select! {
+        biased;
+        _ = signals.more_than(0) => Ok(ExitCode::from(INTERRUPTED)),
+        done = tell(arguments, &mut stage, &mut eyes, &mut scene) => done.map(|()| ExitCode::SUCCESS),
+    };
+    let times = signals.times();
+    if let Some(scene) = scene {
+        tokio::select! {
+            biased;
+            () = scene.end() => {}
+            // Who asks twice is in a hurry.
+            _ = signals.more_than(times) => {}
+        }
+    }
+    if matches!(done, Ok(code) if code == ExitCode::SUCCESS) {
+        let again = said_again();
+        stage.say(What::End { again })?;
+    }
+    done
+}
+
+async fn tell(
+    arguments: &Arguments,
+    stage: &mut Stage,
+    eyes: &mut Eyes,
+    place: &mut Option<Scene>,
+) -> Result<(), Box<dyn Error>> {
+    let start_up = story::prologue(stage, eyes, place, arguments.secure_port).await?;
+    let Some(scene) = place else {
+        return Err("there is no cluster".into());
+    };
+    story::life_of_a_view(stage, scene).await?;
+    if !arguments.serve {
+        return Ok(stage.say(What::Summary(story::summary(stage, scene, start_up)))?);
+    }
+    story::welcome(stage, scene).await?;
+    stage.say(What::Summary(story::summary(stage, scene, start_up)))?;
+    stay(arguments, stage, eyes, scene).await
+}
+
+/// Serves pages and tells what is seen, for ever.
+async fn stay(arguments: &Arguments, stage: &mut Stage, eyes: &Eyes, scene: &Scene) -> Result<(), Box<dyn Error>> {
+    let cache = eyes.cache().cloned().unwrap_or_default();
+    let server = serve::server(cache, arguments.port).await?;
+    stage.say(What::Serving {
+        pages: format!("http://{}/", server.address()),
+        kubeconfig: scene.embedded.kubeconfig().display().to_string(),
+        export: scene.embedded.export(),
+    })?;
+    let (_stopper, stop) = Stopper::new();
+    tokio::select! {
+        () = server.run(stop) => Ok(()),
+        ended = stage.follow() => Ok(ended?),
+    }
+}
+
+/// How this command is called to stay.
+fn said_again() -> String {
+    // Whoever runs it with cargo may not have it anywhere else.
+    if std::env::var_os("CARGO").is_some() {
+        "cargo run --release -- demo --serve".to_owned()
+    } else {
+        "kubewright demo --serve".to_owned()
+    }
+}

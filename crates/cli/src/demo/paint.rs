@@ -1,0 +1,167 @@
+//! Colours and width: what the terminal can show, and what its user wants to see.
+
+use std::io::{self, IsTerminal as _};
+
+/// How wide lines are where nobody says how wide they may be.
+const USUAL: usize = 100;
+/// Narrower and wider than this nothing gets.
+const LIMITS: std::ops::RangeInclusive<usize> = 60..=120;
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum When {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What a text is, by which it is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Title,
+    Number,
+    Command,
+    Good,
+    Bad,
+    Change,
+    Work,
+    Old,
+    Faint,
+    Kind,
+}
+
+/// Colours text, or leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paint {
+    has_colours: bool,
+    pub(super) width: usize,
+}
+
+impl Paint {
+    /// As standard output can show it.
+    pub(super) fn of_stdout(when: When) -> Self {
+        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let has_colours = match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => io::stdout().is_terminal() && !is_unwanted && !is_dumb,
+        };
+        Paint {
+            has_colours,
+            width: columns().unwrap_or(USUAL).clamp(*LIMITS.start(), *LIMITS.end()),
+        }
+    }
+
+    /// Without colours.
+    #[cfg(test)]
+    pub(super) fn plain(width: usize) -> Self {
+        Paint {
+            has_colours: false,
+            width,
+        }
+    }
+
+    pub(super) fn tint(self, tone: Tone, text: &str) -> String {
+        if !self.has_colours || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Title => "1",
+            Tone::Number => "1;36",
+            Tone::Command => "1;33",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Change | Tone::Old => "33",
+            Tone::Work => "35",
+            Tone::Faint => "90",
+            Tone::Kind => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// How wide the terminal is.
+fn columns() -> Option<usize> {
+    #[cfg(unix)]
+    if io::stdout().is_terminal()
+        && let Ok(size) = rustix::termios::tcgetwinsize(io::stdout())
+        && size.ws_col > 0
+    {
+        return Some(size.ws_col.into());
+    }
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+/// A text in lines of at most so many characters. A word that is longer has a line to itself.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let is_full = !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width;
+        if is_full {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// A name of at most so many characters: of a longer one its end, which tells it from others.
+pub(super) fn shortened(name: &str, width: usize) -> String {
+    let count = name.chars().count();
+    if count <= width {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(count + 1 - width.max(1)).collect();
+    format!("…{end}")
+}
+
+/// A text filled up with spaces.
+pub(super) fn padded(text: &str, width: usize) -> String {
+    let missing = width.saturating_sub(text.chars().count());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_no_longer_than_asked_for() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(
+            wrapped("incomprehensible is a word", 6),
+            ["incomprehensible", "is a", "word"]
+        );
+        assert!(wrapped(" ", 5).is_empty());
+    }
+
+    #[test]
+    fn of_a_long_name_the_end_is_kept() {
+        assert_eq!(shortened("viewer-5d8f-x2k9p", 8), "…f-x2k9p");
+        assert_eq!(shortened("viewer", 6), "viewer");
+        assert_eq!(shortened("überraschung", 3), "…ng");
+        assert_eq!(shortened("abc", 0), "…");
+    }
+
+    #[test]
+    fn without_colours_text_is_left_alone() {
+        let plain = Paint::plain(80);
+        let colourful = Paint {
+            has_colours: true,
+            ..plain
+        };
+        assert_eq!(plain.tint(Tone::Bad, "no"), "no");
+        assert_eq!(colourful.tint(Tone::Bad, "no"), "\x1b[31mno\x1b[0m");
+        assert_eq!(colourful.tint(Tone::Bad, "  "), "  ");
+    }
+}

@@ -1,0 +1,227 @@
+//! What the demo plays on: the embedded cluster, and the markdown-view operator installed and running on it.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kubewright_controllers::Controllers;
+use kubewright_manifests::bundle;
+use kubewright_manifests::definitions::{self, DefinitionOptions};
+use kubewright_manifests::install::Settings;
+use kubewright_runtime::controller::ControllerStats;
+use kubewright_runtime::flags::{Environment, Flags};
+use kubewright_runtime::manager::ManagerError;
+use kubewright_runtime::operator::Operator;
+use kubewright_runtime::serve::BindAddress;
+use kubewright_runtime::stop::Stopper;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::eyes::{Nerve, Sight};
+use crate::cluster::{Cluster, Reference};
+use crate::dev_run::embedded::Embedded;
+use crate::dev_run::installation::{Brought, Installation, Scope};
+use crate::dev_run::place::account;
+use crate::dev_run::{denials, ports};
+use crate::progress::Progress;
+use crate::project::Bundle;
+
+/// How long the operator may take to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How many nodes there are.
+pub(super) const NODES: usize = 3;
+
+/// The image of the manager, which runs in this process instead.
+const IMAGE: &str = "controller:latest";
+
+/// What the demo plays on.
+pub(super) struct Scene {
+    pub(super) embedded: Embedded,
+    pub(super) cluster: Arc<Cluster>,
+    controllers: Vec<ControllerStats>,
+    nerve: Nerve,
+    progress: Progress,
+    operator: Option<Running>,
+}
+
+/// The operator at work.
+struct Running {
+    stats: Vec<ControllerStats>,
+    account: Reference,
+    stopper: Stopper,
+    task: JoinHandle<()>,
+    denials: JoinHandle<()>,
+}
+
+/// An operator that is installed and does not run yet.
+pub(super) struct Installed {
+    operator: Operator,
+    pub(super) account: Reference,
+    pub(super) brought: Brought,
+}
+
+impl Scene {
+    /// Starts the cluster.
+    pub(super) async fn start(nerve: &Nerve, secure_port: u16) -> Result<Self, Box<dyn Error>> {
+        let progress = Progress::written_to(Box::new(nerve.clone()));
+        let manager = Controllers::all().nodes(NODES).manager()?;
+        let controllers = manager.stats().into_iter().map(|(_, stats)| stats).collect();
+        let embedded = Embedded::start_with(secure_port, None, Some(manager), &progress).await?;
+        let cluster = Cluster::of(embedded.client(), format!("demo ({})", embedded.url()));
+        Ok(Scene {
+            cluster: Arc::new(cluster),
+            embedded,
+            controllers,
+            nerve: nerve.clone(),
+            progress,
+            operator: None,
+        })
+    }
+
+    /// Installs the operator: definitions, roles, webhooks.
+    pub(super) async fn install(&self) -> Result<Installed, Box<dyn Error>> {
+        let operator = markdown_view::operator();
+        let bundle = rendered(&operator)?;
+        let scope = Scope {
+            is_embedded: true,
+            has_webhooks: true,
+        };
+        let mut installation = Installation::default();
+        let brought = installation
+            .bring(&self.cluster, operator.name(), &bundle, scope, &self.progress)
+            .await?;
+        let account = account(&bundle).ok_or("the installation has no ServiceAccount for the operator to run as")?;
+        Ok(Installed {
+            operator,
+            account,
+            brought,
+        })
+    }
+
+    /// Runs the operator as its own account; where its webhooks are served.
+    pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
+        let Installed { operator, account, .. } = installed;
+        let kubeconfig = self.embedded.kubeconfig_of(&account).await?;
+        let port = ports::free_port().ok_or("there is no free port for the operator's webhooks")?;
+        let flags = Flags {
+            kubeconfig: Some(kubeconfig),
+            metrics_bind_address: BindAddress::Off,
+            health_probe_bind_address: BindAddress::Off,
+            debug_bind_address: BindAddress::Off,
+            webhook_port: port,
+            ..Flags::default()
+        };
+        // Nothing of the machine's own environment is of interest here.
+        let environment = Environment::of([]);
+        let host = flags.webhook_host.clone();
+        let manager = operator
+            .manager_with(&flags, &environment)?
+            .webhook_address(BindAddress::At {
+                host: Some(host.clone()),
+                port,
+            });
+        let stats: Vec<_> = manager.stats().into_iter().map(|(_, stats)| stats).collect();
+        for stats in &stats {
+            self.nerve.observe(stats);
+        }
+        let client = kube::Client::try_from(flags.config(&environment).await?)?;
+        let (stopper, stop) = Stopper::new();
+        let nerve = self.nerve.clone();
+        let running = manager.run(client, stop.clone());
+        let task = tokio::spawn(async move {
+            let ended = running.await;
+            if let Some(why) = untimely(ended, stop.is_stopping()) {
+                nerve.send(Sight::Broken(why));
+            }
+        });
+        let server = self.embedded.server().clone();
+        let denials = tokio::spawn(denials::tell(server, account.clone(), self.progress.clone()));
+        self.operator = Some(Running {
+            stats,
+            account,
+            stopper,
+            task,
+            denials,
+        });
+        Ok(format!("https://{host}:{port}"))
+    }
+
+    /// What the operator's controllers have done, and what the cluster's own.
+    pub(super) fn stats(&self) -> (&[ControllerStats], &[ControllerStats]) {
+        let own = self.operator.as_ref().map_or(&[][..], |operator| &operator.stats);
+        (own, &self.controllers)
+    }
+
+    /// How often something was written: by everybody, and by the operator.
+    pub(super) fn writes(&self) -> (u64, u64) {
+        let verbs = ["create", "update", "patch", "delete", "deletecollection"];
+        let written = self.embedded.server().audit().allowed().filter(move |event| {
+            let is_read = event.attributes.resource.ends_with("reviews");
+            verbs.contains(&&*event.attributes.verb) && !is_read && !event.dry_run && event.code < 300
+        });
+        let own = self.operator.as_ref().map_or(0, |operator| {
+            let namespace = operator.account.namespace.as_deref().unwrap_or_default();
+            let own = written.clone().service_account(namespace, &operator.account.name);
+            own.events().len()
+        });
+        (written.events().len() as u64, own as u64)
+    }
+
+    /// Ends everything in good order.
+    pub(super) async fn end(self) {
+        if let Some(operator) = self.operator {
+            operator.denials.abort();
+            operator.stopper.stop();
+            // What does not end in time ends with this process.
+            let _ = timeout(GRACE, operator.task).await;
+        }
+        let _ = timeout(GRACE, self.embedded.shutdown()).await;
+    }
+}
+
+/// Why an operator that nobody has stopped ended.
+fn untimely(ended: Result<(), ManagerError>, is_stopping: bool) -> Option<String> {
+    match ended {
+        Err(error) => Some(format!("the operator failed: {}", crate::sentence(&error))),
+        Ok(()) if !is_stopping => Some("the operator ended by itself".to_owned()),
+        Ok(()) => None,
+    }
+}
+
+/// What `kubewright run` installs of the same operator.
+fn rendered(operator: &Operator) -> Result<Bundle, Box<dyn Error>> {
+    let description = operator.describe();
+    let settings = Settings::new(operator.name(), IMAGE);
+    let definitions = definitions::render(&description, &DefinitionOptions::default())?;
+    let rendered = bundle::Bundle::render(&description, &definitions, &settings, &|_| None)?;
+    Ok(Bundle::of(rendered, settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::project::{Overrides, Project};
+
+    #[test]
+    fn the_demo_installs_what_a_run_of_the_example_does() {
+        let operator = markdown_view::operator();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/markdown-view");
+        let project = Project::find(&folder).unwrap();
+        let wanted = project.bundle(&operator.describe(), &Overrides::default()).unwrap();
+        let here = rendered(&operator).unwrap();
+        assert_eq!(here.definitions, wanted.definitions);
+        // The manager itself runs here, whatever its Deployment says.
+        let others = |bundle: &Bundle| -> Vec<_> {
+            let objects = bundle.objects.iter();
+            objects
+                .filter(|object| object["kind"] != "Deployment")
+                .cloned()
+                .collect()
+        };
+        assert_eq!(others(&here), others(&wanted));
+        assert_eq!(account(&here), account(&wanted));
+    }
+}

@@ -1,0 +1,236 @@
+//! The pages of each `MarkdownView` on a port of this machine, as its viewer Pods would serve them.
+//! [`library`] finds the documents in the cluster, [`markdown`] makes safe HTML of them, [`page`] puts it on a page.
+
+mod library;
+mod markdown;
+mod page;
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use http::{HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use kubewright_runtime::informer::Cache;
+use kubewright_runtime::serve::{Answer, BindAddress, HttpServer, Router};
+
+use library::{Found, Library};
+
+/// Nothing is loaded but our own style and pictures, and nothing runs.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' https:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+const STYLE: &str = include_str!("style.css");
+
+/// How often a page that cannot be shown yet is asked for again, in seconds.
+const AGAIN: HeaderValue = HeaderValue::from_static("2");
+
+/// Why pages cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve pages on port {port} of 127.0.0.1; --port 0 picks a free one")]
+pub(super) struct ServeError {
+    port: u16,
+    source: std::io::Error,
+}
+
+/// A server of the pages of the views that informers know.
+pub(super) async fn server(cache: Cache, port: u16) -> Result<HttpServer, ServeError> {
+    let library = Library::new(cache);
+    let answer = move |request: Request<Incoming>| {
+        let answer = answer(&library, &request);
+        async move { answer }
+    };
+    let address = BindAddress::At {
+        host: Some(Ipv4Addr::LOCALHOST.to_string()),
+        port,
+    };
+    let failed = |source| ServeError { port, source };
+    let server = HttpServer::bind(&address, Router::new().route("/", answer))
+        .await
+        .map_err(failed)?;
+    // It is off nowhere.
+    server.ok_or_else(|| failed(std::io::ErrorKind::AddrNotAvailable.into()))
+}
+
+fn answer<B>(library: &Library, request: &Request<B>) -> Answer {
+    if !is_for_this_machine(request) {
+        let text = page::plain(
+            "Not here",
+            "These pages are for this machine only: ask for them at 127.0.0.1.",
+        );
+        return html(StatusCode::MISDIRECTED_REQUEST, text);
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut answer = html(
+            StatusCode::METHOD_NOT_ALLOWED,
+            page::plain(
+                "Nothing to write",
+                "Pages are read; change the MarkdownView with kubectl.",
+            ),
+        );
+        answer
+            .headers_mut()
+            .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return answer;
+    }
+    let path = decoded(request.uri().path());
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    match parts[..] {
+        [""] => html(StatusCode::OK, page::index(&library.views())),
+        ["style.css"] => typed(StatusCode::OK, "text/css; charset=utf-8", STYLE.to_owned()),
+        [namespace, name] if !name.is_empty() => moved(&format!("/{}/{}/", encoded(namespace), encoded(name))),
+        [namespace, name, page] => document(library, namespace, name, page),
+        _ => missing(),
+    }
+}
+
+fn document(library: &Library, namespace: &str, name: &str, wanted: &str) -> Answer {
+    match library.find(namespace, name) {
+        Found::Book(book) => {
+            let file = if wanted.is_empty() || wanted == "index.html" {
+                book.first().map(str::to_owned)
+            } else {
+                wanted.strip_suffix(".html").map(|stem| format!("{stem}.md"))
+            };
+            match file.and_then(|file| Some((book.documents.get(&file)?, file))) {
+                Some((text, file)) => html(StatusCode::OK, page::document(&book, &file, text)),
+                None => missing(),
+            }
+        }
+        Found::Waiting(why) => {
+            let title = format!("{namespace}/{name} has no viewer yet");
+            let mut answer = html(StatusCode::SERVICE_UNAVAILABLE, page::plain(&title, &why));
+            answer.headers_mut().insert(header::RETRY_AFTER, AGAIN);
+            answer.headers_mut().insert("refresh", AGAIN);
+            answer
+        }
+        Found::Nothing => missing(),
+    }
+}
+
+fn missing() -> Answer {
+    html(
+        StatusCode::NOT_FOUND,
+        page::plain(
+            "Nothing here",
+            "There is no such page. The views there are stand on the first page.",
+        ),
+    )
+}
+
+fn moved(place: &str) -> Answer {
+    let mut answer = html(StatusCode::PERMANENT_REDIRECT, page::plain("It is further on", place));
+    if let Ok(place) = HeaderValue::from_str(place) {
+        answer.headers_mut().insert(header::LOCATION, place);
+    }
+    answer
+}
+
+fn html(code: StatusCode, text: String) -> Answer {
+    typed(code, "text/html; charset=utf-8", text)
+}
+
+fn typed(code: StatusCode, content_type: &'static str, text: String) -> Answer {
+    let mut answer = Answer::new(Full::new(text.into()));
+    *answer.status_mut() = code;
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// A page of somewhere else may send a browser here under its own name; it is not meant to read what is here.
+fn is_for_this_machine<B>(request: &Request<B>) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| request.uri().host()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+        let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        if is_port { name } else { host }
+    });
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+}
+
+/// A path without its escapes. What is not UTF-8 is the name of nothing.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        let mut ahead = rest.clone();
+        let digits = ahead.next().zip(ahead.next());
+        let value = digits.and_then(|(high, low)| {
+            let digit = |byte: u8| char::from(byte).to_digit(16);
+            u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+        });
+        match value {
+            Some(value) if byte == b'%' => {
+                bytes.push(value);
+                rest = ahead;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A part of a path with its escapes.
+fn encoded(part: &str) -> String {
+    let mut text = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_a_path() {
+        for name in ["page1", "a b", "überblick", "100%", "a/b?c#d"] {
+            assert_eq!(decoded(&encoded(name)), name);
+        }
+        assert_eq!(decoded("%zz%4"), "%zz%4");
+        assert_eq!(decoded("%ff"), "\u{fffd}");
+    }
+
+    #[test]
+    fn only_this_machine_is_answered_under_its_own_name() {
+        let host = |host: &str| Request::get("/").header("host", host).body(()).unwrap();
+        for here in ["127.0.0.1:8000", "localhost", "[::1]:80"] {
+            assert!(is_for_this_machine(&host(here)), "{here}");
+        }
+        for elsewhere in [
+            "evil.example",
+            "127.0.0.1.evil.example:80",
+            "localhost.evil.example",
+            "",
+        ] {
+            assert!(!is_for_this_machine(&host(elsewhere)), "{elsewhere}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_page_is_answered_all_the_same() {
+        let library = Library::new(Cache::default());
+        let ask = |method: Method, path: &str| {
+            let request = Request::builder().method(method).uri(path).header("host", "localhost");
+            answer(&library, &request.body(()).unwrap())
+        };
+        assert_eq!(ask(Method::GET, "/").status(), 200);
+        assert_eq!(ask(Method::POST, "/").status(), 405);
+        for path in ["/a", "/a/b/", "/a/b/c.html", "/a/b/c/d", "/../../etc/passwd", "/%"] {
+            let code = ask(Method::GET, path).status();
+            assert!(code == 404 || code == 308, "{path}: {code}");
+        }
+        let moved = ask(Method::GET, "/default/a%0d%0ab");
+        assert_eq!(moved.headers()["location"], "/default/a%0D%0Ab/");
+        assert_eq!(moved.headers()["content-security-policy"], POLICY);
+    }
+}

@@ -1,0 +1,479 @@
+//! The story for people: chapters, and below them a timeline in which objects stand below their owners.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use kubewright_runtime::controller::Outcome;
+
+use super::paint::{Paint, Tone, padded, shortened, wrapped};
+use super::stage::Teller;
+use super::told::{Change, Pods, Summary, Thing, Told, Turned, What, Work};
+
+/// The columns of the timeline: when, a mark, what it is, and which.
+const TIME: usize = 10;
+const KIND: usize = 18;
+/// What is said of an object, and of it the Pods there are.
+const DETAIL: usize = 27;
+const GAUGE: usize = 8;
+const MARGIN: &str = "    ";
+
+/// Tells in lines.
+pub(super) struct Text {
+    paint: Paint,
+    /// The reasons of the reconcile that was told last: others for the same reasons are told together.
+    last: Vec<String>,
+    held: Option<Held>,
+}
+
+/// Reconciles that are told together, when others have been told meanwhile: they have no time of their own.
+struct Held {
+    first: u64,
+    last: u64,
+    took: Duration,
+}
+
+impl Text {
+    pub(super) fn new(paint: Paint) -> Self {
+        Text {
+            paint,
+            last: Vec::new(),
+            held: None,
+        }
+    }
+
+    /// A line of the timeline.
+    fn line(&self, at: impl Into<Option<Duration>>, mark: (&str, Tone), what: &str, text: &str) -> String {
+        let time = at.into().map(moment).unwrap_or_default();
+        let time = self.paint.tint(Tone::Faint, &format!("{time:>TIME$}"));
+        let mark = self.paint.tint(mark.1, mark.0);
+        let what = self.paint.tint(Tone::Kind, &padded(what, KIND));
+        let line = format!("{time}  {mark} {what} {text}");
+        format!("{}\n", line.trim_end())
+    }
+
+    /// How many characters are left behind the first columns.
+    fn room(&self) -> usize {
+        self.paint.width.saturating_sub(TIME + 4 + KIND + 1)
+    }
+
+    fn chapter(&mut self, number: usize, title: &str, words: &str) -> String {
+        self.last.clear();
+        let number = self.paint.tint(Tone::Number, &format!("{number:>2}"));
+        let mut text = format!("\n{number}  {}\n", self.paint.tint(Tone::Title, title));
+        for line in wrapped(words, self.paint.width - MARGIN.len()) {
+            let _ = writeln!(text, "{MARGIN}{}", self.paint.tint(Tone::Faint, &line));
+        }
+        text
+    }
+
+    fn object(&self, at: Duration, thing: &Thing) -> String {
+        let mark = match thing.change {
+            Change::Created => ("+", Tone::Good),
+            Change::Changed => ("~", Tone::Change),
+            Change::Ready => ("●", Tone::Good),
+            Change::Deleted => ("−", Tone::Bad),
+            // What goes at once is told of when it is gone.
+            Change::Leaving if thing.detail.is_empty() || thing.kind == "Pod" => return String::new(),
+            Change::Leaving => ("◌", Tone::Bad),
+        };
+        let what = format!("{}{}", "  ".repeat(thing.depth), thing.kind);
+        let name_width = self.room().saturating_sub(DETAIL + 2).clamp(12, 44);
+        let name = padded(&shortened(&thing.name, name_width), name_width);
+        let gauge = self.gauge(thing.pods);
+        let room = self
+            .room()
+            .saturating_sub(name_width + 2 + if gauge.is_empty() { 0 } else { GAUGE + 1 });
+        // Where there is no room for it, less is more.
+        let detail = if thing.detail.chars().count() <= room {
+            self.paint.tint(Tone::Faint, &thing.detail)
+        } else {
+            String::new()
+        };
+        let name = match thing.change {
+            Change::Deleted => self.paint.tint(Tone::Faint, &name),
+            _ => name,
+        };
+        self.line(at, mark, &what, &format!("{name}  {gauge}{detail}"))
+    }
+
+    /// A sign for each Pod, and as many spaces as others need more.
+    fn gauge(&self, pods: Option<Pods>) -> String {
+        let Some(pods) = pods else {
+            return String::new();
+        };
+        let starting = pods.new.saturating_sub(pods.ready);
+        let missing = GAUGE.saturating_sub(pods.leaving + pods.old + pods.new);
+        format!(
+            "{}{}{}{}{} ",
+            self.paint.tint(Tone::Faint, &"◇".repeat(pods.leaving)),
+            self.paint.tint(Tone::Old, &"◆".repeat(pods.old)),
+            self.paint.tint(Tone::Good, &"●".repeat(pods.ready)),
+            self.paint.tint(Tone::Faint, &"○".repeat(starting)),
+            " ".repeat(missing),
+        )
+    }
+
+    fn condition(&self, at: Duration, turned: &Turned) -> String {
+        // What is degraded is bad if it is so, all else if it is not.
+        let is_good = (turned.condition == "Degraded") == (turned.status == "False");
+        let mark = if is_good {
+            ("✓", Tone::Good)
+        } else {
+            ("!", Tone::Change)
+        };
+        let what = format!("{}{}", "  ".repeat(turned.depth), turned.kind);
+        let why = if turned.message.is_empty() {
+            &turned.reason
+        } else {
+            &turned.message
+        };
+        let status = self
+            .paint
+            .tint(mark.1, &format!("{} is {}", turned.condition, turned.status));
+        let text = format!("{status}  {}", self.paint.tint(Tone::Faint, why));
+        self.line(at, mark, &what, &text)
+    }
+
+    fn reconcile(&mut self, at: Duration, work: &Work) -> String {
+        let is_routine = work.error.is_none() && work.reasons == ["its timer"];
+        if is_routine {
+            return String::new();
+        }
+        if work.error.is_none() && work.reasons == self.last {
+            let held = self.held.get_or_insert(Held {
+                first: work.number,
+                last: work.number,
+                took: Duration::ZERO,
+            });
+            held.last = work.number;
+            held.took += work.took;
+            return String::new();
+        }
+        let mut text = self.rest();
+        self.last.clone_from(&work.reasons);
+        let label = format!("reconcile {}", work.number);
+        let took = format!(" · {}", precise(work.took));
+        let (end, tone) = match (&work.error, work.outcome) {
+            (Some(error), _) => (format!("{took} · failed: {error}"), Tone::Bad),
+            (None, Outcome::Requeue) => (format!("{took} · asks for another"), Tone::Faint),
+            (None, _) => (took, Tone::Faint),
+        };
+        text.push_str(&self.work(Some(at), &label, &gathered(&work.reasons), &end, tone));
+        text
+    }
+
+    /// A line of the timeline, with as many below it as its words need.
+    fn paragraph(&self, at: Duration, mark: (&str, Tone), what: &str, words: &str, tone: Option<Tone>) -> String {
+        let tint = |line: String| tone.map_or_else(|| line.clone(), |tone| self.paint.tint(tone, &line));
+        let mut lines = wrapped(words, self.room()).into_iter();
+        let mut text = self.line(at, mark, what, &tint(lines.next().unwrap_or_default()));
+        for line in lines {
+            let _ = writeln!(text, "{}{}", " ".repeat(TIME + 4 + KIND + 1), tint(line));
+        }
+        text
+    }
+
+    /// Reasons and what came of them, in as many lines as they need.
+    fn work(&self, at: Option<Duration>, label: &str, reasons: &str, end: &str, tone: Tone) -> String {
+        let mut lines = wrapped(reasons, self.room());
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + end.chars().count() <= self.room() => {
+                last.push_str(&self.paint.tint(tone, end));
+            }
+            _ => {
+                let end = wrapped(end.trim_start_matches(" · "), self.room());
+                lines.extend(end.iter().map(|line| self.paint.tint(tone, line)));
+            }
+        }
+        let mut lines = lines.into_iter();
+        let mut text = self.line(at, ("↻", Tone::Work), label, &lines.next().unwrap_or_default());
+        for line in lines {
+            let _ = writeln!(text, "{}{line}", " ".repeat(TIME + 4 + KIND + 1));
+        }
+        text
+    }
+
+    fn command(&self, line: &str) -> String {
+        let mut text = String::new();
+        let room = self.paint.width.saturating_sub(MARGIN.len() + 2);
+        let lines = if line.chars().count() <= room {
+            vec![line.to_owned()]
+        } else {
+            wrapped(line, room - 2)
+        };
+        let last = lines.len().saturating_sub(1);
+        for (at, line) in lines.iter().enumerate() {
+            let begin = if at == 0 { "$" } else { " " };
+            let end = if at == last { "" } else { " \\" };
+            let line = self.paint.tint(Tone::Command, &format!("{begin} {line}{end}"));
+            let _ = writeln!(text, "{MARGIN}{line}");
+        }
+        text
+    }
+
+    fn summary(&self, summary: &Summary) -> String {
+        let Summary { start_up, .. } = summary;
+        let failed = match summary.failed {
+            0 => "none failed".to_owned(),
+            count => format!("{count} failed"),
+        };
+        let mean = summary.reconciling / u32::try_from(summary.reconciles.max(1)).unwrap_or(u32::MAX);
+        let rows = [
+            (
+                "Start-up",
+                format!(
+                    "{} until the operator's webhooks answered: API server {}, nodes {}, installation {}, operator {}",
+                    moment(start_up.total()),
+                    moment(start_up.server),
+                    moment(start_up.nodes),
+                    moment(start_up.install),
+                    moment(start_up.operator),
+                ),
+            ),
+            (
+                "Reconciles",
+                format!(
+                    "{} by the operator, {} on average, {failed}; {} by the cluster's own controllers",
+                    summary.reconciles,
+                    precise(mean),
+                    summary.others
+                ),
+            ),
+            (
+                "Writes",
+                format!(
+                    "{} at the API server, {} of them by the operator",
+                    summary.writes, summary.own_writes
+                ),
+            ),
+            (
+                "Time",
+                match summary.paused {
+                    Duration::ZERO => moment(summary.took),
+                    _ => format!(
+                        "{}, of which {} were pauses for you; --fast makes none",
+                        moment(summary.took),
+                        moment(summary.paused)
+                    ),
+                },
+            ),
+        ];
+        let mut text = format!("\n    {}\n", self.paint.tint(Tone::Title, "In numbers"));
+        for (what, said) in rows {
+            let mut lines = wrapped(&said, self.paint.width.saturating_sub(16)).into_iter();
+            let what = self.paint.tint(Tone::Kind, &padded(what, 12));
+            let _ = writeln!(text, "{MARGIN}{what}{}", lines.next().unwrap_or_default());
+            for line in lines {
+                let _ = writeln!(text, "{MARGIN}{}{line}", " ".repeat(12));
+            }
+        }
+        text
+    }
+
+    fn serving(&self, pages: &str, export: &str) -> String {
+        let command = |text: &str| self.paint.tint(Tone::Command, text);
+        let faint = |text: &str| self.paint.tint(Tone::Faint, text);
+        format!(
+            "\n    {}\n    {}\n\n      {}\n      {}\n\n    {}\n\n",
+            self.paint.tint(Tone::Title, &format!("The pages are on {pages}")),
+            faint("The cluster stays. In another terminal:"),
+            command(export),
+            command("kubectl get markdownviews,deployments,pods"),
+            faint("What you do to it shows below. Ctrl-C ends it."),
+        )
+    }
+}
+
+impl Teller for Text {
+    fn tell(&mut self, told: &Told) -> String {
+        let at = told.since_chapter;
+        match &told.what {
+            What::Chapter { title, words } => {
+                let text = self.rest();
+                text + &self.chapter(told.chapter, title, words)
+            }
+            What::Command(line) => self.command(line),
+            What::Fact { subject, text } => self.paragraph(at, ("•", Tone::Good), subject, text, None),
+            What::Object(thing) => self.object(at, thing),
+            What::Condition(turned) => self.condition(at, turned),
+            What::Reconcile(work) => self.reconcile(at, work),
+            What::Denied { reason, message } => {
+                let text = format!("Error from server ({reason}): {message}");
+                self.paragraph(at, ("✗", Tone::Bad), "denied", &text, Some(Tone::Bad))
+            }
+            What::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
+            What::Summary(summary) => self.summary(summary),
+            What::Serving { pages, export, .. } => self.serving(pages, export),
+            What::End { again } => format!(
+                "\n    The cluster is gone. To keep it, look at its pages and play with it with kubectl:\n\n      {}\n\n",
+                self.paint.tint(Tone::Command, again)
+            ),
+        }
+    }
+
+    fn rest(&mut self) -> String {
+        let Some(held) = self.held.take() else {
+            return String::new();
+        };
+        let count = held.last - held.first + 1;
+        let label = match count {
+            1 => format!("reconcile {}", held.first),
+            _ => format!("reconcile {}–{}", held.first, held.last),
+        };
+        let mean = precise(held.took / u32::try_from(count).unwrap_or(u32::MAX));
+        let took = match count {
+            1 => format!(" · {mean}"),
+            _ => format!(" · {mean} each"),
+        };
+        self.work(None, &label, &gathered(&self.last), &took, Tone::Faint)
+    }
+}
+
+/// A moment of the timeline: `12 ms`, `1.24 s`.
+fn moment(at: Duration) -> String {
+    match at.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        millis @ 1000..10_000 => format!("{:.2} s", millis as f64 / 1000.0),
+        millis => format!("{:.1} s", millis as f64 / 1000.0),
+    }
+}
+
+/// How long something short took.
+fn precise(took: Duration) -> String {
+    match took.as_micros() {
+        micros @ 0..100_000 => format!("{:.1} ms", micros as f64 / 1000.0),
+        _ => moment(took),
+    }
+}
+
+/// Reasons with what is common to them said once: `ConfigMap, Service created`.
+fn gathered(reasons: &[String]) -> String {
+    let mut gathered: Vec<(Vec<&str>, &str)> = Vec::new();
+    for reason in reasons {
+        // A kind and what happened to it.
+        let (what, change) = match reason.split_once(' ') {
+            Some((kind, change)) if !change.contains(' ') && kind.starts_with(char::is_uppercase) => (kind, change),
+            _ => (reason.as_str(), ""),
+        };
+        match gathered
+            .iter_mut()
+            .find(|(_, same)| *same == change && !change.is_empty())
+        {
+            Some((all, _)) => all.push(what),
+            None => gathered.push((vec![what], change)),
+        }
+    }
+    let said = gathered.into_iter().map(|(what, change)| {
+        let text = format!("{} {change}", what.join(", "));
+        text.trim_end().to_owned()
+    });
+    said.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(what: What) -> Told {
+        Told {
+            since_start: Duration::from_secs(3),
+            since_chapter: Duration::from_millis(12),
+            chapter: 3,
+            what,
+        }
+    }
+
+    fn work(number: u64, reasons: &[&str]) -> What {
+        What::Reconcile(Work {
+            number,
+            object: "default/docs".to_owned(),
+            reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+            outcome: Outcome::Success,
+            error: None,
+            took: Duration::from_millis(2),
+        })
+    }
+
+    fn pod(change: Change) -> What {
+        What::Object(Thing {
+            change,
+            kind: "Pod".to_owned(),
+            namespace: "default".to_owned(),
+            name: "viewer-markdownview-sample-695c9996cc-x9fl4".to_owned(),
+            owner: Some("ReplicaSet/viewer-markdownview-sample-695c9996cc".to_owned()),
+            depth: 3,
+            detail: "ready on node-1".to_owned(),
+            pods: Some(Pods {
+                old: 2,
+                new: 3,
+                ready: 2,
+                leaving: 1,
+            }),
+        })
+    }
+
+    #[test]
+    fn reconciles_for_the_same_reasons_are_told_together() {
+        let mut text = Text::new(Paint::plain(100));
+        let first = text.tell(&told(work(4, &["Deployment updated"])));
+        assert_eq!(first, "     12 ms  ↻ reconcile 4        Deployment updated · 2.0 ms\n");
+        for number in 5..8 {
+            assert_eq!(text.tell(&told(work(number, &["Deployment updated"]))), "");
+        }
+        let both = text.tell(&told(work(8, &["Service deleted"])));
+        let lines: Vec<&str> = both.lines().collect();
+        assert_eq!(
+            lines[0],
+            "            ↻ reconcile 5–7      Deployment updated · 2.0 ms each"
+        );
+        assert!(lines[1].contains("reconcile 8 "), "{both}");
+        assert_eq!(text.rest(), "");
+    }
+
+    #[test]
+    fn what_reasons_have_in_common_is_said_once() {
+        let reasons = [
+            "ConfigMap created",
+            "Deployment updated",
+            "Service created",
+            "its timer",
+        ];
+        assert_eq!(
+            gathered(&reasons.map(str::to_owned)),
+            "ConfigMap, Service created; Deployment updated; its timer"
+        );
+    }
+
+    #[test]
+    fn a_pod_stands_below_its_owners_beside_the_others() {
+        let line = Text::new(Paint::plain(100)).tell(&told(pod(Change::Ready)));
+        assert_eq!(
+            line,
+            "     12 ms  ●       Pod          …-markdownview-sample-695c9996cc-x9fl4  ◇◆◆●●○   ready on node-1\n"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen";
+        for width in [60, 80, 100, 120] {
+            let mut text = Text::new(Paint::plain(width));
+            for what in [
+                pod(Change::Created),
+                pod(Change::Deleted),
+                work(1, &[long]),
+                What::Command(long.to_owned()),
+                What::Warning(long.to_owned()),
+                What::Summary(Summary::default()),
+                What::Denied {
+                    reason: "Invalid".to_owned(),
+                    message: long.to_owned(),
+                },
+            ] {
+                for line in text.tell(&told(what)).lines() {
+                    assert!(line.chars().count() <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+}

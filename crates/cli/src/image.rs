@@ -1,0 +1,236 @@
+//! `kubewright image`: binaries that an embedded cluster runs as the images of containers.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use kubewright_controllers::process::{self, Image, ImageFolder};
+
+use crate::cluster::values;
+use crate::output;
+
+/// How this command guards processes; see [`process::guard`].
+pub(crate) const GUARD: [&str; 2] = ["image", "guard"];
+
+const EXAMPLES: &str = "\
+Examples:
+  # The cluster, in another terminal
+  kubewright apiserver --controllers=all --run-images --kubeconfig-out kubeconfig
+
+  # Build, load and deploy; after a change, the same again
+  export KUBECONFIG=$PWD/kubeconfig
+  cargo build
+  kubewright image load controller:latest --binary target/debug/shop
+  kubewright deploy --image controller:latest";
+
+/// Load binaries into an embedded cluster, as images that Pods can run.
+///
+/// For a cluster that was started with `kubewright apiserver --run-images`: containers with such an image are processes of this
+/// machine. The cluster is the one of the kubeconfig; its images are in a folder beside that file.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Load(Load),
+    List(List),
+    Remove(Remove),
+    /// End processes if the server that started them is gone. It calls this itself.
+    #[command(hide = true)]
+    Guard {
+        folder: PathBuf,
+    },
+}
+
+/// Load a binary under the name of an image.
+///
+/// The binary is copied: after a new build, load it again. Containers that run go on with the old one until they are
+/// restarted, as by `kubewright deploy` or `kubectl rollout restart`.
+#[derive(clap::Args)]
+struct Load {
+    /// The name Pods have in `image`, such as controller:latest.
+    #[arg(value_parser = values::image)]
+    name: String,
+
+    /// The binary, such as target/debug/shop. It must be able to run by itself on this machine.
+    #[arg(long, value_name = "PATH")]
+    binary: PathBuf,
+
+    /// What Pods call the binary where they have a `command`. Default: / and the name of the file.
+    #[arg(long, value_name = "PATH", value_parser = entrypoint)]
+    entrypoint: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// List the images that are loaded.
+#[derive(clap::Args)]
+struct List {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Remove images. What runs of them goes on.
+#[derive(clap::Args)]
+struct Remove {
+    /// The names of the images.
+    #[arg(required = true, value_name = "NAME", value_parser = values::image)]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where the images are.
+#[derive(clap::Args)]
+struct Place {
+    /// The kubeconfig of the cluster. Default: $KUBECONFIG, then ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The folder of images, in place of the one beside the kubeconfig.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "kubeconfig")]
+    images: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(
+        "no cluster is configured that runs images: start one with `kubewright apiserver --controllers=all --run-images \
+         --kubeconfig-out kubeconfig`, then `export KUBECONFIG=$PWD/kubeconfig`"
+    )]
+    NoCluster,
+    #[error(
+        "the cluster of {} runs no images: start one with `kubewright apiserver --controllers=all --run-images \
+         --kubeconfig-out FILE` and say --kubeconfig FILE", .0.display()
+    )]
+    RunsNoImages(PathBuf),
+    #[error("no image {0} is loaded; `kubewright image list` shows those that are")]
+    NotLoaded(String),
+}
+
+/// Where the images of a cluster are: beside its kubeconfig.
+pub(crate) fn folder_beside(kubeconfig: &Path) -> PathBuf {
+    let mut name = kubeconfig.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".images");
+    kubeconfig.with_file_name(name)
+}
+
+/// A path in an image.
+fn entrypoint(text: &str) -> Result<String, String> {
+    if text.starts_with('/') && !text.ends_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("write an absolute path such as /manager".to_owned())
+    }
+}
+
+impl Place {
+    fn open(&self) -> Result<ImageFolder, Box<dyn Error>> {
+        if let Some(folder) = &self.images {
+            return Ok(ImageFolder::open(folder)?);
+        }
+        let kubeconfigs = self.kubeconfigs();
+        let Some(first) = kubeconfigs.first() else {
+            return Err(Failure::NoCluster.into());
+        };
+        let found = kubeconfigs
+            .iter()
+            .map(|path| folder_beside(path))
+            .find(|folder| folder.is_dir());
+        match found {
+            Some(folder) => Ok(ImageFolder::open(folder)?),
+            None => Err(Failure::RunsNoImages(first.clone()).into()),
+        }
+    }
+
+    fn kubeconfigs(&self) -> Vec<PathBuf> {
+        if let Some(path) = &self.kubeconfig {
+            return vec![path.clone()];
+        }
+        let variable = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
+        if let Some(value) = variable {
+            let paths = std::env::split_paths(&value);
+            return paths.filter(|path| !path.as_os_str().is_empty()).collect();
+        }
+        let home = std::env::home_dir().map(|home| home.join(".kube").join("config"));
+        home.into_iter().filter(|path| path.exists()).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    match &arguments.command {
+        Command::Load(load) => {
+            let images = load.place.open()?;
+            let image = images.load(&load.name, &load.binary, load.entrypoint.as_deref())?;
+            output::write(&format!(
+                "image {} loaded from {}\n",
+                image.name,
+                image.source.display()
+            ))?;
+        }
+        Command::List(list) => output::write(&table(&list.place.open()?.list()?))?,
+        Command::Remove(remove) => {
+            let images = remove.place.open()?;
+            for name in &remove.names {
+                if !images.remove(name)? {
+                    return Err(Failure::NotLoaded(name.clone()).into());
+                }
+                output::write(&format!("image {name} removed\n"))?;
+            }
+        }
+        Command::Guard { folder } => process::guard(io::stdin(), folder),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(images: &[Image]) -> String {
+    if images.is_empty() {
+        return "No images are loaded: kubewright image load NAME --binary PATH\n".to_owned();
+    }
+    let row = |image: &Image| {
+        let id = image.id.trim_start_matches("sha256:").chars().take(12).collect();
+        let loaded = image.loaded.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
+        [image.name.clone(), id, loaded, image.source.display().to_string()]
+    };
+    let heading = ["NAME", "ID", "LOADED", "BINARY"].map(str::to_owned);
+    let rows: Vec<[String; 4]> = std::iter::once(heading).chain(images.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let widths = [width(0), width(1), width(2)];
+    let lines = rows.iter().map(|[name, id, loaded, source]| {
+        format!(
+            "{name:0$}   {id:1$}   {loaded:2$}   {source}\n",
+            widths[0], widths[1], widths[2]
+        )
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_beside_the_kubeconfig() {
+        assert_eq!(
+            folder_beside(Path::new("/a/kubeconfig")),
+            Path::new("/a/kubeconfig.images")
+        );
+        assert_eq!(folder_beside(Path::new("kube.yaml")), Path::new("kube.yaml.images"));
+    }
+
+    #[test]
+    fn an_entrypoint_is_a_path() {
+        assert!(entrypoint("/manager").is_ok());
+        assert!(entrypoint("manager").is_err() && entrypoint("/").is_err());
+    }
+}
