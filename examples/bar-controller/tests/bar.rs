@@ -4,6 +4,8 @@
 
 use bar_controller::api::v1alpha1::{Bar, BarSpec};
 use kubewright::k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
+use kubewright::k8s_openapi::api::core::v1::Pod;
+use kubewright::prelude::*;
 use kubewright::testing::{Controllers, TestEnv, matchers};
 
 async fn sample(env: &TestEnv, deployment_name: &str, replicas: i32) -> Bar {
@@ -45,6 +47,73 @@ async fn a_bar_says_how_many_of_its_pods_are_available() {
     env.eventually_matches::<Bar>("sample", matchers::field("status.availableReplicas", 2))
         .await;
     env.eventually_event::<Bar>("sample", "Updated").await;
+}
+
+#[kubewright::test]
+async fn the_pods_of_a_bar_run_and_are_counted() {
+    let env = TestEnv::start(bar_controller::operator()).await;
+    sample(&env, "web", 2).await;
+    env.eventually_matches::<Bar>("sample", matchers::field("status.availableReplicas", 2))
+        .await;
+    assert_eq!(env.list::<Pod>().await.len(), 2);
+}
+
+#[kubewright::test]
+async fn what_a_bar_made_goes_with_it() {
+    let env = TestEnv::start(bar_controller::operator()).await;
+    sample(&env, "web", 2).await;
+    env.eventually_list::<Pod>(|pods| pods.len() == 2).await;
+    env.delete::<Bar>("sample").await;
+    env.eventually_gone::<Deployment>("web").await;
+    env.eventually_list::<Pod>(<[Pod]>::is_empty).await;
+}
+
+#[kubewright::test]
+async fn the_deployments_of_others_are_left_alone() {
+    let env = TestEnv::start(bar_controller::operator()).await;
+    let bar = sample(&env, "web", 1).await;
+    let mut other = Bar::new("other", bar.spec.clone());
+    other.spec.deployment_name = "theirs".to_owned();
+    env.create(&other).await;
+    env.eventually::<Deployment>("theirs", |_| true).await;
+    env.eventually::<Deployment>("web", |_| true).await;
+    env.edit::<Bar>("sample", |bar| bar.spec.deployment_name = "moved".to_owned())
+        .await;
+    env.eventually_gone::<Deployment>("web").await;
+    env.settle().await;
+    let mut names: Vec<String> = env
+        .list::<Deployment>()
+        .await
+        .iter()
+        .map(ResourceExt::name_any)
+        .collect();
+    names.sort();
+    assert_eq!(names, ["moved", "theirs"]);
+}
+
+#[kubewright::test(virtual_time)]
+async fn a_hundred_bars_at_once_come_about_without_an_error_and_then_rest() {
+    let env = TestEnv::builder()
+        .operator(bar_controller::operator())
+        .controllers(Controllers::none())
+        .embedded()
+        .start()
+        .await;
+    for number in 0..100 {
+        let spec = BarSpec {
+            deployment_name: format!("web-{number}"),
+            replicas: Some(1),
+        };
+        env.create(&Bar::new(&format!("bar-{number}"), spec)).await;
+    }
+    env.settle().await;
+    assert_eq!(env.list::<Deployment>().await.len(), 100);
+    let count = |name: &str| env.metrics().sum(name, &[]);
+    assert!(count("controller_runtime_reconcile_errors_total") == 0.0);
+    // A status of its own making wakes nobody for long.
+    let reconciles = count("controller_runtime_reconcile_total");
+    env.advance(std::time::Duration::from_mins(10)).await;
+    assert!(count("controller_runtime_reconcile_total") - reconciles < 1.0);
 }
 
 #[kubewright::test]

@@ -15,6 +15,7 @@ use controllers::markdown_view::{OWNER_INDEX, owners};
 /// start it and `kubewright manifests` renders it.
 pub fn operator() -> Operator {
     Operator::new("markdown-view")
+        .leader_election_id("3ca5b296.zoetrope.github.io")
         .resource::<api::v1::MarkdownView>()
         .controller(controllers::markdown_view::MarkdownViewReconciler::controller())
         .webhook(webhooks::v1::markdown_view::webhook())

@@ -10,6 +10,7 @@ use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kubewright::metrics::{Family, Gauge};
 use kubewright::prelude::*;
 use kubewright::serde_json::{self, json};
+use kubewright::tracing;
 
 use crate::api::v1::MarkdownView;
 
@@ -42,7 +43,7 @@ impl MarkdownViewReconciler {
         let metrics = context.metrics();
         MarkdownViewReconciler {
             client: context.client().field_owner(FIELD_OWNER).force(),
-            events: context.events(),
+            events: context.events().named("markdownview-controller"),
             available: metrics
                 .gauge("markdownview_available", help, ["name", "namespace"])
                 .expect("this metric is registered once"),
@@ -51,7 +52,9 @@ impl MarkdownViewReconciler {
 
     /// Documents are added, never taken away: a viewer may still show them.
     async fn reconcile_config_map(&self, view: &MarkdownView) -> Result<()> {
-        let config_map: ConfigMap = child(view, &format!("markdowns-{}", view.name_any()))?;
+        let mut config_map = ConfigMap::default();
+        config_map.metadata.name = Some(format!("markdowns-{}", view.name_any()));
+        config_map.metadata.namespace = view.namespace();
         self.client
             .create_or_update(config_map, |config_map| {
                 config_map
@@ -66,7 +69,7 @@ impl MarkdownViewReconciler {
 
     async fn reconcile_deployment(&self, view: &MarkdownView) -> Result<()> {
         let name = view.name_any();
-        let probe = json!({ "httpGet": { "path": "/", "port": "http" } });
+        let probe = json!({ "httpGet": { "path": "/", "port": "http", "scheme": "HTTP" } });
         let wanted: Deployment = serde_json::from_value(json!({
             "metadata": child::<Deployment>(view, &format!("viewer-{name}"))?.metadata,
             "spec": {
@@ -114,32 +117,31 @@ impl MarkdownViewReconciler {
         let (namespace, name) = (view.namespace().unwrap_or_default(), view.name_any());
         let markdowns = ObjectKey::namespaced(&namespace, &format!("markdowns-{name}"));
         let viewer = ObjectKey::namespaced(&namespace, &format!("viewer-{name}"));
+        // Of several that are missing, the last one is named.
+        let mut missing = None;
+        if self.client.get_opt::<ConfigMap>(&markdowns).await?.is_none() {
+            missing = Some("ConfigMap not found");
+        }
+        if self.client.get_opt::<Service>(&viewer).await?.is_none() {
+            missing = Some("Service not found");
+        }
         let deployment = self.client.get_opt::<Deployment>(&viewer).await?;
-        let missing = if self.client.get_opt::<ConfigMap>(&markdowns).await?.is_none() {
-            Some("ConfigMap not found")
-        } else if self.client.get_opt::<Service>(&viewer).await?.is_none() {
-            Some("Service not found")
-        } else if deployment.is_none() {
-            Some("Deployment not found")
-        } else {
-            None
-        };
+        if deployment.is_none() {
+            missing = Some("Deployment not found");
+        }
         let running = deployment
             .and_then(|deployment| deployment.status.as_ref().and_then(|status| status.available_replicas))
             .unwrap_or(0);
-        let (available, degraded) = match missing {
-            Some(message) => (
-                ConditionUpdate::is_false("Available", "Reconciling").message(message),
-                ConditionUpdate::is_true("Degraded", "Reconciling").message(message),
-            ),
-            None if running == 0 => (
-                ConditionUpdate::is_false("Available", "Unavailable").message("AvailableReplicas is 0"),
-                ConditionUpdate::is_false("Degraded", "OK"),
-            ),
-            None => (
-                ConditionUpdate::is_true("Available", "OK"),
-                ConditionUpdate::is_false("Degraded", "OK"),
-            ),
+        let degraded = match missing {
+            Some(message) => ConditionUpdate::is_true("Degraded", "Reconciling").message(message),
+            None => ConditionUpdate::is_false("Degraded", "OK"),
+        };
+        let available = match missing {
+            _ if running == 0 => {
+                ConditionUpdate::is_false("Available", "Unavailable").message("AvailableReplicas is 0")
+            }
+            Some(_) => ConditionUpdate::is_false("Available", "Reconciling"),
+            None => ConditionUpdate::is_true("Available", "OK"),
         };
 
         let mut changed = view.clone();
@@ -150,20 +152,21 @@ impl MarkdownViewReconciler {
             set_condition(conditions, &update.observed(view.meta().generation), now);
         }
         let is_available = is_condition_true(conditions, "Available");
+        let gauge = self.available.with([&name, &namespace]);
+        gauge.set(if is_available { 1.0 } else { 0.0 });
         for (condition, note) in transitions(&namespace, &name) {
-            if is_condition_true(conditions, condition) && !is_condition_true(&before, condition) {
+            let was_false = find_condition(&before, condition).is_some_and(|before| before.status == "False");
+            if was_false && is_condition_true(conditions, condition) {
                 self.events.record(view, note);
             }
         }
         if *conditions != before {
             self.client.update_status(&changed).await?;
         }
-        let gauge = self.available.with([&name, &namespace]);
-        gauge.set(if is_available { 1.0 } else { 0.0 });
-        Ok(if is_available {
-            Action::done()
-        } else {
+        Ok(if running == 0 {
             Action::requeue()
+        } else {
+            Action::done()
         })
     }
 }
@@ -193,12 +196,15 @@ impl Reconciler for MarkdownViewReconciler {
         };
         // A child that fails shows in the status first, and then fails the reconcile.
         let children = children.await;
-        let action = self.update_status(&view).await?;
-        children.map(|()| action)
+        let status = self.update_status(&view).await;
+        if let (Err(_), Err(error)) = (&children, &status) {
+            tracing::error!(%error, "unable to update status");
+        }
+        children.and(status)
     }
 }
 
-/// The conditions whose coming true is worth an event.
+/// The conditions whose turning true is worth an event.
 fn transitions(namespace: &str, name: &str) -> [(&'static str, EventNote); 2] {
     let degraded = format!("MarkdownView({namespace}:{name}) degraded");
     let available = format!("MarkdownView({namespace}:{name}) available");

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! The kinds of `v1alpha1`.
+
+mod consumer;
+
+pub use consumer::*;

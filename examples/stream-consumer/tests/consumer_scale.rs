@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! Workers scaled through the subresource, as autoscalers and kubectl do.
+
+mod support;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Output;
+
+use kubewright::k8s_openapi::api::apps::v1::Deployment;
+use kubewright::k8s_openapi::api::autoscaling::v1::Scale;
+use kubewright::k8s_openapi::api::core::v1::Pod;
+use kubewright::prelude::*;
+use kubewright::serde_json::json;
+use kubewright::testing::matchers;
+use stream_consumer::api::{v1, v1alpha1, v1beta1};
+
+use support::{SAMPLE, Stage};
+
+fn key(stage: &Stage) -> ObjectKey {
+    ObjectKey::namespaced(stage.env.namespace(), "orders")
+}
+
+async fn ready() -> Stage {
+    let stage = Stage::start().await;
+    stage.env.apply_file(SAMPLE).await;
+    let all = matchers::condition("Ready", "True");
+    stage.env.eventually_matches::<v1::Consumer>("orders", all).await;
+    stage
+}
+
+#[kubewright::test]
+async fn the_scale_of_every_version_shows_the_same_workers() {
+    let stage = ready().await;
+    let client = stage.env.client();
+    let scales: [Scale; 3] = [
+        client
+            .of::<v1::Consumer>()
+            .subresource("scale")
+            .get_as(&key(&stage))
+            .await
+            .unwrap(),
+        client
+            .of::<v1beta1::Consumer>()
+            .subresource("scale")
+            .get_as(&key(&stage))
+            .await
+            .unwrap(),
+        client
+            .of::<v1alpha1::Consumer>()
+            .subresource("scale")
+            .get_as(&key(&stage))
+            .await
+            .unwrap(),
+    ];
+    for scale in scales {
+        assert_eq!(scale.spec.unwrap().replicas, Some(2));
+        let status = scale.status.unwrap();
+        assert_eq!(status.replicas, 2);
+        let selector = "app.kubernetes.io/instance=orders,app.kubernetes.io/name=stream-consumer";
+        assert_eq!(status.selector.as_deref(), Some(selector));
+    }
+}
+
+#[kubewright::test]
+async fn workers_come_and_go_with_the_scale() {
+    let stage = ready().await;
+    let scale = stage.env.client().of::<v1::Consumer>().subresource("scale");
+    for number in [4_i32, 1] {
+        let patch = Patch::Merge(json!({ "spec": { "replicas": number } }));
+        scale.patch_as::<Scale>(&key(&stage), &patch).await.unwrap();
+        let stored: v1::Consumer = stage.env.get("orders").await;
+        assert_eq!(stored.spec.workers.replicas, number);
+        let running = matchers::field("status.readyReplicas", number);
+        stage
+            .env
+            .eventually_matches::<Deployment>("orders-workers", running)
+            .await;
+        let all = usize::try_from(number).unwrap();
+        stage.env.eventually_list::<Pod>(move |pods| pods.len() == all).await;
+    }
+}
+
+#[kubewright::test]
+async fn the_rules_hold_for_the_scale_too() {
+    let stage = ready().await;
+    let scale = stage.env.client().of::<v1::Consumer>().subresource("scale");
+    let patch = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
+    let error = scale
+        .patch_as::<Scale>(&key(&stage), &patch)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("orders has fewer than workers"), "{error}");
+}
+
+/// Runs the kubectl in `$KUBECTL` off this thread, so that the server in it can answer.
+async fn kubectl(home: &Path, arguments: &[&str]) -> Option<Output> {
+    let Some(binary) = std::env::var_os("KUBECTL").filter(|path| !path.is_empty()) else {
+        // Past the capture of a passing test's output: it has to be seen.
+        drop(writeln!(
+            std::io::stderr(),
+            "KUBECTL is not set: kubectl scale is not tested"
+        ));
+        return None;
+    };
+    let mut command = std::process::Command::new(binary);
+    command
+        .args(arguments)
+        .env("KUBECONFIG", home.join("kubeconfig"))
+        .env("HOME", home);
+    let output = kubewright::tokio::task::spawn_blocking(move || command.output());
+    Some(output.await.unwrap().expect("kubectl runs"))
+}
+
+#[kubewright::test]
+async fn kubectl_scales_it() {
+    let stage = ready().await;
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("kubeconfig"), stage.env.kubeconfig().await).unwrap();
+    let namespace = stage.env.namespace().to_owned();
+    let scale = |number: &'static str| ["-n", &namespace, "scale", "consumer/orders", number].map(str::to_owned);
+    let words = scale("--replicas=3");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let Some(output) = kubectl(home.path(), &words).await else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.trim(), "consumer.stream.kubewright.dev/orders scaled");
+    let running = matchers::field("status.readyReplicas", 3);
+    stage
+        .env
+        .eventually_matches::<Deployment>("orders-workers", running)
+        .await;
+
+    let words = scale("--replicas=9");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let output = kubectl(home.path(), &words).await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("orders has fewer than workers"),
+        "{said}"
+    );
+}

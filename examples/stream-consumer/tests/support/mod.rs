@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! An environment and the broker that its operator talks to.
+
+// Each test program uses a part of it.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use kubewright::testing::{Builder, Controllers, TestEnv};
+use stream_consumer::broker::MemoryBroker;
+
+pub const SAMPLE: &str = "config/samples/stream_v1_consumer.yaml";
+
+pub struct Stage {
+    pub env: TestEnv,
+    pub broker: MemoryBroker,
+}
+
+impl Stage {
+    pub async fn start() -> Self {
+        Self::of(|env| env).await
+    }
+
+    /// On the embedded server, whose clock can stand still, and with no controllers but the operator's.
+    pub async fn alone() -> Self {
+        Self::of(|env| env.controllers(Controllers::none()).embedded()).await
+    }
+
+    async fn of(change: impl FnOnce(Builder) -> Builder) -> Self {
+        let broker = MemoryBroker::new();
+        let operator = stream_consumer::operator_with(Arc::new(broker.clone()));
+        Stage {
+            env: change(TestEnv::builder().operator(operator)).start().await,
+            broker,
+        }
+    }
+
+    /// A topic of the test's namespace, as the broker calls it.
+    pub fn topic(&self, name: &str) -> String {
+        format!("{}.{name}", self.env.namespace())
+    }
+}
