@@ -1,0 +1,256 @@
+//! The book hangs together: every chapter is listed and tested, every link leads somewhere, every code block says what it is.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use support::{Chapter, chapters, links, root};
+
+/// What code blocks are of. A block without a name would be Rust to the tests and nothing to readers.
+const LANGUAGES: [&str; 12] = [
+    "rust",
+    "yaml",
+    "console",
+    "sh",
+    "toml",
+    "text",
+    "json",
+    "diff",
+    "go",
+    "dockerfile",
+    "make",
+    "promql",
+];
+
+/// The chapters of the table of contents, in order.
+fn summary() -> Vec<String> {
+    let text = fs::read_to_string(root().join("src/SUMMARY.md")).unwrap();
+    text.lines().flat_map(links).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_chapter_is_in_the_table_of_contents_once() {
+    let listed = summary();
+    let known: BTreeSet<String> = chapters().into_iter().map(|chapter| chapter.name).collect();
+    let unique: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(
+        unique, known,
+        "src/SUMMARY.md (left) and the files of src/ (right) differ"
+    );
+    assert_eq!(unique.len(), listed.len(), "a chapter is listed twice");
+}
+
+#[test]
+fn the_examples_of_every_chapter_are_compiled() {
+    let library = fs::read_to_string(root().join("lib.rs")).unwrap();
+    for chapter in chapters() {
+        let line = format!("#[doc = include_str!(\"src/{}\")]", chapter.name);
+        assert!(library.contains(&line), "lib.rs lacks {line}");
+    }
+}
+
+#[test]
+fn every_chapter_has_one_title_and_something_to_say() {
+    for chapter in chapters() {
+        let titles = chapter.prose().filter(|(_, text)| text.starts_with("# ")).count();
+        assert_eq!(titles, 1, "book/src/{}: titles", chapter.name);
+        assert!(
+            chapter.text.starts_with("# "),
+            "book/src/{}: it begins with its title",
+            chapter.name
+        );
+        let lines = chapter.prose().filter(|(_, text)| !text.trim().is_empty()).count();
+        assert!(lines > 1, "book/src/{}: there is nothing but a title", chapter.name);
+    }
+}
+
+#[test]
+fn every_code_block_is_closed_and_says_what_it_is() {
+    for chapter in chapters() {
+        for block in chapter.blocks() {
+            let place = chapter.place(block.line);
+            assert!(block.is_closed, "{place}: this block has no end");
+            let language = block.language();
+            assert!(
+                LANGUAGES.contains(&language),
+                "{place}: {language:?} is none of {LANGUAGES:?}"
+            );
+            let words = block.info.split([',', ' ']);
+            let is_tested = language != "rust" || words.skip(1).all(|word| word != "ignore" && word != "no_run");
+            assert!(is_tested, "{place}: Rust in this book runs");
+        }
+    }
+}
+
+/// An example runs what its `main` calls; a test that nobody calls would pass whatever it says.
+#[test]
+fn every_test_that_is_shown_is_run() {
+    for chapter in chapters() {
+        for block in chapter.blocks().filter(|block| block.language() == "rust") {
+            let (place, text) = (chapter.place(block.line), block.text());
+            let Some((_, shown)) = text.split_once("kubewright_book::tests! {") else {
+                continue;
+            };
+            let (tests, main) = shown
+                .split_once("# fn main() {")
+                .unwrap_or_else(|| panic!("{place}: there is no main"));
+            let names = tests
+                .split("async fn ")
+                .skip(1)
+                .filter_map(|rest| rest.split('(').next());
+            for name in names {
+                assert!(main.contains(&format!(" {name}()")), "{place}: {name} is not called");
+            }
+        }
+    }
+}
+
+/// The anchor of a heading, as mdBook and GitHub make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter_map(|c| match c {
+        c if c.is_alphanumeric() || c == '_' || c == '-' => Some(c),
+        c if c.is_whitespace() => Some('-'),
+        _ => None,
+    });
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+fn anchors(chapter: &Chapter) -> BTreeSet<String> {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let mut anchors = BTreeSet::new();
+    for part in chapter.parts() {
+        let support::Part::Prose { text, .. } = part else {
+            continue;
+        };
+        let heading = text.trim_start_matches('#');
+        if heading.len() == text.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let anchor = anchor(heading);
+        let count = seen.entry(anchor.clone()).or_default();
+        anchors.insert(if *count == 0 {
+            anchor
+        } else {
+            format!("{anchor}-{count}")
+        });
+        *count += 1;
+    }
+    anchors
+}
+
+/// A path without `.` and `..`, or nothing if it leaves the book.
+fn within_the_book(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !clean.pop() {
+                    return None;
+                }
+            }
+            component => clean.push(component),
+        }
+    }
+    Some(clean)
+}
+
+/// What is wrong with a link of a chapter, if anything is.
+fn problem(chapter: &Chapter, target: &str, known: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
+    if target.starts_with("https://") {
+        return None;
+    }
+    let (file, anchor) = match target.split_once('#') {
+        Some((file, anchor)) => (file, Some(anchor)),
+        None => (target, None),
+    };
+    let name = if file.is_empty() {
+        chapter.name.clone()
+    } else {
+        let folder = Path::new(&chapter.name).parent().unwrap_or(Path::new(""));
+        match within_the_book(&folder.join(file)) {
+            Some(path) => path.to_string_lossy().replace('\\', "/"),
+            None => return Some("it leaves the book".to_owned()),
+        }
+    };
+    let Some(anchors) = known.get(&name) else {
+        return Some(format!("there is no {name}"));
+    };
+    match anchor {
+        Some(anchor) if !anchors.contains(anchor) => {
+            Some(format!("{name} has no heading #{anchor}; it has {anchors:?}"))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let chapters = chapters();
+    let known: BTreeMap<String, BTreeSet<String>> = chapters
+        .iter()
+        .map(|chapter| (chapter.name.clone(), anchors(chapter)))
+        .collect();
+    let mut problems = Vec::new();
+    for chapter in &chapters {
+        for (line, text) in chapter.prose() {
+            for target in links(&text) {
+                if let Some(problem) = problem(chapter, target, &known) {
+                    problems.push(format!("{}: ({target}): {problem}", chapter.place(line)));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn a_broken_link_would_be_found() {
+    let chapter = Chapter {
+        name: "ja/a.md".to_owned(),
+        text: "# A\n\n## Read `me`, now\n\n```text\n[no](link)\n```\n[b](../b.md#nowhere)\n".to_owned(),
+    };
+    assert_eq!(
+        anchors(&chapter),
+        BTreeSet::from(["a".to_owned(), "read-me-now".to_owned()])
+    );
+    let known = BTreeMap::from([
+        ("ja/a.md".to_owned(), anchors(&chapter)),
+        ("b.md".to_owned(), BTreeSet::new()),
+    ]);
+    assert_eq!(problem(&chapter, "#read-me-now", &known), None);
+    assert_eq!(problem(&chapter, "../b.md", &known), None);
+    assert!(problem(&chapter, "../b.md#nowhere", &known).is_some());
+    assert!(problem(&chapter, "b.md", &known).is_some());
+    assert!(problem(&chapter, "../../crates/x.md", &known).is_some());
+    let found: usize = chapter.prose().map(|(_, text)| links(&text).len()).sum();
+    assert_eq!(found, 1, "links in code blocks are none");
+}
+
+/// A chapter in another language tells the same: its code blocks are the original's, one by one.
+#[test]
+fn the_translation_has_the_same_code() {
+    let chapters = chapters();
+    for translated in chapters.iter().filter(|chapter| chapter.name.starts_with("ja/")) {
+        let name = translated.name.trim_start_matches("ja/");
+        let original = chapters
+            .iter()
+            .find(|chapter| chapter.name == name)
+            .expect("it has an original");
+        let code = |chapter: &Chapter| -> Vec<(String, String)> {
+            let blocks = chapter.blocks();
+            blocks.map(|block| (block.info.to_owned(), block.text())).collect()
+        };
+        let (original, translation) = (code(original), code(translated));
+        for (original, translation) in original.iter().zip(&translation) {
+            assert_eq!(
+                original, translation,
+                "book/src/{name} (left) and book/src/{} (right)",
+                translated.name
+            );
+        }
+        assert_eq!(original.len(), translation.len(), "{}: blocks", translated.name);
+    }
+}
