@@ -3,6 +3,38 @@
 //! [`Attributes`] says what is asked, [`User`] by whom. A [`Policy`] holds roles and bindings; an [`Authorizer`] is a
 //! policy that is kept current and answers fast ([`Authorizer::decide`]). [`covers`] compares rules with rules, for
 //! writes that would give away more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4).
+//!
+//! ```
+//! use kubewright_access::{Attributes, Authorizer, Forbidden, Policy, Rule, Table, User, covers};
+//! use serde_json::json;
+//!
+//! let mut policy = Policy::default();
+//! let role = json!({ "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] });
+//! policy.set(Table::Roles, "shop/reader", Some(&role));
+//! let binding = json!({
+//!     "metadata": { "name": "robots", "namespace": "shop" },
+//!     "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader" },
+//!     "subjects": [{ "kind": "ServiceAccount", "name": "robot", "namespace": "shop" }],
+//! });
+//! policy.set(Table::RoleBindings, "shop/robots", Some(&binding));
+//!
+//! let authorizer = Authorizer::new(policy);
+//! let robot = User::service_account("shop", "robot");
+//! let get = Attributes::resource("get", "", "pods").in_namespace("shop").named("web");
+//! assert!(authorizer.decide(&robot, &get).allowed);
+//! assert!(!authorizer.decide(&User::anonymous(), &get).allowed);
+//!
+//! let delete = Attributes::resource("delete", "", "pods").in_namespace("shop").named("web");
+//! let decision = authorizer.decide(&robot, &delete);
+//! assert!(!decision.allowed);
+//! let said = Forbidden::of(&robot, &delete, &decision).why;
+//! assert!(said.contains(r#"User "system:serviceaccount:shop:robot" cannot delete resource "pods""#), "{said}");
+//!
+//! // Whoever holds `get` cannot give away `get` and `list`.
+//! let held = Rule::resources([""], ["pods"], ["get"]);
+//! let given = Rule::resources([""], ["pods"], ["get", "list"]);
+//! assert_eq!(covers(&[held], &[given]), [Rule::resources([""], ["pods"], ["list"])]);
+//! ```
 
 mod aggregate;
 mod attributes;

@@ -3,6 +3,48 @@
 //! A configuration is compiled once ([`Webhook::read`]); a request is described by its [`Attributes`];
 //! [`Webhook::invocation`] and [`Webhook::conditions`] decide whether it is shown, [`review::write`] words the question,
 //! [`response::read`] reads the answer and [`failure`] words what went wrong.
+//!
+//! ```
+//! use kubewright_admission::{Attributes, Kind, Operation, Phase, Place, UserInfo, Webhook, response, review};
+//! use serde_json::{Value, json};
+//!
+//! let configuration = json!({
+//!     "metadata": { "name": "shop" },
+//!     "webhooks": [{
+//!         "name": "vpod.example.com",
+//!         "admissionReviewVersions": ["v1"],
+//!         "clientConfig": { "url": "https://localhost:9443/validate" },
+//!         "rules": [{ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"] }],
+//!     }],
+//! });
+//! let webhook = &Webhook::read(&configuration)[0];
+//! let attributes = Attributes {
+//!     operation: Operation::Create,
+//!     kind: Kind::new("", "v1", "Pod"),
+//!     resource: Place::new("", "v1", "pods"),
+//!     subresource: String::new(),
+//!     name: "web".into(),
+//!     namespace: "shop".into(),
+//!     user: UserInfo::default(),
+//!     dry_run: false,
+//!     options: Value::Null,
+//! };
+//! let pod = json!({ "metadata": { "name": "web" } });
+//! let labels = || Ok::<_, ()>(json!({}));
+//! let invocation = webhook.invocation(&attributes, &pod, &Value::Null, &[], labels).unwrap().unwrap();
+//!
+//! let version = review::ReviewVersion::of(webhook).unwrap();
+//! let question = review::write(version, "uid-1", &attributes, &invocation, &pod, &Value::Null);
+//! assert!(String::from_utf8(question).unwrap().contains(r#""operation":"CREATE""#));
+//!
+//! let answer = json!({
+//!     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+//!     "response": { "uid": "uid-1", "allowed": false, "status": { "message": "no more Pods" } },
+//! });
+//! let verdict = response::read(version, Phase::Validating, "uid-1", answer.to_string().as_bytes()).unwrap();
+//! assert!(!verdict.allowed);
+//! assert_eq!(verdict.status["message"], "no more Pods");
+//! ```
 
 mod attributes;
 mod client_config;

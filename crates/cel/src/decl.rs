@@ -32,6 +32,21 @@ pub(crate) const MAX_REQUEST_BYTES: i64 = 3 * 1024 * 1024;
 /// let data = json!({"for": "1h"});
 /// assert!(Value::typed(&data, &decl).is_ok());
 /// ```
+///
+/// ```
+/// use kubewright_cel::Decl;
+/// use serde_json::json;
+///
+/// let schema = json!({
+///     "type": "object",
+///     "properties": { "ports": { "type": "array", "maxItems": 8, "items": { "type": "integer" } } },
+/// });
+/// let decl = Decl::from_schema(&schema, true);
+/// let ports = decl.property("ports").unwrap();
+/// assert_eq!(ports.cel_type("ports").unwrap().to_string(), "list(int)");
+/// assert_eq!(ports.element().unwrap().cel_type("port").unwrap().to_string(), "int");
+/// assert!(decl.property("metadata").is_some()); // every object has it
+/// ```
 #[derive(Debug)]
 pub struct Decl {
     /// What the data is.

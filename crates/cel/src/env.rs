@@ -27,6 +27,23 @@ const OBJECT: &str = "Object";
 /// assert!(env.compile("replica > 1").is_err());
 /// # Ok::<(), kubewright_cel::Issues>(())
 /// ```
+///
+/// ```
+/// use kubewright_cel::{Env, Limits, Type, Value};
+///
+/// let env = Env::kubernetes().with_variable("self", Type::list(Type::Int));
+/// assert!(env.has_variable("self") && !env.has_variable("oldSelf"));
+/// let program = env.compile("self.sum() > 5").unwrap();
+/// let numbers = serde_json::json!([1, 2, 3]);
+/// let outcome = program.eval(&[("self", Value::from_json(&numbers))], Limits::default()).outcome;
+/// assert!(matches!(outcome, Ok(Value::Bool(true))));
+///
+/// // What a rule of a CRD may not do: lists of several types, and ask for the user's rights.
+/// assert!(env.check("[1, 'a']").is_err() && Env::standard().check("[1, 'a']").is_ok());
+/// assert!(env.with_authorizer().check("authorizer.path('/healthz').check('get').allowed()").is_ok());
+/// let inside = Env::standard().with_container("shop").with_variable("shop.open", Type::Bool);
+/// assert!(inside.check("open").is_ok());
+/// ```
 #[derive(Debug, Clone)]
 pub struct Env {
     variables: BTreeMap<String, Type>,

@@ -54,6 +54,16 @@ impl Env {
 
     /// Parses an expression without checking its types: names and overloads are found when it runs.
     /// Kubernetes always checks; this is for callers of the language itself.
+    ///
+    /// ```
+    /// use kubewright_cel::{Env, Limits};
+    ///
+    /// let env = Env::standard();
+    /// assert!(env.compile("1 + 'a'").is_err());
+    /// let unchecked = env.parse_only("1 + 'a'")?;
+    /// assert!(env.program(&unchecked).eval(&[], Limits::default()).outcome.is_err());
+    /// # Ok::<(), kubewright_cel::Issues>(())
+    /// ```
     pub fn parse_only(&self, text: &str) -> Result<CheckedAst, Issues> {
         let mut ast = parser::parse_source(&Source::new(text), self.options())?;
         checker::resolve_names(&mut ast.root, self, &mut Vec::new());

@@ -38,6 +38,15 @@ pub(crate) fn is_identifier(text: &str) -> bool {
 }
 
 /// The name under which rules see a property; `None` if they cannot.
+///
+/// ```
+/// use kubewright_cel::{escape, unescape};
+///
+/// assert_eq!(escape("x-kubernetes").as_deref(), Some("x__dash__kubernetes"));
+/// assert_eq!(unescape("x__dash__kubernetes").as_deref(), Some("x-kubernetes"));
+/// assert_eq!(escape("in").as_deref(), Some("__in__")); // a word of the language
+/// assert_eq!(escape("1st"), None);
+/// ```
 pub fn escape(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;

@@ -67,6 +67,17 @@ pub struct Issue {
 }
 
 /// The mistakes found in one expression, in the order of their positions.
+///
+/// ```
+/// use kubewright_cel::{Env, Source};
+///
+/// let text = "1 +\n  true";
+/// let issues = Env::kubernetes().check(text).unwrap_err();
+/// let first = issues.iter().next().unwrap();
+/// assert!(first.message.contains("no matching overload for '_+_'"), "{issues}");
+/// let place = Source::new(text).position(6); // a code point
+/// assert_eq!((place.line, place.column), (2, 2));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issues {
     issues: Vec<Issue>,

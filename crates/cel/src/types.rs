@@ -5,6 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The type of an expression.
+///
+/// ```
+/// use kubewright_cel::Type;
+///
+/// let ports = Type::map(Type::String, Type::list(Type::Int));
+/// assert_eq!(ports.to_string(), "map(string, list(int))");
+/// assert_eq!(Type::optional(Type::Int).unwrap_optional(), Some(&Type::Int));
+/// assert_eq!(ports.unwrap_optional(), None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     /// Anything; checked when evaluated.

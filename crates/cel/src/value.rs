@@ -16,6 +16,29 @@ use crate::types::{ObjectType, Type};
 pub type Outcome<'a> = Result<Value<'a>, EvalError>;
 
 /// A value of an expression.
+///
+/// ```
+/// use kubewright_cel::{Env, Key, Limits, Type, Value};
+/// use serde_json::json;
+///
+/// let object = json!({ "name": "web", "ports": [80, 443], "labels": { "app": "web" } });
+/// let value = Value::from_json(&object);
+/// assert_eq!((value.type_of().to_string().as_str(), value.size()), ("map(dyn, dyn)", 3));
+/// let Value::Map(map) = &value else { unreachable!() };
+/// assert!(!map.is_empty() && map.len() == 3 && map.keys().len() == 3);
+/// let name = map.get(&Value::text("name")).unwrap().unwrap();
+/// assert_eq!((name.as_str(), name.key()), (Some("web"), Some(Key::String("web".into()))));
+/// let Some(Value::List(ports)) = map.get(&Value::text("ports")).unwrap() else { unreachable!() };
+/// assert!(!ports.is_empty() && ports.iter().count() == ports.len());
+/// assert!(matches!(ports.get(1), Some(Ok(Value::Int(443)))));
+///
+/// // Computed values are values too.
+/// let program = Env::standard().compile("[1, 2].map(n, n * 2)").unwrap();
+/// let doubled = program.eval(&[], Limits::default()).outcome.unwrap();
+/// assert_eq!(doubled.to_json().unwrap(), json!([2, 4]));
+/// assert_eq!(Value::list(vec![Value::some(Value::Int(1))]).to_json().unwrap(), json!([1]));
+/// # assert_ne!(Type::list(Type::Int), Type::Int);
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// `null`

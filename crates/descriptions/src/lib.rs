@@ -1,5 +1,16 @@
 //! What the built-in types of Kubernetes and their fields are for, for `kubectl explain` and the `OpenAPI` documents.
 //! The words are those of the k8s-openapi package, packed when this crate is built and unpacked when first asked for.
+//!
+//! ```
+//! use kubewright_descriptions::builtin;
+//! use kubewright_schema::openapi::Prose as _;
+//!
+//! let words = builtin();
+//! assert!(!words.is_empty() && words.len() > 500);
+//! let said = words.of_field("io.k8s.api.core.v1.Container", "image").unwrap();
+//! assert!(said.starts_with("Container image name."), "{said}");
+//! assert_eq!(words.of_type("io.k8s.api.core.v1.Boat"), None);
+//! ```
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;

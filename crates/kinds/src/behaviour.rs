@@ -97,7 +97,7 @@ pub(crate) struct Generic;
 
 impl Behaviour for Generic {}
 
-/// What the kind behind `group` and `resource` (plural) adds; [`Generic`] when nothing.
+/// What the kind behind `group` and `resource` (plural) adds; the generic answers when nothing.
 pub fn behaviour(group: &str, resource: &str) -> &'static dyn Behaviour {
     match (group, resource) {
         ("", "configmaps") => &core_group::ConfigMap,

@@ -1,5 +1,20 @@
 //! What Kubernetes knows about its own kinds, beyond what the table of facts says: conditional defaults, the fields a
 //! kind's strategy owns, and validation in upstream's words. Pure functions over values, one small file per kind.
+//!
+//! ```
+//! use kubewright_kinds::{behaviour, rules::names};
+//! use serde_json::json;
+//!
+//! let jobs = behaviour("batch", "cronjobs");
+//! let cron_job = json!({ "metadata": { "name": "nightly" }, "spec": { "schedule": "at night" } });
+//! let mut errors = Vec::new();
+//! jobs.validate_create(&cron_job, &mut errors);
+//! let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+//! assert!(said.iter().any(|said| said.starts_with("spec.schedule: Invalid value")), "{said:?}");
+//!
+//! assert!(names::dns1123_subdomain("shop.example.com").is_empty());
+//! assert!(names::dns1123_subdomain("Shop")[0].starts_with("a lowercase RFC 1123 subdomain must consist of"));
+//! ```
 
 mod admissionregistration;
 mod apiregistration;

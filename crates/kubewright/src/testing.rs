@@ -1,6 +1,7 @@
 //! Tests of operators: an API server in milliseconds, the operator running in it, and questions that wait for their answer.
 //!
-//! With the feature `testing`, [`TestEnv`] is where a test begins and `#[kubewright::test]` is how:
+//! With the feature `testing`, [`TestEnv`] is where a test begins and `#[kubewright::test]` is how. Kubernetes' own controllers run
+//! there too, so Deployments get Pods and Pods become ready:
 //!
 //! ```text
 //! use kubewright::testing::TestEnv;

@@ -1,5 +1,29 @@
 //! Derives and attributes of Kubewright. They are thin: what the code they write calls lives in `kubewright-runtime`.
 //! Use them through `kubewright` or `kubewright-runtime`, which export them beside the traits they serve.
+//!
+//! ```
+//! use kubewright::prelude::*;
+//!
+//! #[kubewright::resource(group = "example.com", version = "v1", kind = "Garden", namespaced)]
+//! pub struct GardenSpec {
+//!     #[schema(min_items = 1)]
+//!     pub plants: Vec<String>,
+//! }
+//!
+//! struct Gardens;
+//!
+//! #[rbac(groups = "", resources = "configmaps", verbs = "create")]
+//! impl Reconciler for Gardens {
+//!     async fn reconcile(&self, _: Request) -> Result<Action> {
+//!         Ok(Action::done())
+//!     }
+//! }
+//!
+//! assert_eq!(Kind::of::<Garden>().plural(), "gardens");
+//! assert_eq!(Gardens::rules(), [Rule::new([""], ["configmaps"], ["create"])]);
+//! let some = GardenApply::new("roses").spec(GardenSpecApply::new().plants(["red"])); // for server-side apply
+//! assert_eq!(some.object().unwrap().spec.plants, ["red"]);
+//! ```
 
 mod api;
 mod apply;
@@ -43,6 +67,21 @@ pub fn schema(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// What holds for all types that are written in a module: `#[kubewright::api(optional)] mod v1 { … }` makes fields optional
 /// unless they say `#[schema(required)]`, as `+kubebuilder:validation:Optional` above a Go package does.
+///
+/// ```
+/// #[kubewright::api(optional)]
+/// mod v1 {
+///     #[kubewright::schema]
+///     pub struct Door {
+///         pub width: u16,
+///         #[schema(required)]
+///         pub name: String,
+///     }
+/// }
+///
+/// let schema = kubewright::serde_json::to_value(kubewright::schemars::schema_for!(v1::Door)).unwrap();
+/// assert_eq!(schema["required"], kubewright::serde_json::json!(["name"]));
+/// ```
 #[proc_macro_attribute]
 pub fn api(arguments: TokenStream, item: TokenStream) -> TokenStream {
     api::expand(arguments.into(), item.into()).into()

@@ -6,6 +6,33 @@
 //! The history is bounded in bytes; what falls out of it answers [`Compacted`].
 //!
 //! The crate knows neither JSON nor time nor chance, and the only thing it ever waits for is [`Watcher::ready`].
+//!
+//! ```
+//! use kubewright_store::{Draft, EventKind, Limits, ResourceId, Store};
+//!
+//! let store = Store::new(Limits::default());
+//! let settings = ResourceId(1);
+//! let draft = |text: &str| Draft { body: text.to_owned().into(), ..Draft::default() };
+//!
+//! let first = store.create(settings, "shop/app", draft("blue")).unwrap();
+//! let (snapshot, mut watcher) = store.snapshot_and_watch(settings, Some("shop"));
+//! assert_eq!((snapshot.len(), first.namespace(), first.name()), (1, Some("shop"), "app"));
+//!
+//! // A write names the revision it has seen; who comes late is told what is there.
+//! let second = store.update(settings, "shop/app", first.revision, draft("green")).unwrap();
+//! assert!(store.update(settings, "shop/app", first.revision, draft("red")).is_err());
+//! let events = watcher.try_next(10).unwrap().events;
+//! assert_eq!((events.len(), events[0].kind, events[0].key()), (1, EventKind::Modified, "shop/app"));
+//!
+//! // The past is a lookup, and a fork is a copy that costs nothing.
+//! assert_eq!(store.snapshot_at(settings, first.revision).unwrap().get("shop/app").unwrap().body, "blue");
+//! let fork = store.fork();
+//! fork.delete(settings, "shop/app", second.revision).unwrap();
+//! assert!(fork.snapshot(settings).is_empty() && store.get(settings, "shop/app").is_some());
+//!
+//! store.compact(second.revision);
+//! assert!(store.snapshot_at(settings, first.revision).is_err());
+//! ```
 
 mod error;
 mod log;

@@ -34,6 +34,18 @@ pub enum Reference {
 }
 
 /// An expression whose types fit.
+///
+/// ```
+/// use kubewright_cel::{Env, Type};
+///
+/// let env = Env::kubernetes().with_variable("self", Type::Int);
+/// let checked = env.check("self > 2").unwrap();
+/// assert_eq!(checked.output_type(), &Type::Bool);
+/// assert!(checked.uses("self") && !checked.uses("oldSelf"));
+/// let root = checked.ast.root.id;
+/// assert_eq!(checked.type_of(root), &Type::Bool);
+/// assert!(checked.reference(root).is_some()); // the overload of `_>_`
+/// ```
 #[derive(Debug, Clone)]
 pub struct CheckedAst {
     /// The tree, with names resolved.

@@ -43,6 +43,17 @@ pub(crate) use plan::plan;
 /// assert_eq!(error.kind(), ErrorKind::CostLimit);
 /// # Ok::<(), kubewright_cel::Issues>(())
 /// ```
+///
+/// ```
+/// use kubewright_cel::{Env, Limits, Type, Value};
+///
+/// let program = Env::kubernetes().with_variable("n", Type::Int).compile("n * n").unwrap();
+/// assert_eq!(program.output_type(), &Type::Int);
+/// assert!(program.defect().is_none());
+/// let evaluation = program.eval(&[("n", Value::Int(12))], Limits::default());
+/// assert!(matches!(evaluation.outcome, Ok(Value::Int(144))));
+/// assert!(evaluation.cost > 0);
+/// ```
 #[derive(Debug)]
 pub struct Program {
     root: Node,

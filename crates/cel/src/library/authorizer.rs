@@ -100,7 +100,7 @@ impl Value<'static> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use kubewright_cel::authorizer::{Authorize, Decision, Question};
+    /// use kubewright_cel::authorizer::{Authorize, Decision, Question, ResourceCheck};
     /// use kubewright_cel::{Env, Limits, Value};
     ///
     /// #[derive(Debug)]
@@ -116,6 +116,11 @@ impl Value<'static> {
     /// let program = env.compile("authorizer.group('').resource('pods').check('delete').allowed()")?;
     /// let variables = [("authorizer", Value::authorizer(Arc::new(ReadOnly)))];
     /// assert!(matches!(program.eval(&variables, Limits::default()).outcome, Ok(Value::Bool(false))));
+    ///
+    /// let program = env.compile("authorizer.requestResource.check('get').allowed()")?;
+    /// let pods = ResourceCheck { resource: "pods".into(), ..ResourceCheck::default() };
+    /// let variables = [("authorizer.requestResource", Value::resource_check(Arc::new(ReadOnly), pods))];
+    /// assert!(matches!(program.eval(&variables, Limits::default()).outcome, Ok(Value::Bool(true))));
     /// # Ok::<(), kubewright_cel::Issues>(())
     /// ```
     pub fn authorizer(by: Arc<dyn Authorize>) -> Self {

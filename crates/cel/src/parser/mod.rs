@@ -70,6 +70,15 @@ impl ParseOptions {
 }
 
 /// Parses an expression and expands its macros.
+///
+/// ```
+/// use kubewright_cel::{ParseOptions, parse, print};
+///
+/// let ast = parse("a.b+1   >2", ParseOptions::KUBERNETES).unwrap();
+/// assert_eq!(print(&ast).unwrap(), "a.b + 1 > 2");
+/// assert!(!ast.is_empty() && ast.len() > 3);
+/// assert_eq!(ast.offset(ast.root.id), 8); // `>`
+/// ```
 pub fn parse(text: &str, options: ParseOptions) -> Result<Ast, Issues> {
     let source = Source::new(text);
     parse_source(&source, options)

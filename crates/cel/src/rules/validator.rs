@@ -113,6 +113,30 @@ impl Violation {
 /// let violations = validator.validate(&json!({"spec": {"min": 2, "max": 1}}), None, Limits::default());
 /// assert_eq!(violations[0].to_string(), "spec: Invalid value: min is larger than max");
 /// ```
+///
+/// ```
+/// use kubewright_cel::Limits;
+/// use kubewright_cel::rules::Validator;
+/// use serde_json::json;
+///
+/// let schema = json!({
+///     "type": "object",
+///     "properties": { "spec": {
+///         "type": "object",
+///         "properties": { "replicas": { "type": "integer" } },
+///         "x-kubernetes-validations": [{ "rule": "self.replicas <= 5", "message": "at most five" }],
+///     } },
+/// });
+/// let rules = Validator::new(&schema).unwrap();
+/// let (few, many) = (json!({ "spec": { "replicas": 3 } }), json!({ "spec": { "replicas": 9 } }));
+/// assert!(rules.validate(&few, None, Limits::default()).is_empty());
+/// let violation = &rules.validate(&many, None, Limits::default())[0];
+/// assert!(violation.body().ends_with("at most five"), "{}", violation.body());
+///
+/// // What was wrong before and did not change is let pass, and told.
+/// let verdict = rules.judge(&many, Some(&many), Limits::default());
+/// assert!(verdict.violations.is_empty());
+/// ```
 #[derive(Debug)]
 pub struct Validator {
     root: Node,

@@ -1,5 +1,5 @@
 //! Pods and pod templates: defaults, validation, what an update may change, and how pods are bound, evicted and deleted.
-//! Other kinds use [`template`]; the server uses [`Pod`], [`binding`], [`eviction`] and [`deletion`].
+//! Other kinds use `template`; the server uses `Pod`, [`binding`], [`eviction`] and [`deletion`].
 
 mod annotations;
 pub mod binding;

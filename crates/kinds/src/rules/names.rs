@@ -429,7 +429,7 @@ pub(crate) fn decimal_integer(value: &str) -> Complaints {
 pub enum NameRule {
     /// [`dns1123_subdomain`], most kinds.
     DnsSubdomain,
-    /// [`dns1123_label`], for example namespaces.
+    /// `dns1123_label`, for example namespaces.
     DnsLabel,
     /// [`dns1035_label`].
     Dns1035Label,

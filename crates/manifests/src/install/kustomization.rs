@@ -9,6 +9,10 @@
 /// let with = set(text, &[Entry::resource("../crd", true)]).unwrap();
 /// assert_eq!(with, "resources:\n- ../rbac # ours\n- ../crd\n");
 /// assert_eq!(set(&with, &[Entry::resource("../crd", false)]).unwrap(), text);
+///
+/// let patched = set(text, &[Entry::patch("metrics_patch.yaml", true), Entry::replacement("names.yaml", true)]).unwrap();
+/// assert!(patched.contains("patches:\n- path: metrics_patch.yaml\n"), "{patched}");
+/// assert_eq!(Entry::patch("metrics_patch.yaml", true).name(), "metrics_patch.yaml");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
