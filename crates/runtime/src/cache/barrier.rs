@@ -35,10 +35,10 @@ use crate::object::ObjectKey;
 pub struct Barrier {
     /// This revision of the object, or a later one of its kind.
     revision: Option<u64>,
-    /// That the object with this uid is gone.
-    gone: Option<Box<str>>,
-    /// That the object with this uid is gone, or past this revision.
-    past: Option<(Box<str>, u64)>,
+    /// That the objects with these uids are gone.
+    gone: Vec<Box<str>>,
+    /// That the objects with these uids are gone, or past these revisions.
+    past: Vec<(Box<str>, u64)>,
 }
 
 impl Barrier {
@@ -65,7 +65,7 @@ impl Barrier {
     /// ```
     pub fn gone(uid: &str) -> Self {
         Barrier {
-            gone: Some(uid.into()),
+            gone: vec![uid.into()],
             ..Barrier::default()
         }
     }
@@ -97,7 +97,7 @@ impl Barrier {
     /// ```
     pub fn past(uid: &str, revision: u64) -> Self {
         Barrier {
-            past: Some((uid.into(), revision)),
+            past: vec![(uid.into(), revision)],
             ..Barrier::default()
         }
     }
@@ -107,11 +107,20 @@ impl Barrier {
         self.revision
     }
 
-    /// Both: of two writes to one object the later one must have been seen.
+    /// Both: what lifts it now lifts each of the two.
     pub(super) fn merge(&mut self, later: Barrier) {
         self.revision = self.revision.max(later.revision);
-        self.gone = later.gone.or_else(|| self.gone.take());
-        self.past = later.past.or_else(|| self.past.take());
+        for uid in later.gone {
+            if !self.gone.contains(&uid) {
+                self.gone.push(uid);
+            }
+        }
+        for (uid, revision) in later.past {
+            match self.past.iter_mut().find(|(known, _)| *known == uid) {
+                Some((_, known)) => *known = revision.max(*known),
+                None => self.past.push((uid, revision)),
+            }
+        }
     }
 
     /// Whether it is lifted by a scope that has seen `seen`, and holds `object` (revision and uid) under the key.
@@ -120,14 +129,14 @@ impl Barrier {
             seen.is_some_and(|seen| seen >= wanted)
                 || object.is_some_and(|(revision, _)| revision.is_some_and(|revision| revision >= wanted))
         });
-        let is_gone = self
-            .gone
-            .as_deref()
-            .is_none_or(|uid| object.is_none_or(|(_, present)| present != uid));
-        let is_past = self.past.as_ref().is_none_or(|(uid, old)| {
-            object
-                .is_none_or(|(revision, present)| present != &**uid || revision.is_none_or(|revision| revision > *old))
-        });
+        let Some((revision, present)) = object else {
+            return revision_seen;
+        };
+        let is_gone = self.gone.iter().all(|uid| present != &**uid);
+        let is_past = self
+            .past
+            .iter()
+            .all(|(uid, old)| present != &**uid || revision.is_none_or(|revision| revision > *old));
         revision_seen && is_gone && is_past
     }
 }

@@ -1,7 +1,8 @@
-//! All writes that readers wait for, found by key, by age and by the revision that lifts them.
+//! All writes that readers wait for, found by key, by namespace, by age and by the revision that lifts them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::barrier::Barrier;
 use super::state::ScopeId;
@@ -23,10 +24,10 @@ pub(super) enum Readers<'a> {
     Namespace(Option<&'a str>),
 }
 
+/// The barriers of one key, oldest first. Each asks for all that those before it ask for, so they are lifted in this order.
 #[derive(Debug)]
 struct Raised {
-    barrier: Barrier,
-    age: Age,
+    standing: VecDeque<(Age, Barrier)>,
     scope: Option<ScopeId>,
 }
 
@@ -35,50 +36,97 @@ struct Raised {
 #[derive(Debug, Default)]
 pub(super) struct Barriers {
     by_key: BTreeMap<ObjectKey, Raised>,
-    by_age: BTreeMap<u64, ObjectKey>,
-    /// By the scope whose progress lifts them, and how far it has to come.
+    by_age: BTreeMap<Age, ObjectKey>,
+    /// The same for each namespace; what has none is under the empty one.
+    by_namespace: BTreeMap<Box<str>, BTreeMap<Age, ObjectKey>>,
+    /// The oldest of each key, by the scope whose progress lifts it, and how far it has to come.
     by_revision: BTreeSet<(Option<ScopeId>, u64, ObjectKey)>,
     last: u64,
+    /// What was the youngest when somebody last began to wait. Older ones stay as they are: they are waited for.
+    awaited: AtomicU64,
 }
 
 impl Barriers {
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
-    }
-
-    /// Sets a barrier, or adds to the one there is.
+    /// Sets a barrier. Those of the key that stand already have to be lifted too.
     pub(super) fn set(&mut self, key: &ObjectKey, scope: Option<ScopeId>, barrier: Barrier) {
-        let (mut barrier, mut age) = (barrier, None);
-        if let Some(mut before) = self.remove(key) {
-            before.barrier.merge(barrier);
-            (barrier, age) = (before.barrier, Some(before.age));
-        }
-        let age = age.unwrap_or_else(|| {
-            self.last += 1;
-            Age(self.last)
+        self.forget_revision(key);
+        let awaited = Age(self.awaited.load(Ordering::Relaxed));
+        let raised = self.by_key.entry(key.clone()).or_insert_with(|| Raised {
+            standing: VecDeque::new(),
+            scope,
         });
-        if let Some(revision) = barrier.wanted_revision() {
-            self.by_revision.insert((scope, revision, key.clone()));
+        raised.scope = scope;
+        match raised.standing.back_mut() {
+            Some((age, last)) if *age > awaited => last.merge(barrier),
+            last => {
+                let mut both = last.map(|(_, last)| last.clone()).unwrap_or_default();
+                both.merge(barrier);
+                self.last += 1;
+                let age = Age(self.last);
+                raised.standing.push_back((age, both));
+                self.by_age.insert(age, key.clone());
+                let namespace = key.namespace().unwrap_or_default();
+                if !self.by_namespace.contains_key(namespace) {
+                    self.by_namespace.insert(namespace.into(), BTreeMap::new());
+                }
+                if let Some(aged) = self.by_namespace.get_mut(namespace) {
+                    aged.insert(age, key.clone());
+                }
+            }
         }
-        self.by_age.insert(age.0, key.clone());
-        self.by_key.insert(key.clone(), Raised { barrier, age, scope });
+        self.note_revision(key);
     }
 
-    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Barrier> {
-        self.by_key.get(key).map(|raised| &raised.barrier)
+    /// Whether there are any for a key.
+    pub(super) fn stand_before(&self, key: &ObjectKey) -> bool {
+        self.by_key.contains_key(key)
     }
 
-    pub(super) fn lift(&mut self, key: &ObjectKey) {
-        self.remove(key);
-    }
-
-    fn remove(&mut self, key: &ObjectKey) -> Option<Raised> {
-        let raised = self.by_key.remove(key)?;
-        self.by_age.remove(&raised.age.0);
-        if let Some(revision) = raised.barrier.wanted_revision() {
-            self.by_revision.remove(&(raised.scope, revision, key.clone()));
+    /// Takes away the barriers of a key that are lifted, and says whether there were any.
+    pub(super) fn lift(&mut self, key: &ObjectKey, is_lifted: impl Fn(&Barrier) -> bool) -> bool {
+        let first = self.by_key.get(key).and_then(|raised| raised.standing.front());
+        if !first.is_some_and(|(_, barrier)| is_lifted(barrier)) {
+            return false;
         }
-        Some(raised)
+        self.forget_revision(key);
+        let Some(raised) = self.by_key.get_mut(key) else {
+            return false;
+        };
+        let count = raised.standing.partition_point(|(_, barrier)| is_lifted(barrier));
+        let namespace = key.namespace().unwrap_or_default();
+        let mut aged = self.by_namespace.get_mut(namespace);
+        for (age, _) in raised.standing.drain(..count) {
+            self.by_age.remove(&age);
+            if let Some(aged) = &mut aged {
+                aged.remove(&age);
+            }
+        }
+        if aged.is_some_and(|aged| aged.is_empty()) {
+            self.by_namespace.remove(namespace);
+        }
+        if raised.standing.is_empty() {
+            self.by_key.remove(key);
+        }
+        self.note_revision(key);
+        true
+    }
+
+    fn note_revision(&mut self, key: &ObjectKey) {
+        if let Some(entry) = self.revision_of(key) {
+            self.by_revision.insert(entry);
+        }
+    }
+
+    fn forget_revision(&mut self, key: &ObjectKey) {
+        if let Some(entry) = self.revision_of(key) {
+            self.by_revision.remove(&entry);
+        }
+    }
+
+    fn revision_of(&self, key: &ObjectKey) -> Option<(Option<ScopeId>, u64, ObjectKey)> {
+        let raised = self.by_key.get(key)?;
+        let (_, first) = raised.standing.front()?;
+        Some((raised.scope, first.wanted_revision()?, key.clone()))
     }
 
     /// All keys.
@@ -96,22 +144,25 @@ impl Barriers {
             .map(|(_, _, key)| key)
     }
 
-    /// The age of the youngest.
-    pub(super) fn youngest(&self) -> Age {
-        Age(self.last)
+    /// Readers begin to wait: until what stands now is lifted, and for nothing that is set later. `None` if nothing stands.
+    pub(super) fn begin(&self, readers: Readers<'_>) -> Option<Age> {
+        self.oldest(readers, Age::MAX)?;
+        self.awaited.store(self.last, Ordering::Relaxed);
+        Some(Age(self.last))
     }
 
     /// The oldest that readers have to wait for, unless it is younger than `until`.
     pub(super) fn oldest(&self, readers: Readers<'_>, until: Age) -> Option<&ObjectKey> {
-        match readers {
+        let aged = match readers {
             Readers::Key(key) => {
                 let (key, raised) = self.by_key.get_key_value(key)?;
-                (raised.age <= until).then_some(key)
+                let (age, _) = raised.standing.front()?;
+                return (*age <= until).then_some(key);
             }
-            Readers::Namespace(namespace) => {
-                let mut aged = self.by_age.range(..=until.0).map(|(_, key)| key);
-                aged.find(|key| namespace.is_none() || key.namespace() == namespace)
-            }
-        }
+            Readers::Namespace(None) => &self.by_age,
+            Readers::Namespace(Some(namespace)) => self.by_namespace.get(namespace)?,
+        };
+        let (age, key) = aged.first_key_value()?;
+        (*age <= until).then_some(key)
     }
 }

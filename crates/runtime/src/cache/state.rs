@@ -237,9 +237,9 @@ impl State {
         self.lift(key);
     }
 
-    /// The age of the youngest barrier: who begins to read now waits for no other.
-    pub(super) fn youngest_barrier(&self) -> Age {
-        self.barriers.youngest()
+    /// Until which age readers that begin now have to wait for barriers; `None` if there is nothing to wait for.
+    pub(super) fn begin_waiting(&self, readers: Readers<'_>) -> Option<Age> {
+        self.barriers.begin(readers)
     }
 
     /// The first object under a key, in a namespace or anywhere that readers have to wait for.
@@ -258,22 +258,16 @@ impl State {
             .position(|scope| scope.namespace.is_none() || scope.namespace.as_deref() == key.namespace())
     }
 
-    fn is_lifted(&self, key: &ObjectKey) -> bool {
-        let Some(barrier) = self.barriers.get(key) else {
-            return true;
-        };
+    pub(super) fn lift(&mut self, key: &ObjectKey) {
+        if !self.barriers.stand_before(key) {
+            return;
+        }
         let seen = self.scope_of(key).and_then(|scope| self.scopes[scope].seen);
-        let record = self.get(key.as_str());
+        let record = self.objects.get(key.as_str()).map(|entry| &entry.record);
         let uid = record.map(|record| record.uid());
         let object = record.zip(uid.as_deref()).map(|(record, uid)| (record.revision(), uid));
-        barrier.is_lifted(seen, object)
-    }
-
-    pub(super) fn lift(&mut self, key: &ObjectKey) {
-        if !self.barriers.is_empty() && self.is_lifted(key) {
-            self.barriers.lift(key);
-            self.news = true;
-        }
+        let lifted = self.barriers.lift(key, |barrier| barrier.is_lifted(seen, object));
+        self.news |= lifted;
     }
 
     fn lift_all(&mut self) {

@@ -283,7 +283,14 @@ impl Store {
 
     /// Makes later reads of a key wait until the store has seen a write.
     pub fn set_barrier(&self, key: &ObjectKey, barrier: Barrier) {
-        self.inner.state.write().set_barrier(key, barrier);
+        let news = {
+            let mut state = self.inner.state.write();
+            state.set_barrier(key, barrier);
+            state.take_news()
+        };
+        if news {
+            self.inner.changed.notify_waiters();
+        }
     }
 
     /// Whether reads of a key wait for a write.
@@ -307,13 +314,8 @@ impl Store {
 
     async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
         // Writes that come while a reader waits are not its concern: otherwise it might wait for as long as somebody writes.
-        let until = {
-            let state = self.inner.state.read();
-            let until = state.youngest_barrier();
-            if state.barrier_in(readers, until).is_none() {
-                return Ok(Duration::ZERO);
-            }
-            until
+        let Some(until) = self.inner.state.read().begin_waiting(readers) else {
+            return Ok(Duration::ZERO);
         };
         let began = Instant::now();
         let deadline = began + timeout;

@@ -8,6 +8,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::barriers::{Age, Readers};
+use super::state::State;
 use super::*;
 use crate::object::{Kind, ObjectKey, Record, Selector};
 
@@ -331,6 +333,58 @@ async fn a_list_does_not_wait_for_writes_that_came_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reader_does_not_wait_for_later_writes_to_what_it_reads() {
+    let (store, writer) = synced(&[]);
+    let key = ObjectKey::namespaced("n", "a");
+    store.set_barrier(&key, Barrier::revision(105));
+    let read = |whole_namespace: bool| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            if whole_namespace {
+                store.caught_up(Some("n"), WAIT).await
+            } else {
+                store.caught_up_with_key("n/a", WAIT).await
+            }
+        })
+    };
+    let (object_read, list_read) = (read(false), read(true));
+    // The key is written faster than the watch follows.
+    for revision in 106..110 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        store.set_barrier(&key, Barrier::revision(revision));
+    }
+    writer.changed(object("n/a", "1", 105));
+    for reader in [object_read, list_read] {
+        assert_eq!(reader.await.unwrap(), Ok(Duration::from_secs(4)));
+    }
+    // Who begins now waits for the last of them.
+    writer.changed(object("n/a", "1", 108));
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    writer.changed(object("n/a", "1", 109));
+    store.caught_up(None, Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_deletion_under_a_name_does_not_hide_the_first() {
+    let (store, writer) = synced(&[("n/a", "1", 1)]);
+    let key = ObjectKey::namespaced("n", "a");
+    store.set_barrier(&key, Barrier::gone("1"));
+    let reader = tokio::spawn({
+        let store = store.clone();
+        async move { store.caught_up_with_key("n/a", WAIT).await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // Somebody else made another object of the name, which was deleted too; the cache has seen nothing of all that.
+    store.set_barrier(&key, Barrier::gone("2"));
+    store.set_barrier(&key, Barrier::past("3", 7));
+    store.set_barrier(&key, Barrier::past("4", 7));
+    assert!(store.caught_up_with_key("n/a", Duration::ZERO).await.is_err());
+    writer.deleted(object("n/a", "1", 106));
+    assert_eq!(reader.await.unwrap(), Ok(Duration::from_secs(1)));
+    store.caught_up(Some("n"), Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_later_revision_lifts_all_that_came_before_it_in_its_scope() {
     let store = Store::new(kind(), Indexes::default());
     let (first, second) = (store.writer(Some("n")), store.writer(Some("m")));
@@ -420,5 +474,113 @@ proptest! {
                 prop_assert!(Arc::ptr_eq(record, &belief.0[record.key().as_str()]));
             }
         }
+    }
+}
+
+/// What writers, a watch behind them and readers do to the three objects of [`NAMES`].
+#[derive(Clone, Debug)]
+enum Act {
+    Write(usize),
+    /// Somebody else's, of which we are not told before the watch tells.
+    Update(usize),
+    Delete(usize),
+    /// The watch tells of the next change.
+    Tell,
+    Read(Readers<'static>),
+}
+
+const NAMES: [&str; 3] = ["n/a", "n/b", "m/a"];
+
+fn act() -> impl Strategy<Value = Act> {
+    let readers = prop_oneof![
+        (0_usize..3).prop_map(|at| Readers::Key(NAMES[at])),
+        Just(Readers::Namespace(Some("n"))),
+        Just(Readers::Namespace(Some("m"))),
+        Just(Readers::Namespace(None)),
+    ];
+    prop_oneof![
+        4 => (0_usize..3).prop_map(Act::Write),
+        1 => (0_usize..3).prop_map(Act::Update),
+        2 => (0_usize..3).prop_map(Act::Delete),
+        5 => Just(Act::Tell),
+        4 => readers.prop_map(Act::Read),
+    ]
+}
+
+/// A change that the watch has not told of yet.
+struct Untold {
+    at: usize,
+    record: Record,
+    is_deletion: bool,
+    is_ours: bool,
+}
+
+struct Reading {
+    readers: Readers<'static>,
+    until: Option<Age>,
+    began: u64,
+}
+
+impl Reading {
+    fn has_to_wait(&self, untold: &[Untold]) -> bool {
+        let reads = |key: &str| match self.readers {
+            Readers::Key(name) => name == key,
+            Readers::Namespace(namespace) => namespace.is_none_or(|namespace| key.starts_with(namespace)),
+        };
+        untold
+            .iter()
+            .any(|change| change.is_ours && change.record.revision() <= Some(self.began) && reads(NAMES[change.at]))
+    }
+}
+
+proptest! {
+    #[test]
+    fn readers_wait_for_all_our_writes_before_they_began_and_for_no_other(acts in prop::collection::vec(act(), 0..80)) {
+        let mut state = State::default();
+        let scope = state.add_scope(None);
+        state.begin(scope);
+        state.finish(scope, Some(100));
+        let (mut revision, mut uids) = (100, [None; 3]);
+        let (mut untold, mut reading): (Vec<Untold>, Vec<Reading>) = (Vec::new(), Vec::new());
+        let last = std::iter::repeat_n(Act::Tell, acts.len());
+        for act in acts.clone().into_iter().chain(last) {
+            match act {
+                Act::Read(readers) => {
+                    let until = state.begin_waiting(readers);
+                    reading.push(Reading { readers, until, began: revision });
+                }
+                Act::Tell if untold.is_empty() => {}
+                Act::Tell => {
+                    let Untold { record, is_deletion, .. } = untold.remove(0);
+                    let (key, seen) = (record.key().clone(), record.revision());
+                    if is_deletion {
+                        state.remove(Arc::new(record));
+                    } else {
+                        state.upsert(scope, Arc::new(record), Box::default());
+                        state.lift(&key);
+                    }
+                    state.saw(scope, seen);
+                }
+                Act::Update(at) | Act::Delete(at) if uids[at].is_none() => {}
+                Act::Write(at) | Act::Update(at) | Act::Delete(at) => {
+                    let (is_deletion, is_ours) = (matches!(act, Act::Delete(_)), !matches!(act, Act::Update(_)));
+                    revision += 1;
+                    let uid = uids[at].get_or_insert(revision).to_string();
+                    let record = object(NAMES[at], &uid, revision);
+                    if is_deletion {
+                        uids[at] = None;
+                        state.set_barrier(record.key(), Barrier::gone(&uid));
+                    } else if is_ours {
+                        state.set_barrier(record.key(), Barrier::revision(revision));
+                    }
+                    untold.push(Untold { at, record, is_deletion, is_ours });
+                }
+            }
+            for reader in &reading {
+                let waits = reader.until.is_some_and(|until| state.barrier_in(reader.readers, until).is_some());
+                prop_assert_eq!(waits, reader.has_to_wait(&untold));
+            }
+        }
+        prop_assert!(state.begin_waiting(Readers::Namespace(None)).is_none());
     }
 }

@@ -93,7 +93,6 @@ struct CallOptions {
 struct Shared {
     kube: kube::Client,
     cache: Cache,
-    clock: Clock,
     fence: Fence,
     warnings: Warnings,
     applied: AppliedMemory,
@@ -138,6 +137,7 @@ struct Shared {
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    clock: Clock,
     options: CallOptions,
 }
 
@@ -153,12 +153,12 @@ impl Client {
             shared: Arc::new(Shared {
                 kube,
                 cache,
-                clock: Clock::system(),
                 fence,
                 warnings: Warnings::default(),
                 applied: AppliedMemory::default(),
                 read_metrics: OnceLock::new(),
             }),
+            clock: Clock::system(),
             options: CallOptions {
                 field_owner: None,
                 field_validation: None,
@@ -184,6 +184,22 @@ impl Client {
     pub fn with_metrics(self, metrics: ReadMetrics) -> Self {
         // Somebody set them before: those stay.
         let _ = self.shared.read_metrics.set(metrics);
+        self
+    }
+
+    /// Tells the time by this clock, as do clones of the client from here on. Default: one that shows the machine's time as it
+    /// was when the client was made, and follows tokio's clock since.
+    ///
+    /// ```
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::clock::Clock;
+    ///
+    /// fn in_time(client: Client, clock: Clock) -> Client {
+    ///     client.with_clock(clock)
+    /// }
+    /// ```
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -397,7 +413,7 @@ impl Client {
     /// # }
     /// ```
     pub fn clock(&self) -> Clock {
-        self.shared.clock
+        self.clock
     }
 
     /// The verbs for one Rust type.

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::certificates::ServingCertificates;
 use crate::chance::Chance;
+use crate::clock::Clock;
 use crate::controller::{Controller, ControllerStats};
 use crate::conversion::Conversion;
 use crate::informer::Declarations;
@@ -63,6 +64,7 @@ pub struct Manager {
     election: Option<ElectionOptions>,
     graceful_shutdown: Duration,
     chance: Option<Chance>,
+    clock: Option<Clock>,
     addresses: Addresses,
     registry: Registry,
     healthy: Checks,
@@ -105,6 +107,7 @@ impl Manager {
             election: None,
             graceful_shutdown: Duration::from_secs(30),
             chance: None,
+            clock: None,
             addresses: Addresses {
                 metrics: BindAddress::Off,
                 metrics_tls: None,
@@ -288,6 +291,21 @@ impl Manager {
     /// ```
     pub fn chance(mut self, chance: Chance) -> Self {
         self.chance = Some(chance);
+        self
+    }
+
+    /// What tells the time to controllers, events, the election and certificates. Default: the machine's time when it runs,
+    /// which is not that of a server that has run in virtual time for a while.
+    ///
+    /// ```
+    /// use kubewright_runtime::clock::Clock;
+    /// use kubewright_runtime::manager::Manager;
+    ///
+    /// let manager = Manager::new().clock(Clock::starting_at("2030-01-01T00:00:00Z".parse().unwrap()));
+    /// # let _ = manager;
+    /// ```
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
         self
     }
 

@@ -16,6 +16,7 @@ use super::serving::Serving;
 use super::{Manager, ManagerError};
 use crate::chance::Chance;
 use crate::client::{Client, Fence};
+use crate::clock::Clock;
 use crate::controller::{Controller, Environment};
 use crate::events::{EventParts, EventRecorder};
 use crate::informer::Cache;
@@ -93,9 +94,13 @@ impl Manager {
         let chance = self.chance.unwrap_or_else(Chance::from_entropy);
         let cache = Cache::new(self.declarations)?;
         let fence = Fence::open();
-        let everywhere = Client::new(kube.clone(), cache.clone()).with_metrics(metrics.reads.clone());
-        let leading = Client::fenced(kube.clone(), cache.clone(), fence.clone()).with_metrics(metrics.reads.clone());
-        let clock = everywhere.clock();
+        let clock = self.clock.unwrap_or_else(Clock::system);
+        let client = |fence| {
+            Client::fenced(kube.clone(), cache.clone(), fence)
+                .with_metrics(metrics.reads.clone())
+                .with_clock(clock)
+        };
+        let (everywhere, leading) = (client(Fence::open()), client(fence.clone()));
 
         let election = match self.election {
             None => None,
