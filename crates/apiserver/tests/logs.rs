@@ -237,3 +237,32 @@ async fn a_pod_takes_its_logs_along() {
     // Nothing is kept for Pods that there are not.
     drop(server.pod_log("default", "none", "app"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_whose_history_is_gone_reads_on_and_holds_nobody_up() {
+    let server = server_with(running()).await;
+    let mut log = server.pod_log("default", "web", "app");
+    writeln!(log, "one").unwrap();
+    let mut frames = ask(&server, "?container=app&follow=true")
+        .await
+        .into_body()
+        .into_data_stream();
+    assert_eq!(in_time(frames.next()).await.unwrap().unwrap(), "one\n");
+    // Something happens that it has not looked at, and is forgotten.
+    set_statuses(&server, running()).await;
+    let patch = Patch::Merge(json!({ "metadata": { "labels": { "a": "b" } } }));
+    pods(&server)
+        .patch("web", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    server.compact();
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        writeln!(log, "two").unwrap();
+        log
+    };
+    let (frame, log) = tokio::join!(in_time(frames.next()), later);
+    assert_eq!(frame.unwrap().unwrap(), "two\n");
+    drop(log);
+    assert!(in_time(frames.next()).await.is_none());
+}

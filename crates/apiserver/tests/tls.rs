@@ -16,7 +16,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -304,4 +304,126 @@ async fn who_speaks_plain_http_is_told_so() {
         answer.ends_with("Client sent an HTTP request to an HTTPS server.\n"),
         "{answer:?}"
     );
+}
+
+/// An object as the administrator sees it, without what differs from server to server.
+async fn get(server: &ApiServer, path: &str) -> Option<Value> {
+    let request = Request::get(path).body(Bytes::new()).unwrap();
+    let response = server.handle(request).await;
+    let status = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let mut object: Value = serde_json::from_slice(&body).unwrap();
+    if status == StatusCode::NOT_FOUND {
+        return None;
+    }
+    assert_eq!(status, StatusCode::OK, "{object}");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    metadata.retain(|name, _| !["uid", "resourceVersion", "creationTimestamp"].contains(&name.as_str()));
+    for entry in metadata["managedFields"].as_array_mut().unwrap() {
+        entry.as_object_mut().unwrap().remove("time").unwrap();
+    }
+    Some(object)
+}
+
+const SERVICE: &str = "/api/v1/namespaces/default/services/kubernetes";
+const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints/kubernetes";
+const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+
+fn advertising(address: &str) -> ListenOptions {
+    ListenOptions::default().advertise(address.parse().unwrap())
+}
+
+/// Recorded from kube-apiserver 1.36.3 with `--advertise-address`.
+#[tokio::test]
+async fn a_server_publishes_its_address_as_kube_apiserver_does() {
+    let server = ApiServer::new(Options::new());
+    let listener = server.listen(advertising("192.0.2.7")).await.unwrap();
+    let port = listener.local_addr().port();
+    let ports = json!([{ "name": "https", "port": port, "protocol": "TCP" }]);
+    let managed = |version: &str, fields: Value| {
+        json!([{
+            "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields, "manager": "kube-apiserver",
+            "operation": "Update",
+        }])
+    };
+    let fields = json!({
+        "f:metadata": { "f:labels": { ".": {}, "f:endpointslice.kubernetes.io/skip-mirror": {} } }, "f:subsets": {},
+    });
+    assert_eq!(
+        get(&server, ENDPOINTS).await.unwrap(),
+        json!({
+            "apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {
+                "name": "kubernetes", "namespace": "default",
+                "labels": { "endpointslice.kubernetes.io/skip-mirror": "true" },
+                "managedFields": managed("v1", fields),
+            },
+            "subsets": [{ "addresses": [{ "ip": "192.0.2.7" }], "ports": ports }],
+        })
+    );
+    let fields = json!({
+        "f:addressType": {}, "f:endpoints": {}, "f:ports": {},
+        "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/service-name": {} } },
+    });
+    assert_eq!(
+        get(&server, SLICE).await.unwrap(),
+        json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {
+                "generation": 1, "name": "kubernetes", "namespace": "default",
+                "labels": { "kubernetes.io/service-name": "kubernetes" },
+                "managedFields": managed("discovery.k8s.io/v1", fields),
+            },
+            "endpoints": [{ "addresses": ["192.0.2.7"], "conditions": { "ready": true } }],
+            "ports": ports,
+        })
+    );
+    let service = get(&server, SERVICE).await.unwrap();
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], port);
+    assert_eq!(service["metadata"]["managedFields"].as_array().unwrap().len(), 1);
+    let api = server.handle(Request::get("/api").body(Bytes::new()).unwrap()).await;
+    let api = api.into_body().collect().await.unwrap().to_bytes();
+    let api: Value = serde_json::from_slice(&api).unwrap();
+    let address = format!("192.0.2.7:{port}");
+    assert_eq!(api["serverAddressByClientCIDRs"][0]["serverAddress"], address.as_str());
+}
+
+#[tokio::test]
+async fn an_address_that_is_only_this_machines_is_not_published() {
+    let (server, _listener) = start().await;
+    let before = ApiServer::new(Options::new()).revision();
+    assert_eq!(server.revision(), before);
+    for path in [ENDPOINTS, SLICE] {
+        assert_eq!(get(&server, path).await, None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_published_is_corrected_at_the_start() {
+    let first = ApiServer::new(Options::new());
+    let listener = first.listen(advertising("192.0.2.7")).await.unwrap();
+    let same = ListenOptions::from(listener.local_addr().port()).advertise("192.0.2.7".parse().unwrap());
+    listener.shutdown().await;
+    let again = first.fork();
+    let before = again.revision();
+    let listener = again.listen(same).await.unwrap();
+    assert_eq!(again.revision(), before, "what is right is left alone");
+    listener.shutdown().await;
+
+    let moved = first.fork();
+    let listener = moved.listen(advertising("2001:db8::7")).await.unwrap();
+    let port = listener.local_addr().port();
+    let subsets = get(&moved, ENDPOINTS).await.unwrap()["subsets"].clone();
+    assert_eq!(subsets[0]["addresses"], json!([{ "ip": "2001:db8::7" }]));
+    assert_eq!(subsets[0]["ports"][0]["port"], port);
+    let slice = get(&moved, SLICE).await.unwrap();
+    assert_eq!(slice["addressType"], "IPv6");
+    assert_eq!(slice["endpoints"][0]["addresses"], json!(["2001:db8::7"]));
+
+    let moved = first.fork();
+    let listener = moved.listen(advertising("192.0.2.8")).await.unwrap();
+    let slice = get(&moved, SLICE).await.unwrap();
+    assert_eq!(slice["endpoints"][0]["addresses"], json!(["192.0.2.8"]));
+    assert_eq!(slice["ports"][0]["port"], listener.local_addr().port());
+    assert_eq!(slice["metadata"]["generation"], 2);
 }

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::certificates::Certificates;
 use super::connection::Door;
+use super::publish;
 use super::stop::Stop;
 use crate::server::ApiServer;
 
@@ -21,6 +22,7 @@ use crate::server::ApiServer;
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
     address: SocketAddr,
+    advertised: Option<IpAddr>,
     drain: Duration,
     patience: Duration,
 }
@@ -35,6 +37,7 @@ impl From<SocketAddr> for ListenOptions {
     fn from(address: SocketAddr) -> Self {
         ListenOptions {
             address,
+            advertised: None,
             drain: Duration::from_secs(5),
             patience: Duration::from_secs(30),
         }
@@ -48,6 +51,31 @@ impl From<u16> for ListenOptions {
 }
 
 impl ListenOptions {
+    /// The address by which others reach the server: by default the one it listens on, or where this machine's default route
+    /// begins if it listens on all.
+    ///
+    /// Discovery tells it, the serving certificate is valid for it, and the Endpoints and the `EndpointSlice` `kubernetes` in
+    /// namespace `default` name it, unless it is one that others cannot reach, such as a loopback address.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, ListenOptions, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::new(Options::new());
+    /// let options = ListenOptions::default().advertise("192.0.2.7".parse()?);
+    /// let _listener = server.listen(options).await?;
+    /// let path = "/api/v1/namespaces/default/endpoints/kubernetes";
+    /// let answer = server.handle(http::Request::get(path).body(Default::default())?).await;
+    /// assert_eq!(answer.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn advertise(mut self, address: IpAddr) -> Self {
+        self.advertised = Some(address);
+        self
+    }
+
     /// How long [`Listener::shutdown`] waits for requests that are being answered (5 seconds by default). Watches are
     /// ended at once.
     pub fn drain(mut self, within: Duration) -> Self {
@@ -128,15 +156,23 @@ impl ApiServer {
     pub async fn listen(&self, options: impl Into<ListenOptions>) -> Result<Listener, ListenError> {
         let ListenOptions {
             address,
+            advertised,
             drain,
             patience,
         } = options.into();
         let bind = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(bind)?;
         let address = socket.local_addr().map_err(bind)?;
-        let certificates = Certificates::generate(&[address.ip()]).map_err(|error| ListenError::Tls(error.into()))?;
+        let advertised = advertised.unwrap_or_else(|| publish::reached_at(address.ip()));
+        let reached = [address.ip(), advertised];
+        let certificates = Certificates::generate(&reached).map_err(|error| ListenError::Tls(error.into()))?;
         let door = Door::new(self.clone(), &certificates, patience).map_err(|error| ListenError::Tls(error.into()))?;
-        let _ = self.server.advertised.set(address.to_string());
+        let advertised = SocketAddr::new(advertised, address.port());
+        // Others find a server where it listened first.
+        if self.server.advertised.set(advertised.to_string()).is_ok() {
+            // Boxed: a request on its way holds much, and whoever listens would hold it too.
+            Box::pin(self.publish(advertised)).await;
+        }
         let (switch, stop) = Stop::new();
         Ok(Listener {
             address,

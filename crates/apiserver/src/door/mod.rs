@@ -7,6 +7,7 @@ mod connection;
 mod identity;
 mod in_process;
 mod listener;
+mod publish;
 mod read;
 mod stall;
 mod stop;

@@ -124,7 +124,9 @@ impl ApiServer {
     /// of the run before is what it shows with `--previous`. Who follows it reads on until the writer and its clones are
     /// dropped.
     ///
-    /// The newest 4 MiB of a run are kept, as long as there is the Pod. What is written for a Pod that there is not is lost.
+    /// The newest 4 MiB of a run are kept, as long as there is the Pod, with what it takes to keep a line (48 bytes) counted in:
+    /// of short lines it is less. A line of more than 16 KiB is kept, counted and dated in pieces of that size. What is written
+    /// for a Pod that there is not is lost.
     ///
     /// ```
     /// use kubewright_apiserver::{ApiServer, Options};

@@ -34,7 +34,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     let body = if options.follow {
         let following = Following {
             reading,
-            watcher,
+            watcher: Some(watcher),
             resource: Arc::clone(&call.target.resource),
             uid: record.uid.to_string(),
             key: call.key(),
@@ -158,7 +158,8 @@ fn nobody_to_ask() -> Response<Body> {
 /// A log that is followed until the container ends, or its Pod.
 struct Following {
     reading: Reading,
-    watcher: Watcher,
+    /// What tells of the Pod; none once it can tell nothing more.
+    watcher: Option<Watcher>,
     resource: Arc<Resource>,
     uid: String,
     key: String,
@@ -188,15 +189,17 @@ impl Following {
             }
             tokio::select! {
                 () = self.reading.more() => {}
-                () = self.watcher.ready() => self.look(),
+                () = ready(&mut self.watcher) => self.look(),
             }
         }
     }
 
     /// What has become of the Pod.
     fn look(&mut self) {
-        let Ok(batch) = self.watcher.try_next(256) else {
-            // Its history is gone, and with it what it would have told; a writer still ends its log.
+        let Some(Ok(batch)) = self.watcher.as_mut().map(|watcher| watcher.try_next(256)) else {
+            // Its history is gone, and with it what it would have told; a writer still ends its log. A watcher at its end is
+            // ready for ever: it must not be waited for again.
+            self.watcher = None;
             self.has_ended = true;
             return;
         };
@@ -206,6 +209,14 @@ impl Following {
             let is_other = *event.record.uid != *self.uid || event.kind == kubewright_store::EventKind::Deleted;
             self.has_ended = is_other || ended(&pod, &self.container);
         }
+    }
+}
+
+/// Until a watcher has something to tell; never, without one.
+async fn ready(watcher: &mut Option<Watcher>) {
+    match watcher {
+        Some(watcher) => watcher.ready().await,
+        None => std::future::pending().await,
     }
 }
 
