@@ -11,6 +11,9 @@
 //!     node-lifecycle-controller,taint-eviction-controller
 //! ```
 //!
+//! The scenarios about nodes have `pod-garbage-collector-controller` too. It is off for the others: their Pods are on nodes
+//! that do not exist.
+//!
 //! Without names, what is not recorded yet is recorded, several scenarios at a time.
 
 #[path = "../tests/recorded/driver/mod.rs"]

@@ -18,8 +18,8 @@ use crate::names::{ControllerName, UnknownController};
 use crate::support::tell::Tellers;
 use crate::support::{Settings, index};
 use crate::{
-    cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, replicaset, role_aggregation,
-    root_ca, scheduler, service_account,
+    cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, replicaset,
+    role_aggregation, root_ca, scheduler, service_account,
 };
 
 /// The controllers of a cluster: all, none or some of them.
@@ -187,6 +187,20 @@ impl Controllers {
         self
     }
 
+    /// How many Pods that have ended are kept before the oldest are deleted: 12500 by default, and all of them if 0. It is
+    /// kube-controller-manager's `--terminated-pod-gc-threshold`.
+    ///
+    /// ```
+    /// use kubewright_controllers::Controllers;
+    ///
+    /// let tidy = Controllers::all().terminated_pod_gc_threshold(100);
+    /// assert_eq!(tidy, Controllers::all());
+    /// ```
+    pub fn terminated_pod_gc_threshold(mut self, pods: usize) -> Self {
+        self.settings.most_ended = pods;
+        self
+    }
+
     /// Makes containers whose images are loaded processes of this machine. Off by default: read
     /// [what that means](crate::process) first.
     pub fn processes(mut self, processes: Processes) -> Self {
@@ -231,9 +245,10 @@ impl Controllers {
                 ControllerName::Scheduler => scheduler::add_to(operator, settings),
                 ControllerName::Kubelet => kubelet::add_to(operator, settings),
                 ControllerName::CronJob => operator.controller(cronjob::controller(settings)),
-                ControllerName::EndpointSlice => operator.controller(endpointslice::controller(settings)),
+                ControllerName::EndpointSlice => endpointslice::add_to(operator, settings),
                 ControllerName::NodeLifecycle => node_lifecycle::add_lifecycle(operator, settings),
                 ControllerName::TaintEviction => node_lifecycle::add_eviction(operator, settings),
+                ControllerName::PodGarbageCollector => pod_gc::add_to(operator, settings),
             };
         }
         operator
@@ -259,7 +274,10 @@ impl Controllers {
         }
         let chance = self.seed.map_or_else(Chance::from_entropy, Chance::seeded);
         started.settings.chance = Some(chance.clone());
-        let manager = started.operator().manager()?.chance(chance);
+        let mut manager = started.operator().manager()?.chance(chance);
+        if let Some(clock) = started.settings.clock {
+            manager = manager.clock(clock);
+        }
         Ok(manager.identity("kubewright-controllers"))
     }
 

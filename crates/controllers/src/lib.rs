@@ -46,6 +46,7 @@ mod kubelet;
 mod names;
 mod namespace;
 mod node_lifecycle;
+mod pod_gc;
 mod replicaset;
 mod role_aggregation;
 mod root_ca;

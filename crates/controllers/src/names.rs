@@ -49,10 +49,12 @@ pub enum ControllerName {
     NodeLifecycle,
     /// Deletes Pods that do not tolerate the taints of their node.
     TaintEviction,
+    /// Deletes Pods of nodes that are gone, and too many that have ended.
+    PodGarbageCollector,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 15] = [
+const NAMES: [(ControllerName, &str, &str); 16] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -95,6 +97,11 @@ const NAMES: [(ControllerName, &str, &str); 15] = [
         ControllerName::TaintEviction,
         "taint-eviction",
         "taint-eviction-controller",
+    ),
+    (
+        ControllerName::PodGarbageCollector,
+        "podgc",
+        "pod-garbage-collector-controller",
     ),
 ];
 

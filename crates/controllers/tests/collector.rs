@@ -1,13 +1,17 @@
 //! The garbage collector with many objects, and with kinds that come while it starts.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::client::{Client, DeleteOptions, Propagation};
+use kubewright_runtime::client::{Client, DeleteOptions, Patch, Propagation};
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::object::{Kind, ObjectKey};
@@ -28,11 +32,16 @@ struct Cluster {
 impl Cluster {
     fn start() -> Self {
         let server = ApiServer::new(Options::new());
+        let kube = server.client();
+        Self::collected_by(server, kube)
+    }
+
+    fn collected_by(server: ApiServer, kube: kube::Client) -> Self {
         let (stopper, stop) = Stopper::new();
         let collector: Controllers = "gc".parse().unwrap();
         Cluster {
             user: Client::new(server.client(), Cache::default()).live(),
-            running: tokio::spawn(collector.run(server.client(), stop)),
+            running: tokio::spawn(collector.run(kube, stop)),
             server,
             stopper,
         }
@@ -204,4 +213,35 @@ async fn what_a_kind_owns_that_was_defined_a_moment_ago_is_collected() {
         cluster.left(&[]).await;
         cluster.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_race_against_another_writer_is_run_again_at_once() {
+    let server = ApiServer::new(Options::new());
+    let (through, user) = (server.client(), Client::new(server.client(), Cache::default()).live());
+    let raced = Arc::new(AtomicBool::new(false));
+    let was_raced = Arc::clone(&raced);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (through, user, raced) = (through.clone(), user.clone(), Arc::clone(&raced));
+        async move {
+            // Between the collector's look and its word somebody writes the child.
+            let is_end = request.method() == "DELETE" && request.uri().path().ends_with("/child");
+            if is_end && !raced.swap(true, Ordering::Relaxed) {
+                let patch = Patch::Merge(json!({ "metadata": { "labels": { "written": "now" } } }));
+                let key = ObjectKey::namespaced("default", "child");
+                user.patch::<ConfigMap>(&key, &patch).await.unwrap();
+            }
+            through.send(request).await
+        }
+    });
+    let cluster = Cluster::collected_by(server, kube::Client::new(service, "default"));
+    let owner = cluster.create("owner", json!([])).await;
+    cluster.create("child", owned(&[&owner])).await;
+    settle().await;
+    cluster.delete("owner", Propagation::Background).await;
+    // A paused clock comes so far when there is nothing left to do, and less far than any pause before another try.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(was_raced.load(Ordering::Relaxed));
+    assert!(cluster.names().await.is_empty());
+    cluster.stop().await;
 }

@@ -19,10 +19,11 @@ use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, Error};
 use kubewright_runtime::clock::Clock;
-use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result, Watch};
+use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
 use kubewright_runtime::events::EventNote;
-use kubewright_runtime::object::{ObjectKey, View};
+use kubewright_runtime::object::{ObjectKey, Record, View};
 use kubewright_runtime::operator::Operator;
+use serde::Deserialize;
 
 use crate::support::claim::claim_all;
 use crate::support::index::{self, controller_of};
@@ -37,7 +38,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
         .named("deployment-controller")
         .owns::<ReplicaSet>()
         .watch(Watch::mapped_with::<ReplicaSet, _>(orphan_wakes).when(index::orphans()))
-        .watches_with::<Pod, _>(pod_wakes)
+        .watch(Watch::mapped_with::<Pod, _>(pod_wakes).when(endings()))
         .max_concurrent_reconciles(8)
         .reconcile_with(move |context| {
             let client = context.client();
@@ -69,6 +70,34 @@ async fn orphan_wakes(client: Client, set: View<ReplicaSet>) -> Vec<Request> {
         })
         .map(|deployment| deployment.key().clone().into())
         .collect()
+}
+
+/// Lets only Pods of sets through that finish or go. Nothing but the phase is decoded for the many others.
+fn endings() -> Predicate {
+    Predicate::new(|event| {
+        let mut records = event.old().into_iter().chain([event.object()]);
+        records.any(|record| {
+            let of_set = record.controller().is_some_and(|owner| owner.kind == "ReplicaSet");
+            of_set && (record.is_deleting() || has_finished(record))
+        })
+    })
+}
+
+/// What [`pods::is_terminal`] looks at.
+#[derive(Deserialize)]
+struct Finishing {
+    status: Option<Phase>,
+}
+
+#[derive(Deserialize)]
+struct Phase {
+    phase: Option<String>,
+}
+
+fn has_finished(pod: &Record) -> bool {
+    let status = pod.decode::<Finishing>().ok().and_then(|pod| pod.status);
+    let phase = status.and_then(|status| status.phase);
+    matches!(phase.as_deref(), Some("Succeeded" | "Failed"))
 }
 
 /// A Pod that finishes or goes may let a `Deployment` go on that replaces all its Pods at once.

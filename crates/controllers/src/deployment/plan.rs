@@ -197,7 +197,7 @@ impl Planner<'_> {
             .old()
             .into_iter()
             .filter_map(|set| history::revision(&self.sets[set]));
-        let newest = old.max().unwrap_or(0) + 1;
+        let newest = old.max().unwrap_or(0).saturating_add(1);
         match self.new {
             Some(new) => self.keep_new(new, newest),
             None if create => self.create_new(newest),

@@ -1,9 +1,13 @@
 //! Rollouts, step by step, without a server.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::Pod;
+use kubewright_runtime::cache::Event;
+use kubewright_runtime::object::{Kind, Record};
 use serde_json::{Value, json};
 
 use super::history::{DESIRED, MOST, REVISION};
@@ -150,4 +154,33 @@ fn a_rollout_without_progress_is_looked_at_again_when_its_time_is_over() {
             .iter()
             .any(|condition| condition.reason.as_deref() == Some("ProgressDeadlineExceeded"))
     );
+}
+
+#[test]
+fn only_pods_of_sets_that_finish_or_go_are_looked_at() {
+    let pod = |owner: &str, phase: Value, deleted: Option<&str>| {
+        let json = json!({
+            "metadata": {
+                "name": "a", "namespace": "shop", "deletionTimestamp": deleted, "ownerReferences": [
+                    { "apiVersion": "apps/v1", "kind": owner, "name": "web", "uid": "1", "controller": true },
+                ],
+            },
+            "status": phase,
+        });
+        let record = Record::parse(&serde_json::to_vec(&json).unwrap(), &Kind::of::<Pod>()).unwrap();
+        Arc::new(record)
+    };
+    let set = |phase: &str| pod("ReplicaSet", json!({ "phase": phase }), None);
+    let admits = |object| super::endings().admits(&Event::Added { object, initial: false });
+    for phase in ["Succeeded", "Failed"] {
+        assert!(admits(set(phase)), "{phase}");
+        assert!(!admits(pod("Job", json!({ "phase": phase }), None)));
+    }
+    for phase in ["Pending", "Running", "Unknown"] {
+        assert!(!admits(set(phase)), "{phase}");
+    }
+    assert!(!admits(pod("ReplicaSet", Value::Null, None)));
+    assert!(admits(pod("ReplicaSet", Value::Null, Some("2026-01-01T00:00:00Z"))));
+    let (old, new) = (set("Running"), set("Failed"));
+    assert!(super::endings().admits(&Event::Updated { old, new }));
 }

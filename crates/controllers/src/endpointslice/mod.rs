@@ -16,6 +16,7 @@ use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::controller::{Action, Controller, Failure, Reconciler, Request, Result};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::{ObjectKey, Selector, View};
+use kubewright_runtime::operator::Operator;
 use kubewright_runtime::queue::{Backoff, QueueOptions};
 
 use crate::support::creation::is_namespace_going;
@@ -26,8 +27,46 @@ use plan::Zones;
 /// The label of a node that says in which zone it is.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// The controller.
-pub(crate) fn controller(settings: &Settings) -> Controller {
+/// Services by one pair of their selector: whom a Pod may concern is found by its labels.
+const SELECTOR: &str = "selector";
+/// Pods by each of their labels.
+const LABEL: &str = "label";
+/// Slices by the name of their Service.
+const SERVICE: &str = "service";
+
+/// Adds the controller and what it needs.
+pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
+    operator
+        .index::<Service>(SELECTOR, |service| {
+            let selector = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+            let pair = selector.filter(|_| plan::is_managed(service)).and_then(one_pair);
+            pair.into_iter().collect()
+        })
+        .index::<Pod>(LABEL, |pod| {
+            let labels = pod.metadata.labels.iter().flatten();
+            labels.map(|(label, value)| pair(label, value)).collect()
+        })
+        .index::<EndpointSlice>(SERVICE, |slice| {
+            let name = slice
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|labels| labels.get(plan::SERVICE_LABEL));
+            name.into_iter().cloned().collect()
+        })
+        .controller(controller(settings))
+}
+
+fn pair(label: &str, value: &str) -> String {
+    format!("{label}={value}")
+}
+
+/// Any one will do, if it is the same for all who ask.
+fn one_pair(selector: &BTreeMap<String, String>) -> Option<String> {
+    selector.last_key_value().map(|(label, value)| pair(label, value))
+}
+
+fn controller(settings: &Settings) -> Controller {
     let settings = settings.clone();
     Controller::of::<Service>()
         .named("endpointslice-controller")
@@ -60,21 +99,19 @@ fn selector(labels: &BTreeMap<String, String>) -> Selector {
 
 /// A Pod wakes the Services that mean it.
 async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
-    let query = Query::all().in_namespace(pod.key().namespace().unwrap_or_default());
-    let services = client
-        .without_waiting()
-        .list::<Service>(&query)
-        .await
-        .unwrap_or_default();
-    services
-        .into_iter()
-        .filter(|service| plan::is_managed(service))
-        .filter(|service| {
+    let client = client.without_waiting();
+    let namespace = Query::all().in_namespace(pod.key().namespace().unwrap_or_default());
+    let mut woken = Vec::new();
+    for (label, value) in pod.metadata.labels.iter().flatten() {
+        let query = namespace.clone().indexed(SELECTOR, pair(label, value));
+        let services = client.list::<Service>(&query).await.unwrap_or_default();
+        let meant = services.into_iter().filter(|service| {
             let wanted = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
             labels::is_subset(wanted, pod.metadata.labels.as_ref())
-        })
-        .map(|service| service.key().clone().into())
-        .collect()
+        });
+        woken.extend(meant.map(|service| service.key().clone().into()));
+    }
+    woken
 }
 
 struct Slices {
@@ -97,14 +134,16 @@ impl Reconciler for Slices {
             .and_then(|spec| spec.selector.clone())
             .unwrap_or_default();
         let query = Query::all().in_namespace(namespace);
-        let pods = self
-            .client
-            .list::<Pod>(&query.clone().matching(selector(&wanted)))
-            .await?;
+        let mut meant = query.clone().matching(selector(&wanted));
+        if let Some(pair) = one_pair(&wanted) {
+            meant = meant.indexed(LABEL, pair);
+        }
+        let pods = self.client.list::<Pod>(&meant).await?;
         let own = Selector::everything()
             .equals(plan::SERVICE_LABEL, request.name())
             .equals(plan::MANAGED_BY, plan::MANAGER);
-        let present = self.client.list::<EndpointSlice>(&query.matching(own)).await?;
+        let query = query.matching(own).indexed(SERVICE, request.name());
+        let present = self.client.list::<EndpointSlice>(&query).await?;
         let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
         let present: Vec<&EndpointSlice> = present.iter().map(|slice| &**slice).collect();
         let zones = self.zones(&pods).await?;

@@ -32,6 +32,8 @@ use verdict::{Owner, Verdict};
 
 /// How many objects are looked at side by side.
 const WORKERS: usize = 8;
+/// How many races against others are run again at once, before an object waits for its turn.
+const CONFLICTS: usize = 3;
 
 /// Adds the collector.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
@@ -61,7 +63,7 @@ async fn work(collector: Arc<Collector>, monitors: Arc<Monitors>) {
     while let Some(job) = collector.queue.get().await {
         // Nothing is decided while a kind is not known yet: it may have dependents.
         let _complete = monitors.complete().await;
-        match collector.attend(job.key(), &monitors).await {
+        match collector.settle(job.key(), &monitors).await {
             Ok(()) => collector.queue.forget(job.key()),
             Err(error) => {
                 tracing::debug!(%error, uid = %job.key(), "an object is looked at again");
@@ -69,6 +71,10 @@ async fn work(collector: Arc<Collector>, monitors: Arc<Monitors>) {
             }
         }
     }
+}
+
+fn is_conflict(failure: &Failure) -> bool {
+    failure.error().downcast_ref::<Error>().is_some_and(Error::is_conflict)
 }
 
 struct Collector {
@@ -160,6 +166,17 @@ impl Collector {
     }
 
     /// Looks at an object and does what is to be done.
+    /// Attends to an object, and at once again if somebody wrote it between our look and our word.
+    async fn settle(&self, uid: &Uid, monitors: &Monitors) -> Result<(), Failure> {
+        for _ in 0..CONFLICTS {
+            match self.attend(uid, monitors).await {
+                Err(failure) if is_conflict(&failure) => {}
+                done => return done,
+            }
+        }
+        self.attend(uid, monitors).await
+    }
+
     async fn attend(&self, uid: &Uid, monitors: &Monitors) -> Result<(), Failure> {
         let Some(glance) = self.glance(uid) else {
             return Ok(());

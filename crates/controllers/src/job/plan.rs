@@ -199,8 +199,9 @@ impl<'a> Planner<'a> {
         let counted = failed.iter().filter(|member| self.judge(member) != Verdict::Ignore);
         let size = |list: &Option<Vec<String>>| list.as_ref().map_or(0, Vec::len);
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-        self.failed = self.status.failed.unwrap_or(0) + number(counted.count() + size(&uncounted.failed));
-        self.succeeded = self.status.succeeded.unwrap_or(0) + number(succeeded.len() + size(&uncounted.succeeded));
+        let (had_failed, had_succeeded) = (self.status.failed.unwrap_or(0), self.status.succeeded.unwrap_or(0));
+        self.failed = had_failed.saturating_add(number(counted.count() + size(&uncounted.failed)));
+        self.succeeded = had_succeeded.saturating_add(number(succeeded.len() + size(&uncounted.succeeded)));
         self.plan.backoff = backoff.after(&succeeded, &failed);
         if self.is_indexed() {
             let known = self.status.completed_indexes.as_deref().unwrap_or_default();
@@ -431,8 +432,8 @@ impl<'a> Planner<'a> {
         };
         let (succeeded, failed) = (fold(&mut uncounted.succeeded), fold(&mut uncounted.failed));
         let some = |count: i32| (count != 0).then_some(count);
-        self.status.succeeded = some(self.status.succeeded.unwrap_or(0) + succeeded);
-        self.status.failed = some(self.status.failed.unwrap_or(0) + failed);
+        self.status.succeeded = some(self.status.succeeded.unwrap_or(0).saturating_add(succeeded));
+        self.status.failed = some(self.status.failed.unwrap_or(0).saturating_add(failed));
         let lets_all_go = target.is_some() || self.job.metadata.deletion_timestamp.is_some();
         let fails_all = target.is_some_and(|target| target.type_ == FAILURE);
         let mut release = Vec::new();

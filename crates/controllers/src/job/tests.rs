@@ -322,3 +322,19 @@ fn an_index_beyond_the_last_is_removed() {
     let pods = [pod("a", "Running", true, Some(0)), pod("b", "Running", true, Some(4))];
     assert_eq!(plan(&job, &pods, now()).remove, ["b"]);
 }
+
+#[test]
+fn no_number_is_too_large() {
+    let mut job = job(json!({
+        "completions": 2, "parallelism": 1, "activeDeadlineSeconds": i64::MAX, "ttlSecondsAfterFinished": i32::MAX,
+        "backoffLimit": i32::MAX,
+    }));
+    let status = job.status.as_mut().unwrap();
+    (status.failed, status.succeeded) = (Some(i32::MAX), Some(i32::MAX));
+    let mut pods = [pod("a", "Failed", true, None), pod("b", "Succeeded", true, None)];
+    for _ in 0..3 {
+        let plan = plan(&job, &pods, now());
+        carry_on(&mut job, &mut pods, &plan);
+    }
+    assert_eq!(job.status.unwrap().failed, Some(i32::MAX));
+}

@@ -32,7 +32,7 @@ impl Addresses {
     }
 }
 
-/// The address of a node: by its number, or else by its name.
+/// The address of a node: by its number, or else by its name. Services have theirs in 10.0.0.0/24.
 pub(super) fn of_node(name: &str) -> String {
     let number = name.strip_prefix("node-").and_then(|number| number.parse::<u16>().ok());
     let number = number.unwrap_or_else(|| {
@@ -40,7 +40,7 @@ pub(super) fn of_node(name: &str) -> String {
         name.bytes()
             .fold(17, |sum: u16, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
     });
-    format!("10.0.{}.{}", number >> 8, number & 0xff)
+    format!("192.168.{}.{}", number >> 8, number & 0xff)
 }
 
 #[cfg(test)]
@@ -53,6 +53,6 @@ mod tests {
         assert_eq!(addresses.next(|_| false), "10.244.0.2");
         assert_eq!(addresses.next(|address| address == "10.244.0.3"), "10.244.0.4");
         assert_eq!(addresses.next(|_| true), "10.244.0.4"); // all are taken: once round
-        assert_eq!(of_node("node-258"), "10.0.1.2");
+        assert_eq!(of_node("node-258"), "192.168.1.2");
     }
 }

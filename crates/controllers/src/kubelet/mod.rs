@@ -17,7 +17,7 @@ use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Trigger};
-use kubewright_runtime::events::EventNote;
+use kubewright_runtime::events::{EventNote, Referable as _, Reference};
 use kubewright_runtime::manager::RunContext;
 use kubewright_runtime::object::{Kind, ObjectKey, View};
 use kubewright_runtime::operator::Operator;
@@ -30,7 +30,7 @@ use life::{Bodies, Next, Place};
 use process::Runner;
 
 /// What the nodes say they run.
-const VERSION: &str = "v1.36.0";
+const VERSION: &str = "v1.36.3";
 /// How long to wait before a node is made again that could not be.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -282,6 +282,20 @@ impl Pods {
         })
     }
 
+    /// That a container runs, in the words of a kubelet that found its image there.
+    fn tell_start(&self, pod: &Pod, container: &str, image: &str) {
+        let part = Reference {
+            field_path: format!("spec.containers{{{container}}}"),
+            ..pod.reference()
+        };
+        let pulled = format!("Container image {image:?} already present on machine and can be accessed by the pod");
+        self.events.tell(&part, EventNote::normal("Pulled", "Pull", pulled));
+        self.events
+            .tell(&part, EventNote::normal("Created", "Start", "Container created"));
+        self.events
+            .tell(&part, EventNote::normal("Started", "Start", "Container started"));
+    }
+
     /// What people want to know of a change.
     fn tell(&self, pod: &View<Pod>, after: &PodStatus) {
         let before = pod
@@ -298,7 +312,8 @@ impl Pods {
             let waiting = state.waiting.as_ref().and_then(|waiting| waiting.reason.as_deref());
             let note = match waiting {
                 None if state.running.is_some() => {
-                    EventNote::normal("Started", "Start", format!("Started container {}", status.name))
+                    self.tell_start(pod, &status.name, &status.image);
+                    continue;
                 }
                 Some("ErrImagePull") => {
                     let why = state.waiting.as_ref().and_then(|waiting| waiting.message.as_deref());

@@ -59,7 +59,7 @@ pub(crate) fn condition<'a>(node: &'a Node, type_: &str) -> Option<&'a NodeCondi
 pub(super) fn address(node: &Node) -> &str {
     let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
     let internal = addresses.into_iter().find(|address| address.type_ == "InternalIP");
-    internal.map_or("10.0.0.1", |address| address.address.as_str())
+    internal.map_or("192.168.0.1", |address| address.address.as_str())
 }
 
 /// The status with which a node that works reports, if it does not say so already.
@@ -88,19 +88,26 @@ pub(super) fn report(node: &Node, ip: &str, version: &str, now: Timestamp) -> Op
             address("Hostname", name.clone()),
         ]);
     }
-    status.node_info.get_or_insert_with(|| NodeSystemInfo {
-        architecture: "amd64".to_owned(),
-        operating_system: "linux".to_owned(),
-        os_image: "Kubewright simulated node".to_owned(),
-        kernel_version: "simulated".to_owned(),
-        container_runtime_version: "simulated://1".to_owned(),
-        kubelet_version: version.to_owned(),
-        machine_id: name.clone(),
-        system_uuid: name.clone(),
-        boot_id: name,
-        ..NodeSystemInfo::default()
-    });
+    introduce(status.node_info.get_or_insert_default(), &name, version);
     Some(status)
+}
+
+/// Fills in what nobody has said of a node: the API server writes empty words.
+fn introduce(info: &mut NodeSystemInfo, name: &str, version: &str) {
+    let words = [
+        (&mut info.architecture, "amd64"),
+        (&mut info.operating_system, "linux"),
+        (&mut info.os_image, "Kubewright simulated node"),
+        (&mut info.kernel_version, "simulated"),
+        (&mut info.container_runtime_version, "simulated://1"),
+        (&mut info.kubelet_version, version),
+        (&mut info.machine_id, name),
+        (&mut info.system_uuid, name),
+        (&mut info.boot_id, name),
+    ];
+    for (word, default) in words.into_iter().filter(|(word, _)| word.is_empty()) {
+        default.clone_into(word);
+    }
 }
 
 fn conditions(node: &Node, now: Timestamp) -> Vec<NodeCondition> {
@@ -167,20 +174,43 @@ mod tests {
         ] }))
         .unwrap();
         assert_eq!(without_not_ready(&node), None);
-        node.status = report(&node, "10.0.0.3", "v1.36.0", now());
-        assert_eq!(report(&node, "10.0.0.3", "v1.36.0", now()), None);
-        assert_eq!(address(&node), "10.0.0.3");
+        node.status = report(&node, "192.168.0.3", "v1.36.3", now());
+        assert_eq!(report(&node, "192.168.0.3", "v1.36.3", now()), None);
+        assert_eq!(address(&node), "192.168.0.3");
         assert_eq!(without_not_ready(&node).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_node_says_what_it_is_where_nobody_else_has() {
+        let mut node = named(1);
+        // As the API server answers who created a node without saying anything.
+        let empty = json!({
+            "architecture": "arm64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "",
+            "kubeletVersion": "", "machineID": "", "operatingSystem": "", "osImage": "", "systemUUID": "",
+        });
+        node.status = serde_json::from_value(json!({ "nodeInfo": empty })).unwrap();
+        let info = report(&node, "192.168.0.1", "v1.36.3", now())
+            .unwrap()
+            .node_info
+            .unwrap();
+        assert_eq!(
+            (
+                info.kubelet_version.as_str(),
+                info.architecture.as_str(),
+                info.machine_id.as_str()
+            ),
+            ("v1.36.3", "arm64", "node-1")
+        );
     }
 
     #[test]
     fn a_node_keeps_the_size_it_was_given_and_a_failed_one_says_nothing() {
         let mut node = named(1);
         node.status = serde_json::from_value(json!({ "capacity": { "cpu": "2" } })).unwrap();
-        let status = report(&node, "10.0.0.1", "v1.36.0", now()).unwrap();
+        let status = report(&node, "192.168.0.1", "v1.36.3", now()).unwrap();
         assert_eq!(status.allocatable.unwrap()["cpu"].0, "2");
         assert_eq!(status.capacity.unwrap()["pods"].0, "1000");
         node.metadata.annotations = Some([(FAILED_ANNOTATION.to_owned(), "true".to_owned())].into());
-        assert_eq!(report(&node, "10.0.0.1", "v1.36.0", now()), None);
+        assert_eq!(report(&node, "192.168.0.1", "v1.36.3", now()), None);
     }
 }

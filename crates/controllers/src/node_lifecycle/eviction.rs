@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use crate::scheduler::fit::tolerates;
 use crate::support::tell::Teller;
-use crate::support::{Settings, index, pods, time};
+use crate::support::{Settings, claim, index, pods, time};
 
 /// The controller.
 pub(super) fn controller(settings: &Settings) -> Controller {
@@ -45,23 +45,22 @@ struct Evictions {
     client: Client,
     events: Teller,
     clock: Clock,
-    /// Pods that are to go, by uid, and since when that is known: a taint need not say when it was added.
-    due: Mutex<HashMap<String, Timestamp>>,
+    /// Pods that are to go: their uid, and since when that is known. A taint need not say when it was added.
+    due: Mutex<HashMap<ObjectKey, (String, Timestamp)>>,
 }
 
 impl Reconciler for Evictions {
     async fn reconcile(&self, request: Request) -> Result {
         let Some(pod) = self.client.get_opt::<Pod>(&request).await? else {
+            if self.due.lock().remove(request.key()).is_some() {
+                self.tell_forgiven(&gone(&request));
+            }
             return Ok(Action::done());
         };
         let host = ObjectKey::cluster(pods::node_of(&pod));
         let Some(node) = self.client.get_opt::<Node>(&host).await? else {
             return Ok(Action::done());
         };
-        if pod.metadata.deletion_timestamp.is_some() || pods::is_terminal(&pod) {
-            self.due.lock().remove(pod.metadata.uid.as_deref().unwrap_or_default());
-            return Ok(Action::done());
-        }
         let taints = node
             .spec
             .as_ref()
@@ -76,15 +75,15 @@ impl Reconciler for Evictions {
         let now = self.clock.now();
         match stay(&taints, &tolerations) {
             Stay::ForEver => {
-                if self.due.lock().remove(&uid).is_some() {
-                    let text = format!("Cancelling deletion of Pod {request}");
-                    self.events
-                        .tell(&*pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+                if self.forgive(&request, &uid) {
+                    self.tell_forgiven(&pod);
                 }
                 Ok(Action::done())
             }
+            // Somebody else was faster.
+            Stay::For(_) if pod.metadata.deletion_timestamp.is_some() => Ok(Action::done()),
             Stay::For(tolerated) => {
-                let since = *self.due.lock().entry(uid).or_insert(now);
+                let since = self.since(&request, uid, now);
                 let left = tolerated.saturating_sub(time::since(since, now));
                 if left.is_zero() {
                     self.evict(&pod).await
@@ -97,6 +96,29 @@ impl Reconciler for Evictions {
 }
 
 impl Evictions {
+    /// Since when a Pod is to go. Another Pod of the same name begins anew.
+    fn since(&self, key: &ObjectKey, uid: String, now: Timestamp) -> Timestamp {
+        let mut due = self.due.lock();
+        let (known, since) = due.entry(key.clone()).or_insert_with(|| (uid.clone(), now));
+        if *known != uid {
+            (*known, *since) = (uid, now);
+        }
+        *since
+    }
+
+    /// Lets a Pod stay after all. Whether it was to go.
+    fn forgive(&self, key: &ObjectKey, uid: &str) -> bool {
+        let known = self.due.lock().remove(key);
+        known.is_some_and(|(known, _)| known == uid)
+    }
+
+    /// Says that a Pod is not evicted after all: it may stay, or it is gone.
+    fn tell_forgiven(&self, pod: &Pod) {
+        let text = format!("Cancelling deletion of Pod {}", claim::key_of(pod));
+        self.events
+            .tell(pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+    }
+
     async fn evict(&self, pod: &View<Pod>) -> Result {
         let text = format!("Marking for deletion Pod {}", pod.key());
         self.events
@@ -104,7 +126,10 @@ impl Evictions {
         let mut marked = pod.clone().into_owned();
         if mark(&mut marked, self.clock.now()) {
             match self.client.update_status(&marked).await {
-                Err(error) if error.is_not_found() => return Ok(Action::done()),
+                Err(error) if error.is_not_found() => {
+                    self.due.lock().remove(pod.key());
+                    return Ok(Action::done());
+                }
                 result => result?,
             };
         }
@@ -113,8 +138,17 @@ impl Evictions {
             ..DeleteOptions::default()
         };
         ignore_not_found(self.client.delete_with::<Pod>(pod.key(), &options).await)?;
+        self.due.lock().remove(pod.key());
         Ok(Action::done())
     }
+}
+
+/// What is known of a Pod that is not there any more.
+fn gone(key: &ObjectKey) -> Pod {
+    let mut pod = Pod::default();
+    pod.metadata.name = Some(key.name().to_owned());
+    pod.metadata.namespace = key.namespace().map(str::to_owned);
+    pod
 }
 
 /// Writes down why a Pod goes, for those who judge its end. Whether that is news.
@@ -181,6 +215,27 @@ mod tests {
         let some_time = tolerations(json!([{ "key": "a", "operator": "Exists", "tolerationSeconds": 300 }]));
         assert_eq!(stay(&taints, &some_time), Stay::For(Duration::from_mins(5)));
         assert_eq!(stay(&taints[1..], &[]), Stay::ForEver);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pod_that_vanished_is_forgotten() {
+        let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+        let client = Client::new(server.client(), kubewright_runtime::informer::Cache::default()).live();
+        let settings = Settings::default();
+        let evictions = Evictions {
+            clock: client.clock(),
+            events: settings.teller("tester", &client),
+            due: Mutex::default(),
+            client,
+        };
+        let key = ObjectKey::namespaced("default", "brief");
+        let now = evictions.clock.now();
+        assert_eq!(evictions.since(&key, "1".to_owned(), now), now);
+        assert_eq!(evictions.since(&key, "1".to_owned(), time::later(now, 9)), now);
+        let later = time::later(now, 10);
+        assert_eq!(evictions.since(&key, "2".to_owned(), later), later);
+        evictions.reconcile(key.into()).await.unwrap();
+        assert!(evictions.due.lock().is_empty());
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(crate) const ORPHAN: &str = "";
 
 /// Pods by the name of their node; those without one by the empty name.
 pub(crate) const NODE: &str = "node";
+/// Pods that have ended, all by the same word.
+pub(crate) const ENDED: &str = "ended";
 /// Pods by their address.
 pub(crate) const POD_IP: &str = "pod-ip";
 

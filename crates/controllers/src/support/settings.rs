@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) root_ca: String,
     /// Whether and how containers are processes.
     pub(crate) processes: Option<Processes>,
+    /// How many Pods that have ended are kept; all of them if none.
+    pub(crate) most_ended: usize,
     /// Whether there will be simulated nodes, so that it is worth waiting for them.
     pub(crate) expects_nodes: bool,
     pub(crate) tellers: Tellers,
@@ -29,6 +31,7 @@ impl Default for Settings {
             chance: None,
             root_ca: String::new(),
             processes: None,
+            most_ended: 12_500,
             expects_nodes: false,
             tellers: Tellers::default(),
         }

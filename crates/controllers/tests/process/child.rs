@@ -1,12 +1,15 @@
 //! What this test program does where it is the binary of an image: a container's process.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::{env, fs, process};
 
 /// The arguments by which this program is a container's process.
 pub(crate) const ARGUMENTS: [&str; 3] = ["--exact", "child::as_a_process", "--nocapture"];
+
+/// The command by which it is a process that asks or tells a container something.
+pub(crate) const ACTION: [&str; 4] = ["/child", "--exact", "child::as_an_action", "--nocapture"];
 
 /// Says what it does.
 const ROLE: &str = "ROLE";
@@ -26,6 +29,27 @@ fn as_a_process() {
         Ok("succeed") => process::exit(0),
         _ => {}
     }
+}
+
+/// Calls whoever is at the address it was given, as does a child of its own, and stays until they hang up.
+#[test]
+fn as_an_action() {
+    let Ok(address) = env::var("CALL") else {
+        return;
+    };
+    if env::var("IS_CHILD").is_err() {
+        let mut child = process::Command::new(env::current_exe().unwrap());
+        let mut child = child.args(&ACTION[1..]).env("IS_CHILD", "yes").spawn().unwrap();
+        call(&address);
+        child.wait().unwrap();
+    } else {
+        call(&address);
+    }
+}
+
+fn call(address: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let _ = stream.read(&mut [0]);
 }
 
 fn variable(name: &str) -> String {

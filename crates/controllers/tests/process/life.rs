@@ -11,9 +11,10 @@ use kubewright_controllers::process::{ImageFolder, Processes, guard};
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 
-use crate::child::ARGUMENTS;
+use crate::child::{ACTION, ARGUMENTS};
 use crate::support::{
-    Cluster, any, eventually, free_port, gone, is_alive, is_ready, main_status, phase, pod, waiting, with,
+    Called, Cluster, any, ended, eventually, free_port, gone, is_alive, is_ready, main_status, phase, pod, waiting,
+    with,
 };
 
 /// The number that the stubborn one prints.
@@ -126,6 +127,81 @@ async fn a_deleted_pods_processes_are_asked_to_end_then_made_to_and_leave_nothin
     assert!(!is_alive(number(&log)) && !second.exists() && !folder.exists());
 }
 
+/// A Pod with ten minutes' time to end, and a hook that takes it.
+fn lingering(called: &Called) -> serde_json::Value {
+    let hook = json!({ "preStop": { "exec": { "command": ACTION } } });
+    let mut pod = with(
+        pod("lingers", "stubborn", "Always"),
+        json!({ "env": called.variable(), "lifecycle": hook }),
+    );
+    pod["spec"]["terminationGracePeriodSeconds"] = 600.into();
+    pod
+}
+
+#[tokio::test]
+async fn a_hook_before_the_end_is_cut_short_by_a_deletion_by_force() {
+    let (cluster, called) = (Cluster::start().await, Called::listen().await);
+    let made = cluster.create::<Pod>(lingering(&called)).await;
+    let log = cluster.prints("lingers", "here to stay").await;
+    cluster.pods.delete("lingers", &DeleteParams::default()).await.unwrap();
+    let calls = called.both().await;
+    let now = DeleteParams::default().grace_period(0);
+    cluster.pods.delete("lingers", &now).await.unwrap();
+    ended(calls).await;
+    let folder = cluster.folder.join(made.uid().unwrap());
+    cluster.stop().await;
+    assert!(!is_alive(number(&log)) && !folder.exists());
+}
+
+#[tokio::test]
+async fn a_hook_before_the_end_is_cut_short_by_the_end() {
+    let (cluster, called) = (Cluster::start().await, Called::listen().await);
+    cluster.create::<Pod>(lingering(&called)).await;
+    let log = cluster.prints("lingers", "here to stay").await;
+    cluster.pods.delete("lingers", &DeleteParams::default()).await.unwrap();
+    let calls = called.both().await;
+    let process = rustix::process::Pid::from_raw(number(&log)).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    gone(&cluster.pods, "lingers").await;
+    ended(calls).await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_probe_has_started_ends_with_the_container() {
+    let (cluster, called) = (Cluster::start().await, Called::listen().await);
+    let probe = json!({ "exec": { "command": ACTION }, "timeoutSeconds": 600 });
+    let probed = with(
+        pod("probed", "stubborn", "Always"),
+        json!({ "env": called.variable(), "livenessProbe": probe }),
+    );
+    cluster.create::<Pod>(probed).await;
+    let calls = called.both().await;
+    cluster.pods.delete("probed", &DeleteParams::default()).await.unwrap();
+    ended(calls).await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn no_time_to_end_is_too_long() {
+    let cluster = Cluster::start().await;
+    let port = free_port();
+    let mut patient = with(
+        pod("patient", "serve", "Always"),
+        json!({
+            "env": [{ "name": "PORT", "value": port.to_string() }],
+            "livenessProbe": { "tcpSocket": { "port": free_port() }, "periodSeconds": 1, "failureThreshold": 1 },
+        }),
+    );
+    patient["spec"]["terminationGracePeriodSeconds"] = i64::MAX.into();
+    cluster.create::<Pod>(patient).await;
+    let again = |pod: &Pod| main_status(pod).is_some_and(|status| status.restart_count > 0);
+    eventually(&cluster.pods, "patient", again).await;
+    cluster.pods.delete("patient", &DeleteParams::default()).await.unwrap();
+    gone(&cluster.pods, "patient").await;
+    cluster.stop().await;
+}
+
 #[tokio::test]
 async fn processes_end_and_their_files_go_with_the_kubelet() {
     let cluster = Cluster::start().await;
@@ -144,6 +220,7 @@ async fn processes_end_if_the_one_who_started_them_is_gone_without_a_word() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("pods");
     std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+    std::fs::write(folder.join(".kubewright-pods"), "").unwrap();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(ARGUMENTS)
         .env("ROLE", "stubborn")

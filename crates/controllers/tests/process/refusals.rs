@@ -49,6 +49,8 @@ async fn what_would_run_something_else_is_refused() {
         pod["spec"]["volumes"] = json!([volume]);
         pod
     };
+    let mut whole = volume(json!({ "name": "v", "emptyDir": {} }));
+    whole["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/".into();
     let changed = |fields: Value| with(pod("x", "look", "Never"), fields);
     let cases = [
         (
@@ -80,6 +82,18 @@ async fn what_would_run_something_else_is_refused() {
             volume(json!({ "name": "v", "hostPath": { "path": "/" } })),
             "ContainerCreating",
             "configMap, secret, projected, downwardAPI and emptyDir only",
+        ),
+        (
+            "whole",
+            whole,
+            "CreateContainerConfigError",
+            "mountPath \"/\" is the whole container",
+        ),
+        (
+            "nameless",
+            changed(json!({ "image": "../child%3Adev" })),
+            "InvalidImageName",
+            "couldn't parse image name \"../child%3Adev\": invalid reference format",
         ),
         (
             "missing",

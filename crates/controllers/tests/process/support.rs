@@ -71,7 +71,7 @@ impl Cluster {
 
     pub(crate) async fn with(images: ImageFolder, others: Others) -> Self {
         let server = ApiServer::new(Options::new().anonymous(false).service_account_admission(true));
-        let listener = server.listen(0).await.unwrap();
+        let listener = Box::pin(server.listen(0)).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("pods");
         let host = Host(server.clone());
@@ -275,6 +275,35 @@ pub(crate) fn waiting(pod: &Pod) -> (String, String) {
 /// A port that was free a moment ago.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Somebody whom actions call, each with a child.
+pub(crate) struct Called(tokio::net::TcpListener);
+
+impl Called {
+    pub(crate) async fn listen() -> Self {
+        Called(tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap())
+    }
+
+    /// The variable that has actions call.
+    pub(crate) fn variable(&self) -> Value {
+        json!([{ "name": "CALL", "value": self.0.local_addr().unwrap().to_string() }])
+    }
+
+    /// Waits for the calls of an action and its child.
+    pub(crate) async fn both(&self) -> [tokio::net::TcpStream; 2] {
+        let calls = async { [self.0.accept().await.unwrap().0, self.0.accept().await.unwrap().0] };
+        tokio::time::timeout(PATIENCE, calls).await.unwrap()
+    }
+}
+
+/// Waits until those who called are no more.
+pub(crate) async fn ended(calls: [tokio::net::TcpStream; 2]) {
+    use tokio::io::AsyncReadExt as _;
+    for mut call in calls {
+        let reading = tokio::time::timeout(PATIENCE, call.read_u8()).await;
+        assert!(reading.unwrap().is_err());
+    }
 }
 
 /// Whether there is a process with this number.

@@ -8,6 +8,8 @@ mod deployments;
 mod jobs;
 mod namespaces;
 mod nodes;
+mod pod_collection;
 mod pods;
 mod replica_sets;
+mod services;
 mod support;

@@ -34,7 +34,9 @@ async fn a_pod_is_scheduled_runs_and_goes() {
         cluster.events("Pod").await,
         [
             "Scheduled Successfully assigned default/a to node-1",
-            "Started Started container web"
+            "Pulled Container image \"nginx\" already present on machine and can be accessed by the pod",
+            "Created Container created",
+            "Started Container started"
         ]
     );
     cluster.user.delete::<Pod>(&key("a")).await.unwrap();

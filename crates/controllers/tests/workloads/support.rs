@@ -15,7 +15,7 @@ use kubewright_runtime::stop::Stopper;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-const EPOCH: &str = "2026-03-01T12:00:00Z";
+pub(crate) const EPOCH: &str = "2026-03-01T12:00:00Z";
 
 /// A cluster as its users see it, with controllers at work.
 pub(crate) struct Cluster {
@@ -33,13 +33,14 @@ impl Cluster {
 
     /// The same at another time.
     pub(crate) fn starting_at(epoch: &str, controllers: &str, nodes: usize) -> Self {
+        Self::running(epoch, Controllers::parse(controllers).unwrap().nodes(nodes))
+    }
+
+    /// The same with controllers that were told more.
+    pub(crate) fn running(epoch: &str, controllers: Controllers) -> Self {
         let epoch = epoch.parse().unwrap();
         let server = ApiServer::new(Options::new().seed(7).epoch(epoch));
-        let controllers = Controllers::parse(controllers)
-            .unwrap()
-            .seed(7)
-            .epoch(epoch)
-            .nodes(nodes);
+        let controllers = controllers.seed(7).epoch(epoch);
         let (stopper, stop) = Stopper::new();
         let running = tokio::spawn(controllers.run(server.client(), stop));
         Cluster {

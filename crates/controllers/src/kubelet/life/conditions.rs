@@ -27,7 +27,10 @@ impl Life<'_> {
                 "Failed"
             }
         } else if statuses.iter().all(|status| {
-            status.state.as_ref().is_some_and(|state| state.waiting.is_some()) && status.last_state.is_none()
+            let waits = status.state.as_ref().is_some_and(|state| state.waiting.is_some());
+            // The API server writes an empty one where there is none.
+            let has_run = status.last_state.as_ref().is_some_and(|last| last.terminated.is_some());
+            waits && !has_run
         }) {
             "Pending"
         } else {

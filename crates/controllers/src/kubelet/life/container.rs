@@ -41,7 +41,7 @@ impl Life<'_> {
         } else if let Some(ended) = status.last_state.clone().and_then(|last| last.terminated) {
             let left = state::back_off(status.restart_count).saturating_sub(since(state::finished(&ended, now), now));
             if left.is_zero() {
-                self.begin(status, status.restart_count + 1);
+                self.begin(status, status.restart_count.saturating_add(1));
             } else {
                 self.wake_after(left);
             }
@@ -157,7 +157,7 @@ impl Life<'_> {
         });
         let pause = state::back_off(status.restart_count);
         if since(state::finished(ended, now), now) >= pause {
-            self.begin(status, status.restart_count + 1);
+            self.begin(status, status.restart_count.saturating_add(1));
             return;
         }
         let delay = pause.as_secs();

@@ -22,7 +22,7 @@ fn pod(annotations: Value, policy: &str) -> Pod {
 
 fn next(pod: &Pod, second: i64) -> Next {
     let place = Place {
-        host_ip: "10.0.0.1",
+        host_ip: "192.168.0.1",
         pod_ip: "10.244.0.2",
         now: later(start(), second),
     };
@@ -148,6 +148,40 @@ fn an_image_that_cannot_be_pulled_is_tried_again() {
 }
 
 #[test]
+fn a_pod_whose_image_cannot_be_pulled_is_pending_also_when_its_status_was_read_back() {
+    let mut pod = pod(json!({ "kubewright.dev/image-error": "no such image" }), "Always");
+    live(&mut pod, 0);
+    // The API server writes an empty state where there is none.
+    let mut read = serde_json::to_value(&pod).unwrap();
+    read["status"]["containerStatuses"][0]["lastState"] = json!({});
+    let mut pod: Pod = serde_json::from_value(read).unwrap();
+    live(&mut pod, 10);
+    assert_eq!((phase(&pod), waits_for(&pod)), ("Pending", Some("ImagePullBackOff")));
+}
+
+#[test]
+fn no_number_of_seconds_or_restarts_is_too_large() {
+    let longest = i64::MAX;
+    let mut pod = pod(
+        json!({ "kubewright.dev/exit-code": "1", "kubewright.dev/stop-delay": "1h" }),
+        "Always",
+    );
+    let spec = pod.spec.as_mut().unwrap();
+    (spec.active_deadline_seconds, spec.termination_grace_period_seconds) = (Some(longest), Some(longest));
+    live(&mut pod, 0);
+    let status = pod.status.as_mut().unwrap();
+    status.container_statuses.as_mut().unwrap()[0].restart_count = i32::MAX;
+    live(&mut pod, 600);
+    for deletion in [later(start(), 30), Timestamp::MAX, Timestamp::MIN] {
+        pod.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(deletion));
+        for grace in [longest, i64::MIN, 0] {
+            pod.metadata.deletion_grace_period_seconds = Some(grace);
+            assert!(matches!(next(&pod, 600), Next::Remove | Next::Wait(_)));
+        }
+    }
+}
+
+#[test]
 fn a_deleted_pod_ends_when_it_likes_but_not_after_its_grace_period() {
     let mut pod = pod(json!({ "kubewright.dev/stop-delay": "1h" }), "Always");
     live(&mut pod, 0);
@@ -193,7 +227,7 @@ fn bodies(run: i32, seen: Seen) -> Bodies {
 
 fn process_next(pod: &Pod, bodies: &Bodies, second: i64) -> Next {
     let place = Place {
-        host_ip: "10.0.0.1",
+        host_ip: "192.168.0.1",
         pod_ip: "10.244.0.2",
         now: later(start(), second),
     };

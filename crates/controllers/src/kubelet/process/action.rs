@@ -16,8 +16,8 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::guard::Guarding;
 use super::images::Image;
-use super::signals::{self, Tell};
 
 /// How much of what a command says is told.
 const MOST_TOLD: usize = 1024;
@@ -125,11 +125,11 @@ impl Action {
     }
 
     /// Does it. The error is what people are told.
-    pub(super) async fn perform(&self, within: Duration) -> Result<(), String> {
+    pub(super) async fn perform(&self, within: Duration, guarding: &Guarding) -> Result<(), String> {
         let done = match self {
             Action::Get { url, headers } => timeout(within, get(url, headers)).await,
             Action::Connect(port) => timeout(within, connect(*port)).await,
-            Action::Run(launch) => return run(launch, within).await,
+            Action::Run(launch) => return run(launch, within, guarding).await,
             Action::Sleep(time) => {
                 let _ = timeout(within, tokio::time::sleep(*time)).await;
                 return Ok(());
@@ -240,14 +240,14 @@ async fn get_secured(uri: Uri, request: Request<()>) -> Result<u16, String> {
     Ok(answer.status().as_u16())
 }
 
-async fn run(launch: &Launch, within: Duration) -> Result<(), String> {
+async fn run(launch: &Launch, within: Duration, guarding: &Guarding) -> Result<(), String> {
     let mut child = launch.command().spawn().map_err(|error| error.to_string())?;
-    let (group, out, err) = (child.id(), child.stdout.take(), child.stderr.take());
+    // What it left behind ends with it, also when nobody waits for it any more.
+    let held = child.id().map(|group| guarding.hold(group));
+    let (out, err) = (child.stdout.take(), child.stderr.take());
     let all = async { tokio::join!(beginning(out), beginning(err), child.wait()) };
     let ended = timeout(within, all).await;
-    if let Some(group) = group {
-        signals::tell(group, Tell::Kill);
-    }
+    drop(held);
     let (out, err, status) = ended.map_err(|_| format!("command timed out after {within:?}"))?;
     if status.map_err(|error| error.to_string())?.success() {
         return Ok(());

@@ -50,7 +50,9 @@ pub(super) fn write(volume: &Path, payload: &Payload, version: u64) -> io::Resul
     for entry in fs::read_dir(volume)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        if !name.starts_with("..") && !wanted.contains(&*name) {
+        // What a process has put there itself is its own.
+        let is_ours = fs::read_link(volume.join(&*name)).is_ok_and(|target| target == Path::new(DATA).join(&*name));
+        if is_ours && !wanted.contains(&*name) {
             fs::remove_file(volume.join(&*name))?;
         }
     }
@@ -92,6 +94,21 @@ mod tests {
         assert!(!volume.join("deep").exists() && !volume.join("..1").exists());
         let mode = fs::metadata(volume.join("a")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_a_process_has_put_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let volume = folder.path();
+        write(volume, &payload(&[("a", "1")]), 1).unwrap();
+        fs::create_dir(volume.join("own")).unwrap();
+        fs::write(volume.join("own.txt"), "").unwrap();
+        files::link(Path::new("own.txt"), &volume.join("link")).unwrap();
+        write(volume, &payload(&[("b", "2")]), 2).unwrap();
+        assert!(!volume.join("a").exists() && volume.join("b").exists());
+        for own in ["own", "own.txt", "link"] {
+            assert!(volume.join(own).exists(), "{own}");
+        }
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub(super) enum StartError {
     /// Nothing is loaded under the name of the image.
     #[error("image {image:?} is not loaded: run `kubewright image load {image} --binary PATH`")]
     NotLoaded { image: String },
+    /// No image can have such a name.
+    #[error(
+        "Failed to apply default image tag {image:?}: couldn't parse image name {image:?}: invalid reference format"
+    )]
+    Name { image: String },
     /// What is loaded cannot be read.
     #[error("image {image:?} cannot be used: {why}")]
     Image { image: String, why: String },
@@ -35,6 +40,7 @@ impl StartError {
             StartError::Config(_) => "CreateContainerConfigError",
             StartError::Create(_) => "CreateContainerError",
             StartError::Run(_) => "RunContainerError",
+            StartError::Name { .. } => "InvalidImageName",
             StartError::Mount { .. } | StartError::Later(_) => "ContainerCreating",
             StartError::NotLoaded { .. } | StartError::Image { .. } if attempt == 0 => "ErrImagePull",
             StartError::NotLoaded { .. } | StartError::Image { .. } => "ImagePullBackOff",

@@ -29,6 +29,22 @@ pub(super) fn is_private(_: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// The file by which a folder is known as one of Pods, to be removed with all in it.
+const MARKER: &str = ".kubewright-pods";
+
+/// Marks a folder with nothing in it as one of Pods. What else is in another one is somebody's.
+pub(super) fn mark(path: &Path) -> io::Result<()> {
+    if fs::read_dir(path)?.next().is_none() {
+        write_new(&path.join(MARKER), b"Removed with its server.\n", 0o600)?;
+    }
+    Ok(())
+}
+
+/// Whether a folder is one of Pods.
+pub(super) fn is_marked(path: &Path) -> bool {
+    fs::symlink_metadata(path.join(MARKER)).is_ok_and(|marker| marker.is_file())
+}
+
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -53,6 +53,26 @@ impl Guard {
         })
     }
 
+    fn tell(&self, sign: char, group: u32) -> io::Result<()> {
+        writeln!(self.told.lock(), "{sign}{group}")
+    }
+
+    fn finish(self) {
+        let Guard { told, mut program } = self;
+        drop(told);
+        let _ = program.wait();
+    }
+}
+
+/// Tells the guard, while there is one, which groups of processes there are.
+#[derive(Debug, Default)]
+pub(super) struct Guarding(Mutex<Option<Guard>>);
+
+impl Guarding {
+    pub(super) fn begin(&self, guard: Guard) {
+        *self.0.lock() = Some(guard);
+    }
+
     pub(super) fn add(&self, group: u32) {
         self.tell('+', group);
     }
@@ -62,22 +82,48 @@ impl Guard {
     }
 
     fn tell(&self, sign: char, group: u32) {
-        // A guard that is gone is no reason to end what it guarded.
-        if let Err(error) = writeln!(self.told.lock(), "{sign}{group}") {
-            tracing::debug!(%error, "nobody guards the processes");
+        let mut guard = self.0.lock();
+        let told = guard.as_ref().map(|guard| guard.tell(sign, group));
+        // A guard that is gone is no reason to end what it guarded, but nobody else will say so.
+        if let Some(Err(error)) = told {
+            tracing::warn!(%error, "the guard of the processes is gone: if this program is killed, they stay");
+            let _ = guard.take().map(|mut guard| guard.program.try_wait());
         }
     }
 
+    /// A group that ends with what is returned, whoever drops it.
+    pub(super) fn hold(&self, group: u32) -> Held<'_> {
+        self.add(group);
+        Held { group, guarding: self }
+    }
+
     /// Ends the guard, which ends what it still knows of.
-    pub(super) fn finish(self) {
-        let Guard { told, mut program } = self;
-        drop(told);
-        let _ = program.wait();
+    pub(super) async fn finish(&self) {
+        let guard = self.0.lock().take();
+        if let Some(guard) = guard {
+            // It may take its time.
+            let _ = tokio::task::spawn_blocking(|| guard.finish()).await;
+        }
+    }
+}
+
+/// A group of processes that somebody waits for.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    group: u32,
+    guarding: &'a Guarding,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        signals::tell(self.group, Tell::Kill);
+        self.guarding.remove(self.group);
     }
 }
 
 /// The whole of the program that guards: reads which processes there are and, when the one who writes is gone, ends those
-/// that are left and removes the folder.
+/// that are left and removes the folder. Only a folder that is marked from the start is removed: the marker is the file
+/// `.kubewright-pods`, which [`Processes`](super::Processes) put into theirs.
 ///
 /// `kubewright image guard` is that program; who runs processes otherwise gives [`Processes`](super::Processes) one of
 /// their own that calls this.
@@ -87,11 +133,14 @@ impl Guard {
 /// # #[cfg(unix)] use std::os::unix::fs::DirBuilderExt as _;
 /// # #[cfg(unix)]
 /// std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+/// std::fs::write(folder.join(".kubewright-pods"), "")?;
 /// kubewright_controllers::process::guard(&b"+123456789\n-123456789\n"[..], &folder);
 /// assert!(!folder.exists());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn guard(told: impl Read, folder: &Path) {
+    // Asked now: whoever is gone may have begun to remove it.
+    let is_of_pods = files::is_marked(folder);
     let mut groups = BTreeSet::new();
     for line in BufReader::new(told).lines().map_while(Result::ok) {
         let (sign, number) = line.split_at(line.len().min(1));
@@ -111,8 +160,8 @@ pub fn guard(told: impl Read, folder: &Path) {
     for group in &groups {
         signals::tell(*group, Tell::Kill);
     }
-    // Only what is ours: a folder that others could have put there is left alone.
-    if files::is_private(folder).unwrap_or(false) {
+    // Only what is ours: a folder that others could have put there, or that is no folder of Pods, is left alone.
+    if is_of_pods && files::is_private(folder).unwrap_or(false) {
         let _ = files::remove_folder(folder);
     }
 }

@@ -115,7 +115,9 @@ impl ImageFolder {
         let name = full_name(name)?;
         check_binary(binary)?;
         let source = fs::canonicalize(binary).map_err(at(binary))?;
-        let file_name = source.file_name().map(|name| name.to_string_lossy().into_owned());
+        // As it was called: where a link leads is nobody's business.
+        let file_name = binary.file_name().or_else(|| source.file_name());
+        let file_name = file_name.map(|name| name.to_string_lossy().into_owned());
         let own = format!("/{}", file_name.unwrap_or_default());
         let folder = self.0.join(encoded(&name));
         super::files::private_folder(&folder).map_err(at(&folder))?;
@@ -228,6 +230,11 @@ fn digest(path: &Path) -> io::Result<String> {
     Ok(format!("sha256:{hex}"))
 }
 
+/// Whether an image can have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    full_name(name).is_ok()
+}
+
 /// The name as nodes understand it: without the registry and the folder that are meant by default, and with a tag.
 fn full_name(name: &str) -> Result<String, ImageError> {
     let wrong = || ImageError::Name { name: name.to_owned() };
@@ -259,7 +266,7 @@ fn full_name(name: &str) -> Result<String, ImageError> {
             .is_some_and(|(sort, hex)| is_plain(sort) && is_plain(hex))
     };
     if !segments.iter().enumerate().all(is_segment)
-        || !is_plain(tag)
+        || !is_plain(tag.trim_start_matches('_'))
         || !digest.is_none_or(is_digest)
         || name.len() > 1024
         || segments.last().is_some_and(|last| last.contains(char::is_uppercase))
@@ -301,6 +308,7 @@ mod tests {
             "registry.example.com:5000/team/shop:latest"
         );
         assert_eq!(full_name("shop:v1@sha256:ab").unwrap(), "shop@sha256:ab");
+        assert_eq!(full_name("shop:_1").unwrap(), "shop:_1");
     }
 
     #[test]
@@ -351,6 +359,18 @@ mod tests {
         assert!(error.contains("is a folder"), "{error}");
         assert!(images.load("shop:dev", &folder.path().join("none"), None).is_err());
         assert!(!images.remove("other").unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_binary_is_called_as_its_link_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let images = ImageFolder::open(folder.path().join("images")).unwrap();
+        let (binary, link) = (folder.path().join("dash"), folder.path().join("sh"));
+        fs::write(&binary, "one").unwrap();
+        super::super::files::set_mode(&binary, 0o755).unwrap();
+        super::super::files::link(&binary, &link).unwrap();
+        assert_eq!(images.load("sh:v1", &link, None).unwrap().entrypoint, "/sh");
     }
 
     #[cfg(unix)]

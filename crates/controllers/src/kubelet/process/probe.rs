@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{Container, Probe};
 use tokio::time::sleep;
 
 use super::action::{Action, Launch};
+use super::guard::Guarding;
 use super::images::Image;
 
 /// What a probe is for.
@@ -76,14 +77,14 @@ impl Probers {
     }
 
     /// Probes until the container ends, telling what is found.
-    pub(super) async fn run(self, tell: impl Fn(Finding)) {
+    pub(super) async fn run(self, guarding: &Guarding, tell: impl Fn(Finding)) {
         let tell = &tell;
         if let Some(startup) = self.startup {
-            startup.run(tell).await;
+            startup.run(guarding, tell).await;
         }
         let forever = async |prober: Option<Prober>| {
             if let Some(prober) = prober {
-                prober.run(tell).await;
+                prober.run(guarding, tell).await;
             }
         };
         tokio::join!(forever(self.liveness), forever(self.readiness));
@@ -110,11 +111,11 @@ impl Prober {
     }
 
     /// Probes until it is hopeless, or in the case of a start, done.
-    async fn run(self, tell: &impl Fn(Finding)) {
+    async fn run(self, guarding: &Guarding, tell: &impl Fn(Finding)) {
         sleep(self.delay).await;
         let mut count = Count::default();
         loop {
-            let result = self.action.perform(self.timeout).await;
+            let result = self.action.perform(self.timeout, guarding).await;
             let failure = result.err();
             if let Some(why) = &failure {
                 tell(Finding::Unhealthy(format!(

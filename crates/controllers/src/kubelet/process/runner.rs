@@ -16,17 +16,17 @@ use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::environment::Sources;
 use super::error::StartError;
-use super::guard::Guard;
+use super::guard::{Guard, Guarding};
 use super::launch::{self, Folders, Prepared};
 use super::ports::{self, Ports, Taken};
 use super::succession::is_successor;
 use super::supervise::{self, Charge};
 use super::volumes::Volumes;
-use super::{Others, Processes, files};
+use super::{Others, Processes, files, images};
 use crate::kubelet::life::{Bodies, Body, PROCESS, RETRY, Seen};
 use crate::support::tell::Teller;
 
@@ -49,7 +49,9 @@ pub(in crate::kubelet) struct Runner {
     pods: Mutex<HashMap<ObjectKey, Arc<Running>>>,
     trigger: Mutex<Option<Trigger>>,
     ports: Mutex<Ports>,
-    guard: Mutex<Option<Guard>>,
+    pub(super) guarding: Guarding,
+    /// Pods that are gone and whose processes are about to be.
+    leaving: Mutex<Vec<Arc<Running>>>,
     is_open: AtomicBool,
 }
 
@@ -107,7 +109,8 @@ impl Runner {
             pods: Mutex::default(),
             trigger: Mutex::default(),
             ports: Mutex::default(),
-            guard: Mutex::default(),
+            guarding: Guarding::default(),
+            leaving: Mutex::default(),
             is_open: AtomicBool::new(false),
         })
     }
@@ -124,8 +127,9 @@ impl Runner {
             return Err(format!("the folder {} is open to others (chmod 700)", folder.display()).into());
         }
         if let Some(command) = &self.processes.guard {
+            files::mark(folder).map_err(failed)?;
             let started = Guard::start(command, folder).map_err(|error| format!("cannot start the guard: {error}"))?;
-            *self.guard.lock() = Some(started);
+            self.guarding.begin(started);
         }
         self.is_open.store(true, Ordering::Release);
         // Some Pods were quicker.
@@ -182,7 +186,9 @@ impl Runner {
             return id.starts_with(PROCESS);
         }
         let image = container.image.as_deref().unwrap_or_default();
-        self.processes.others == Others::Refused || !matches!(self.processes.images.find(image), Ok(None))
+        self.processes.others == Others::Refused
+            || !images::is_name(image)
+            || !matches!(self.processes.images.find(image), Ok(None))
     }
 
     /// Starts a container. If that cannot be, why is what is seen of it.
@@ -229,7 +235,11 @@ impl Runner {
         running.containers.lock().insert(name.to_owned(), record);
         // Only now: what it sees is to be found.
         if let Some((prepared, charge)) = orders {
-            supervise::supervise(Arc::clone(self), running, context, pod, prepared, charge);
+            supervise::supervise(Arc::clone(self), Arc::clone(&running), context, pod, prepared, charge);
+            // Who closes may not have seen it.
+            if !self.is_open.load(Ordering::Acquire) {
+                running.order_all(Instant::now());
+            }
         }
     }
 
@@ -269,6 +279,9 @@ impl Runner {
             return Err(StartError::Create(why.to_owned()));
         }
         let name = container.image.clone().unwrap_or_default();
+        if !images::is_name(&name) {
+            return Err(StartError::Name { image: name });
+        }
         let image = match self.processes.images.find(&name) {
             Ok(Some(image)) => image,
             Ok(None) => return Err(StartError::NotLoaded { image: name }),
@@ -296,8 +309,8 @@ impl Runner {
             self.release(&running.key, &prepared.ports);
             StartError::Run(format!("cannot run {}: {error}", image.name))
         })?;
-        if let (Some(guard), Some(group)) = (&*self.guard.lock(), charge.group) {
-            guard.add(group);
+        if let Some(group) = charge.group {
+            self.guarding.add(group);
         }
         Ok((context.clock.now(), prepared, charge))
     }
@@ -355,7 +368,7 @@ impl Runner {
     /// Ends the processes of a Pod within this time.
     pub(in crate::kubelet) fn stop(&self, key: &ObjectKey, grace: Duration) {
         if let Some(running) = self.known(key) {
-            running.order_all(Instant::now() + grace);
+            running.order_all(supervise::deadline(grace));
         }
     }
 
@@ -399,6 +412,9 @@ impl Runner {
         if running.order_all(Instant::now()) == 0 {
             running.remove_files();
         }
+        let mut leaving = self.leaving.lock();
+        leaving.push(running);
+        leaving.retain(|running| running.is_alive());
     }
 
     /// Whether this is still the Pod of its name, so that somebody else removes its files.
@@ -407,16 +423,11 @@ impl Runner {
             .is_some_and(|known| Arc::ptr_eq(&known, running))
     }
 
-    pub(super) fn unguard(&self, group: u32) {
-        if let Some(guard) = &*self.guard.lock() {
-            guard.remove(group);
-        }
-    }
-
     /// Ends everything, and removes all files.
     pub(in crate::kubelet) async fn close(&self) {
         self.is_open.store(false, Ordering::Release);
-        let pods: Vec<_> = self.pods.lock().values().cloned().collect();
+        let mut pods: Vec<_> = self.pods.lock().values().cloned().collect();
+        pods.append(&mut self.leaving.lock());
         let until = Instant::now() + LAST_GRACE;
         for running in &pods {
             if let Some(refreshing) = running.refreshing.lock().take() {
@@ -424,16 +435,19 @@ impl Runner {
             }
             running.order_all(until);
         }
-        for running in &pods {
-            running.ended().await;
+        let all = async {
+            for running in &pods {
+                running.ended().await;
+            }
+        };
+        if timeout_at(until + LAST_GRACE, all).await.is_err() {
+            tracing::warn!("processes are left behind that do not end");
         }
         let folder = PathBuf::clone(&self.processes.folder);
         if let Err(error) = files::remove_folder(&folder) {
             tracing::warn!(%error, folder = %folder.display(), "files of Pods are left behind");
         }
-        if let Some(guard) = self.guard.lock().take() {
-            guard.finish();
-        }
+        self.guarding.finish().await;
     }
 }
 
@@ -528,6 +542,7 @@ fn tell_refusal(context: &Context, pod: &Pod, error: &StartError) {
         StartError::Config(_) | StartError::Create(_) | StartError::Run(_) => {
             EventNote::warning("Failed", "Start", format!("Error: {error}"))
         }
+        StartError::Name { .. } => EventNote::warning("InspectFailed", "Pull", error.to_string()),
         // Told of with the status.
         StartError::NotLoaded { .. } | StartError::Image { .. } | StartError::Later(_) => return,
     };

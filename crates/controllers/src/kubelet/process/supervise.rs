@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _, Write};
 use std::path::Path;
+use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Processes;
+use super::action::Action;
 use super::launch::Prepared;
 use super::probe::{Finding, Probers};
 use super::runner::{Context, Runner, Running};
@@ -25,6 +27,8 @@ use crate::kubelet::life::{self, Seen};
 
 /// How long output is waited for when a process has ended: children that it left may hold on to it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// No process may take longer to end: a moment further away cannot be told.
+const LONGEST_GRACE: Duration = Duration::from_hours(24 * 365 * 30);
 /// How much of a last word is kept, as on a node.
 const LONGEST_WORD: u64 = 4096;
 /// How much of the log serves as a last word.
@@ -71,6 +75,11 @@ impl Charge {
             heard,
         })
     }
+}
+
+/// The moment by which something is to end that may take this long.
+pub(super) fn deadline(grace: Duration) -> Instant {
+    Instant::now() + grace.min(LONGEST_GRACE)
 }
 
 /// Takes what a process prints to its log.
@@ -124,10 +133,12 @@ impl Watched {
         let probing = tokio::spawn(probing);
         let status = self.wait(&mut charge, &prepared).await;
         probing.abort();
+        // What probes have started ends before its files go.
+        let _ = probing.await;
         if let Some(group) = charge.group {
             // What it left behind ends with it, as in a container.
             signals::tell(group, Tell::Kill);
-            self.runner.unguard(group);
+            self.runner.guarding.remove(group);
         }
         let rest = async { while charge.output.join_next().await.is_some() {} };
         if timeout(LAST_WORDS, rest).await.is_err() {
@@ -169,16 +180,10 @@ impl Watched {
             ended = charge.child.wait() => return ended,
             _ = self.orders.wait_for(is_told) => {}
         }
-        if let Some(hook) = &prepared.pre_stop {
-            let by = (*self.orders.borrow()).unwrap_or_else(Instant::now);
-            let within = by.saturating_duration_since(Instant::now());
-            if let Err(why) = hook.perform(within).await {
-                self.tell(EventNote::warning(
-                    "FailedPreStopHook",
-                    "Stop",
-                    format!("PreStopHook failed: {why}"),
-                ));
-            }
+        if let Some(hook) = &prepared.pre_stop
+            && let Some(ended) = self.pre_stop(hook, charge).await
+        {
+            return ended;
         }
         let text = format!("Stopping container {}", self.container);
         self.tell(EventNote::normal("Killing", "Stop", text));
@@ -194,6 +199,35 @@ impl Watched {
         }
         end(charge, Tell::Kill);
         charge.child.wait().await
+    }
+
+    /// Performs the hook that comes before the end, as long as there is time. The process's own end, if it is quicker.
+    async fn pre_stop(&mut self, hook: &Action, charge: &mut Charge) -> Option<io::Result<ExitStatus>> {
+        let has_time = self.orders.borrow().is_some_and(|by| Instant::now() < by);
+        if !has_time {
+            return None;
+        }
+        let runner = Arc::clone(&self.runner);
+        // Its time is kept here: somebody may be in more of a hurry.
+        let mut performing = pin!(hook.perform(Duration::MAX, &runner.guarding));
+        let failure = loop {
+            let by = (*self.orders.borrow_and_update()).unwrap_or_else(Instant::now);
+            tokio::select! {
+                biased;
+                ended = charge.child.wait() => return Some(ended),
+                () = sleep_until(by) => break Some("its time is over".to_owned()),
+                Ok(()) = self.orders.changed() => {}
+                result = &mut performing => break result.err(),
+            }
+        };
+        if let Some(why) = failure {
+            self.tell(EventNote::warning(
+                "FailedPreStopHook",
+                "Stop",
+                format!("PreStopHook failed: {why}"),
+            ));
+        }
+        None
     }
 
     fn tell(&self, note: EventNote) {
@@ -219,14 +253,14 @@ impl Watched {
             context.events.tell(&pod, EventNote::normal("Killing", "Stop", why));
             orders.send_if_modified(|order| {
                 let is_first = order.is_none();
-                order.get_or_insert_with(|| Instant::now() + grace);
+                order.get_or_insert_with(|| deadline(grace));
                 is_first
             });
         };
         let pod = self.pod.clone();
         async move {
             if let Some(hook) = post_start
-                && let Err(why) = hook.perform(Duration::from_mins(2)).await
+                && let Err(why) = hook.perform(Duration::from_mins(2), &runner.guarding).await
             {
                 let note = EventNote::warning("FailedPostStartHook", "Start", format!("PostStartHook failed: {why}"));
                 context.events.tell(&pod, note);
@@ -255,7 +289,7 @@ impl Watched {
                     runner.wake(&running.key);
                 }
             };
-            probers.run(tell).await;
+            probers.run(&runner.guarding, tell).await;
         }
     }
 }

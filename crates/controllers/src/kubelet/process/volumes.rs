@@ -281,6 +281,12 @@ pub(super) fn mount(
     let mut links: Vec<PathBuf> = Vec::new();
     for mount in mounts {
         let place = inside(root, &mount.mount_path)?;
+        if place == root {
+            return Err(StartError::Config(format!(
+                "mountPath {:?} is the whole container, which processes cannot have: mount the volume in a folder of it",
+                mount.mount_path
+            )));
+        }
         if let Some(outer) = links.iter().find(|link| place.starts_with(link)) {
             return Err(StartError::Config(format!(
                 "mountPath {:?} lies within another, {:?}, which processes cannot have",
@@ -363,6 +369,7 @@ mod tests {
         for wrong in [
             json!([{ "name": "a", "mountPath": "/../up" }]),
             json!([{ "name": "a", "mountPath": "/x", "subPath": "../b" }]),
+            json!([{ "name": "a", "mountPath": "/" }]),
             json!([{ "name": "a", "mountPath": "/x" }, { "name": "a", "mountPath": "/x/y" }]),
         ] {
             assert!(matches!(mounted(wrong.clone()), Err(StartError::Config(_))), "{wrong}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Act, Scenario, patch, scenario};
+use super::{Act, Scenario, delete, end, patch, scenario};
 
 fn node(name: &str) -> Act {
     Act::Create(json!({ "kind": "Node", "metadata": { "name": name } }))
@@ -15,6 +15,14 @@ fn says(name: &str, ready: &str, more: Value) -> Act {
     })];
     conditions.extend(more.as_array().cloned().unwrap_or_default());
     Act::Status("Node".to_owned(), name.to_owned(), json!({ "conditions": conditions }))
+}
+
+/// A Pod that can be looked at until somebody lets it go.
+fn held(name: &str, node: Option<&str>) -> Act {
+    Act::Create(json!({
+        "kind": "Pod", "metadata": { "name": name, "finalizers": ["example.com/hold"] },
+        "spec": { "nodeName": node, "containers": [{ "name": "main", "image": "nginx:1" }] },
+    }))
 }
 
 fn pod(name: &str, node: &str, tolerations: Value) -> Act {
@@ -134,6 +142,57 @@ pub(super) fn all() -> Vec<Scenario> {
                 ),
                 Act::Wait(13),
             ],
+        ),
+        scenario(
+            "node-deleted",
+            after(
+                neighbours("node-deleted-y", "node-deleted-z"),
+                vec![
+                    node("node-deleted-a"),
+                    says("node-deleted-a", "True", json!([])),
+                    held("ended", Some("node-deleted-a")),
+                    end(1, "Succeeded"),
+                    held("held", Some("node-deleted-a")),
+                    pod("plain", "node-deleted-a", json!([])),
+                    Act::Ready(2),
+                    Act::All(vec![delete("Node", "node-deleted-a", "Background"), Act::Wait(10)]),
+                    Act::Wait(90),
+                ],
+            ),
+        ),
+        scenario(
+            "pod-deleted-without-a-node",
+            vec![
+                held("held", None),
+                Act::All(vec![delete("Pod", "held", "Background"), Act::Wait(25)]),
+                patch("Pod", "held", json!({ "metadata": { "finalizers": null } })),
+            ],
+        ),
+        scenario(
+            "node-out-of-service",
+            after(
+                neighbours("node-out-of-service-y", "node-out-of-service-z"),
+                vec![
+                    node("node-out-of-service-a"),
+                    says("node-out-of-service-a", "True", json!([])),
+                    held("held", Some("node-out-of-service-a")),
+                    pod("plain", "node-out-of-service-a", json!([])),
+                    Act::Ready(2),
+                    Act::All(vec![says("node-out-of-service-a", "False", json!([])), Act::Wait(12)]),
+                    Act::Kill(2),
+                    Act::Wait(25),
+                    Act::All(vec![
+                        patch(
+                            "Node",
+                            "node-out-of-service-a",
+                            json!({ "metadata": { "labels": { "off": "true" } }, "spec": { "taints": [
+                                { "key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule" },
+                            ] } }),
+                        ),
+                        Act::Wait(30),
+                    ]),
+                ],
+            ),
         ),
     ]
 }
