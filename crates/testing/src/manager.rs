@@ -8,6 +8,7 @@ use kubewright_runtime::certificates::Source;
 use kubewright_runtime::certificates::local::LocalMode;
 use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
+use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::ControllerStats;
 use kubewright_runtime::informer::Informer;
 use kubewright_runtime::manager::{DebugPage, Manager, ManagerError, RunContext};
@@ -49,6 +50,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) plane: &'a Plane,
     pub(crate) traffic: &'a Traffic,
     pub(crate) seed: Option<u64>,
+    pub(crate) clock: Clock,
     pub(crate) configure: &'a (dyn Fn(Manager) -> Manager + Send + Sync),
 }
 
@@ -61,9 +63,11 @@ impl Running {
             plane,
             traffic,
             seed,
+            clock,
             configure,
         } = wanted;
-        let mut manager = operator.manager().map_err(Error::Operator)?.graceful_shutdown(STOP);
+        let mut manager = operator.manager().map_err(Error::Operator)?;
+        manager = manager.graceful_shutdown(STOP).clock(*clock);
         if let Some(seed) = seed {
             manager = manager.chance(Chance::seeded(*seed));
         }

@@ -130,7 +130,8 @@ impl TestEnv {
     ///
     /// In virtual time that is exact: the clock moves only when there is nothing left to do. A manager that writes on and on fails
     /// the test with the object it writes most; what waits for a later time is in the answer. In real time, it is settled when the
-    /// manager and the cluster's controllers were quiet for 50 ms.
+    /// manager and the cluster's controllers were quiet for 50 ms; it fails the test if that does not come about within its
+    /// deadline.
     ///
     /// What the cluster's controllers do is waited for as well: a Deployment that was applied has its Pods, and they are ready.
     ///
@@ -161,7 +162,7 @@ impl TestEnv {
         if time::is_paused() {
             self.pass(self.moment()).await?;
         } else {
-            self.pass(self.quiet()).await?;
+            self.pass(self.quiet_in_time()).await??;
         }
         self.check_reads()?;
         Ok(Settled {
@@ -171,12 +172,12 @@ impl TestEnv {
     }
 
     /// Lets something come to its end, unless the manager writes too much meanwhile, is refused something or ends.
-    async fn pass(&self, until: impl Future<Output = ()>) -> Result<(), Error> {
+    async fn pass<T>(&self, until: impl Future<Output = T>) -> Result<T, Error> {
         let alarm = crate::wait::alarm(self);
         tokio::select! {
             biased;
             why = alarm => Err(Error::Unmet(self.with_report(&why))),
-            () = until => Ok(()),
+            done = until => Ok(done),
         }
     }
 
@@ -198,6 +199,18 @@ impl TestEnv {
                 _ => return,
             }
         }
+    }
+
+    async fn quiet_in_time(&self) -> Result<(), Error> {
+        let deadline = self.deadline();
+        tokio::time::timeout(deadline, self.quiet()).await.map_err(|_| {
+            let mut why = format!("nothing came to rest in {deadline:?}");
+            let busiest = crate::wait::busiest(self.traffic());
+            if !busiest.is_empty() {
+                why.push_str(&format!("; the manager wrote {busiest}"));
+            }
+            Error::Unmet(self.with_report(&why))
+        })
     }
 
     /// Waits until nobody has anything to do or asks for anything, for a while.

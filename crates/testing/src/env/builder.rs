@@ -276,10 +276,9 @@ impl Builder {
             _ => Installation::of(operator),
         });
         let installation = installation.transpose()?;
-        // One clock for the server, its controllers and its forks: ages are differences between their times.
         let clock = Clock::system();
         let plane = Plane::start(&mode, self.seed, clock).await?;
-        let client = live(plane.admin());
+        let client = live(plane.admin()).with_clock(clock);
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());
         let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
         install::install(&objects, &client, plane.is_shared()).await?;
@@ -295,6 +294,7 @@ impl Builder {
             extra,
             settings: Settings {
                 seed: self.seed,
+                clock,
                 deadline: self.deadline.unwrap_or_else(default_deadline),
                 write_budget: self.write_budget,
                 refusals_fail: self.refusals_fail,

@@ -60,6 +60,7 @@ impl TestEnv {
             plane: self.plane()?,
             traffic: &self.traffic,
             seed: self.settings.seed,
+            clock: self.settings.clock,
             configure: &*self.settings.configure,
         };
         let running = Running::start(&wanted).await?;
@@ -143,7 +144,7 @@ impl TestEnv {
         };
         let plane = Plane::Embedded(Embedded::of(server.fork()));
         let env = TestEnv {
-            client: live(plane.admin()),
+            client: live(plane.admin()).with_clock(self.settings.clock),
             mapper: RestMapper::new(plane.admin()),
             plane: Some(plane),
             operator: self.operator.clone(),

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use kubewright_controllers::Controllers;
 use kubewright_runtime::client::{Client, FieldValidation};
+use kubewright_runtime::clock::Clock;
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::mapper::RestMapper;
@@ -113,6 +114,8 @@ pub struct TestEnv {
 #[derive(Clone)]
 struct Settings {
     seed: Option<u64>,
+    /// Of the server, its controllers, the operator and forks: ages are differences between their times.
+    clock: Clock,
     deadline: Duration,
     write_budget: u64,
     refusals_fail: bool,
@@ -237,7 +240,7 @@ impl TestEnv {
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<Client, Error> {
         let groups: Vec<String> = groups.into_iter().map(Into::into).collect();
-        Ok(live(self.plane()?.user(name, &groups)?))
+        Ok(live(self.plane()?.user(name, &groups)?).with_clock(self.settings.clock))
     }
 
     /// The namespace of this test: a fresh one, which everything that names none goes into.

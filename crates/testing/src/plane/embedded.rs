@@ -50,7 +50,8 @@ impl Embedded {
         if let Some(listener) = &*listener {
             return Ok(listener.kubeconfig());
         }
-        let listening = self.server.listen(0).await;
+        // Boxed: its type would be too deep for the compiler in a future that is deep itself.
+        let listening = Box::pin(self.server.listen(0)).await;
         let listening = listening.map_err(|error| Error::Plane(error.to_string()))?;
         let kubeconfig = listening.kubeconfig();
         *listener = Some(listening);

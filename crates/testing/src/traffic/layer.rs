@@ -150,7 +150,13 @@ impl Traffic {
         let (parts, body) = answer.into_parts();
         if parts.status == StatusCode::FORBIDDEN {
             let body = body.collect().await.map_err(Into::into)?.to_bytes();
-            self.note(asked, refusal(asked, &body));
+            // What was missing may be the right to create what an apply would have made.
+            let missing = if says_creation(&body) {
+                creation(asked)
+            } else {
+                asked.clone()
+            };
+            self.note(&missing, refusal(&missing, &body));
             return Ok(Response::from_parts(parts, whole(body)));
         }
         self.note(asked, None);
@@ -167,11 +173,7 @@ impl Traffic {
 
     /// An apply or an update that made its object: whoever does that must be allowed to create, too.
     fn note_creation(&self, asked: &Asked) {
-        let created = Asked {
-            verb: "create".to_owned(),
-            ..asked.clone()
-        };
-        self.0.log.lock().asked.entry(created).or_default().allowed += 1;
+        self.0.log.lock().asked.entry(creation(asked)).or_default().allowed += 1;
     }
 
     fn note(&self, asked: &Asked, refusal: Option<Refusal>) {
@@ -193,6 +195,21 @@ impl Traffic {
         }
         self.beat();
     }
+}
+
+/// The same, for a creation.
+fn creation(asked: &Asked) -> Asked {
+    Asked {
+        verb: "create".to_owned(),
+        ..asked.clone()
+    }
+}
+
+fn says_creation(body: &[u8]) -> bool {
+    let status: Value = serde_json::from_slice(body).unwrap_or_default();
+    status["message"]
+        .as_str()
+        .is_some_and(|message| message.contains(" cannot create resource "))
 }
 
 /// What the authorizer refused; a webhook that denies with the same code is not meant.
@@ -237,23 +254,57 @@ fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::api::{Api, Patch, PatchParams};
-    use kubewright_apiserver::{ApiServer, Options};
+    use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+    use kube::api::{Api, Patch, PatchParams, PostParams};
+    use kubewright_apiserver::{ApiServer, Options, User};
     use tower::service_fn;
 
     use super::*;
 
-    #[tokio::test]
-    async fn an_apply_that_makes_its_object_is_a_creation_too() {
-        let server = ApiServer::new(Options::new());
-        let (traffic, admin) = (Traffic::new(), server.client());
-        let through = server.client();
+    /// ConfigMaps of a server, through the record.
+    fn recorded(server: &ApiServer, through: kube::Client) -> (Api<ConfigMap>, Traffic) {
+        let traffic = Traffic::new();
         let service = service_fn(move |request| {
             let through = through.clone();
             async move { through.send(request).await }
         });
-        let client = client(service, traffic.clone(), admin, "default");
-        let configs: Api<ConfigMap> = Api::default_namespaced(client);
+        let client = client(service, traffic.clone(), server.client(), "default");
+        (Api::default_namespaced(client), traffic)
+    }
+
+    #[tokio::test]
+    async fn an_apply_without_the_right_to_create_is_refused_as_a_creation() {
+        let server = ApiServer::new(Options::new());
+        let role = json!({
+            "metadata": { "name": "robot" },
+            "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"] }],
+        });
+        let roles: Api<Role> = Api::default_namespaced(server.client());
+        let role = serde_json::from_value(role).unwrap();
+        roles.create(&PostParams::default(), &role).await.unwrap();
+        let binding = json!({
+            "metadata": { "name": "robot" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "robot" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "robot", "namespace": "default" }],
+        });
+        let bindings: Api<RoleBinding> = Api::default_namespaced(server.client());
+        let binding = serde_json::from_value(binding).unwrap();
+        bindings.create(&PostParams::default(), &binding).await.unwrap();
+        let robot = server.client_as(User::service_account("default", "robot"));
+        let (configs, traffic) = recorded(&server, robot);
+        let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app" } });
+        let apply = PatchParams::apply("robot");
+        configs.patch("app", &apply, &Patch::Apply(&wanted)).await.unwrap_err();
+        let refused = traffic.refusals();
+        assert!(refused[0].rbac.contains("create"), "{refused:?}");
+        let asked = traffic.asked();
+        assert_eq!((asked[0].0.verb.as_str(), asked[0].1.refused), ("create", 1));
+    }
+
+    #[tokio::test]
+    async fn an_apply_that_makes_its_object_is_a_creation_too() {
+        let server = ApiServer::new(Options::new());
+        let (configs, traffic) = recorded(&server, server.client());
         let apply = || async {
             let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app" } });
             let params = PatchParams::apply("me");

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::manager::Running;
 use crate::standing::Standing;
+use crate::traffic::Traffic;
 use crate::{TestEnv, report, time};
 
 /// What ends a test before what it waits for: a request that was refused, or a manager that ended.
@@ -67,14 +68,17 @@ async fn end(what: &str, end: Option<watch::Receiver<Option<String>>>) -> String
 }
 
 fn too_many_writes(env: &TestEnv) -> String {
-    let hottest = env.traffic().hottest();
-    let named = hottest
-        .iter()
-        .take(3)
-        .map(|(object, count)| format!("{count} times {object}"));
     format!(
         "the manager writes on and on ({} writes at one moment): {}; does each write wake the reconcile that makes it?",
         env.traffic().writes(),
-        named.collect::<Vec<_>>().join(", ")
+        busiest(env.traffic())
     )
+}
+
+/// The objects that the manager writes most.
+pub(crate) fn busiest(traffic: &Traffic) -> String {
+    let hottest = traffic.hottest();
+    let named = hottest.iter().take(3);
+    let named = named.map(|(object, count)| format!("{count} times {object}"));
+    named.collect::<Vec<_>>().join(", ")
 }

@@ -139,3 +139,56 @@ async fn time_does_not_advance_by_itself_in_a_real_runtime() {
         "`advance` needs virtual time: use `#[kubewright::test(virtual_time)]`"
     );
 }
+
+#[kubewright_testing::test]
+async fn in_real_time_a_loop_of_writes_ends_with_the_deadline() {
+    let env = TestEnv::builder()
+        .operator(endless())
+        .deadline(Duration::from_millis(300))
+        .embedded()
+        .start()
+        .await;
+    env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: hamster}}")
+        .await;
+    let text = env.try_settle().await.unwrap_err().text();
+    assert!(
+        text.starts_with("nothing came to rest in 300ms; the manager wrote "),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("configmaps {}/hamster", env.namespace())),
+        "{text}"
+    );
+}
+
+/// Makes a garden and looks whether the operator calls it ready no earlier than it was made.
+async fn assert_times_agree(env: &TestEnv, name: &str) {
+    env.apply(SAMPLE.replace("roses", name)).await;
+    env.settle().await;
+    let garden = env.get::<Garden>(name).await;
+    let made = garden.metadata.creation_timestamp.clone().unwrap();
+    let ready = garden.status.clone().unwrap_or_default().conditions;
+    assert_eq!(ready.len(), 1);
+    let since = ready[0].last_transition_time.0.duration_since(made.0);
+    assert!((0..=60).contains(&since.as_secs()), "{since:?}");
+    let event = env.list::<k8s_openapi::api::events::v1::Event>().await;
+    let event = event.into_iter().find(|event| {
+        let regarding = event.regarding.clone().unwrap_or_default();
+        regarding.name.as_deref() == Some(name)
+    });
+    assert!(event.unwrap().event_time.unwrap().0 >= made.0);
+    assert!(env.client().clock().now() >= made.0);
+    let jane = env.try_as_user("jane", ["staff"]).unwrap();
+    assert!(jane.clock().now() >= made.0);
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn a_manager_that_starts_late_and_one_of_a_fork_know_what_day_it_is() {
+    let env = embedded(operator()).await;
+    env.advance(Duration::from_hours(24)).await;
+    env.restart_manager().await;
+    assert_times_agree(&env, "tulips").await;
+    env.advance(Duration::from_hours(24)).await;
+    let fork = env.fork().await;
+    assert_times_agree(&fork, "asters").await;
+}
