@@ -9,12 +9,13 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use futures_util::future::OptionFuture;
-use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, Options};
+use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, ListenOptions, Options};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::stop::Stopper;
 use tempfile::TempDir;
 
 use self::processes::RunImages;
+use crate::dev_run::signals::Signals;
 use crate::{kubeconfig, token_file};
 
 /// More threads than this answer no faster: the store takes one write at a time.
@@ -39,8 +40,9 @@ Examples:
 ///
 /// It starts empty within milliseconds, keeps everything in memory and runs until Ctrl-C. By itself it has no nodes and runs
 /// no controllers: objects are stored, validated, watched and deleted as Kubernetes 1.36 does it, but pods do not start.
-/// With --controllers=all it is a cluster to play with: Deployments get Pods, which become ready on simulated nodes. With
-/// --run-images, containers whose images were loaded with `kubewright image load` are processes of this machine.
+/// With --controllers=all it is a cluster to play with: Deployments get Pods, which become ready on simulated nodes, where
+/// nothing runs, so that their logs are empty. With --run-images, containers whose images were loaded with `kubewright image
+/// load` are processes of this machine.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -51,6 +53,12 @@ pub(crate) struct Arguments {
     /// Address to listen on. Any other than a loopback address lets other machines in, if they have the kubeconfig or a token.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind_address: IpAddr,
+
+    /// Address by which others reach the server, if it is not the one it listens on.
+    ///
+    /// The Endpoints and the `EndpointSlice` of Service kubernetes name it, unless it is a loopback address.
+    #[arg(long, value_name = "ADDRESS")]
+    advertise_address: Option<IpAddr>,
 
     /// File to write the administrator's kubeconfig to, once the server answers; an existing one is replaced.
     ///
@@ -157,14 +165,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // From here on a signal stops the server in order.
-    let mut signals = Signals::new()?;
+    let mut signals = Signals::listen()?;
     if arguments.run_images.is_some() {
         processes::check(&(&arguments).into(), &arguments.controllers)?;
     }
     let options = arguments.options()?;
     let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
     let server = ApiServer::new(options);
-    let listener = server.listen(address).await.map_err(explain)?;
+    let mut listening = ListenOptions::from(address);
+    if let Some(address) = arguments.advertise_address {
+        listening = listening.advertise(address);
+    }
+    let listener = server.listen(listening).await.map_err(explain)?;
     let (stopper, stop) = Stopper::new();
     let mut controllers = arguments
         .controllers
@@ -199,10 +211,11 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let _ = io::stdout().write_all(text.as_bytes());
 
     let failed = tokio::select! {
-        () = signals.next() => None,
+        _ = signals.more_than(0) => None,
         // Controllers end by themselves only if they cannot go on; a cluster without them would look alive and do nothing.
         Some(Ok(Err(error))) = OptionFuture::from(controlling.as_mut()) => Some(error),
     };
+    let times = signals.times();
     stopper.stop();
     if let Some(error) = failed {
         return Err(error.into());
@@ -215,7 +228,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             listener.shutdown().await;
         } => {}
         // Who asks twice is in a hurry.
-        () = signals.next() => {}
+        _ = signals.more_than(times) => {}
     }
     Ok(())
 }
@@ -256,43 +269,6 @@ pub(crate) fn quoted(text: &str) -> String {
         text.into()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-/// Ctrl-C and the signal by which others stop a process.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals {})
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }
 

@@ -5,9 +5,13 @@ mod support;
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
-use support::{Server, kubewright};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::Api;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use support::{Server, endings, ignores_hangup, kubewright};
 
 fn run(arguments: &[&str]) -> Output {
     kubewright().args(arguments).output().unwrap()
@@ -43,9 +47,23 @@ fn it_says_where_it_listens_and_how_to_point_kubectl_at_it() {
     assert_eq!(rest, "\nCtrl-C stops it.\n");
 }
 
+#[tokio::test]
+async fn the_address_by_which_others_reach_it_is_published() {
+    let server = Server::start_with(&["--advertise-address", "192.0.2.7"]);
+    let kubeconfig = Kubeconfig::read_from(&server.kubeconfig).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options);
+    let config = config.await.unwrap();
+    let port = config.cluster_url.port_u16().map(i32::from);
+    let slices: Api<EndpointSlice> = Api::default_namespaced(kube::Client::try_from(config).unwrap());
+    let slice = slices.get("kubernetes").await.unwrap();
+    assert_eq!(slice.endpoints.unwrap_or_default()[0].addresses, ["192.0.2.7"]);
+    assert_eq!(slice.ports.unwrap_or_default()[0].port, port);
+}
+
 #[test]
-fn it_stops_cleanly_when_interrupted_or_terminated() {
-    for signal in ["INT", "TERM"] {
+fn it_stops_cleanly_when_interrupted_or_terminated_or_without_a_terminal() {
+    for signal in endings() {
         let (status, _) = Server::start().stop(signal);
         assert_eq!(status.code(), Some(0), "{signal}");
     }
@@ -53,11 +71,41 @@ fn it_stops_cleanly_when_interrupted_or_terminated() {
 
 #[test]
 fn a_temporary_kubeconfig_goes_with_the_server() {
+    for signal in endings() {
+        let home = tempfile::tempdir().unwrap();
+        let (mut child, path) = without_a_place(kubewright(), home.path());
+        assert!(path.starts_with(home.path()) && path.is_file());
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{signal}");
+    }
+}
+
+/// Whoever starts it so wants it to go on when the terminal is closed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_is_to_ignore_its_terminal_does() {
     let home = tempfile::tempdir().unwrap();
-    let mut child = kubewright()
+    let mut nohup = Command::new("nohup");
+    nohup.arg(env!("CARGO_BIN_EXE_kubewright"));
+    let (mut child, _) = without_a_place(nohup, home.path());
+    assert!(ignores_hangup(&child.id().to_string()));
+    send(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+fn send(child: &Child, signal: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// A server that was not told where to put its kubeconfig, and where it has put it.
+fn without_a_place(mut command: Command, temporary: &Path) -> (Child, PathBuf) {
+    let mut child = command
         .args(["apiserver", "--secure-port=0"])
-        .env("TMPDIR", home.path())
-        .stdout(std::process::Stdio::piped())
+        .env("TMPDIR", temporary)
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
@@ -65,20 +113,10 @@ fn a_temporary_kubeconfig_goes_with_the_server() {
         let mut line = String::new();
         assert_ne!(std::io::BufRead::read_line(&mut stdout, &mut line).unwrap(), 0);
         if let Some((_, path)) = line.trim_end().split_once("KUBECONFIG=") {
-            break std::path::PathBuf::from(path);
+            break PathBuf::from(path);
         }
     };
-    assert!(path.starts_with(home.path()) && path.is_file());
-    let pid = child.id().to_string();
-    assert!(
-        std::process::Command::new("kill")
-            .args(["-s", "INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+    (child, path)
 }
 
 #[test]
@@ -166,6 +204,7 @@ fn help_and_version_are_answers() {
     for flag in [
         "--secure-port <PORT>",
         "--bind-address <ADDRESS>",
+        "--advertise-address <ADDRESS>",
         "--kubeconfig-out <FILE>",
         "[default: 6443]",
     ] {

@@ -5,14 +5,24 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use support::kubewright;
+use support::{endings, kubewright};
+
+/// The command as it is called where it is installed.
+fn demo(flags: &[&str]) -> Command {
+    let mut command = kubewright();
+    command.arg0("kubewright").arg("demo").args(flags);
+    command.env_remove("CARGO").env_remove("COLUMNS");
+    command
+}
 
 /// A demo under way, ended when dropped.
 struct Demo {
@@ -22,14 +32,21 @@ struct Demo {
 
 impl Demo {
     fn start(flags: &[&str]) -> Demo {
-        let mut child = kubewright()
-            .arg("demo")
-            .args(flags)
-            .env_remove("CARGO")
-            .env_remove("COLUMNS")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Demo::of(&mut demo(flags))
+    }
+
+    /// The same with another folder for temporary files.
+    fn start_in(temporary: &Path, flags: &[&str]) -> Demo {
+        Demo::of(demo(flags).env("TMPDIR", temporary))
+    }
+
+    /// The same with lines of another width.
+    fn start_on(columns: usize, flags: &[&str]) -> Demo {
+        Demo::of(demo(flags).env("COLUMNS", columns.to_string()))
+    }
+
+    fn of(command: &mut Command) -> Demo {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Demo { child, stdout }
     }
@@ -52,14 +69,13 @@ impl Demo {
     }
 
     fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", "INT", &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+        assert!(sent.success());
     }
 
     /// How it ends, and what it says until then.
@@ -256,8 +272,23 @@ fn what_is_piped_is_plain_lines_that_fit() {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     for line in text.lines() {
-        // The widest word is a command's, which nobody breaks.
-        assert!(line.chars().count() <= 100 || line.contains("viewerImage"), "{line}");
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn on_a_narrow_terminal_lines_fit_too() {
+    let (status, text) = Demo::start_on(60, &["--fast"]).end();
+    assert!(status.success(), "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+    for part in [
+        "/config/samples/view_v1_markdownview.yaml\n",
+        "Available is True",
+        "  kubewright demo --serve\n",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
     }
 }
 
@@ -272,13 +303,34 @@ fn colours_are_there_if_they_are_asked_for() {
 }
 
 #[test]
-fn an_interrupted_story_ends_in_order() {
-    let mut demo = Demo::start(&["--json"]);
-    demo.until(|told| told["type"] == "chapter" && told["number"] == 3);
-    demo.interrupt();
-    let (status, rest) = demo.end();
-    assert_eq!(status.code(), Some(130), "{rest}");
-    assert!(!rest.contains("\"summary\""), "{rest}");
+fn an_interrupted_story_ends_in_order_and_nothing_stays() {
+    for signal in endings() {
+        let home = tempfile::tempdir().unwrap();
+        let mut demo = Demo::start_in(home.path(), &["--json"]);
+        demo.until(|told| told["type"] == "chapter" && told["number"] == 2);
+        assert_ne!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+        demo.signal(signal);
+        let (status, rest) = demo.end();
+        assert_eq!(status.code(), Some(130), "{signal}: {rest}");
+        assert!(!rest.contains("\"summary\""), "{signal}: {rest}");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{signal}");
+    }
+}
+
+#[test]
+fn a_port_of_pages_that_is_taken_is_told_before_the_first_word() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = kubewright()
+        .args(["demo", "--serve", "--port", &port])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(
+        said,
+        format!("error: port {port} on 127.0.0.1 is in use; --port 0 picks a free one\n")
+    );
+    assert_eq!((ran.status.code(), ran.stdout.len()), (Some(1), 0));
 }
 
 #[test]
@@ -337,6 +389,47 @@ async fn schedulable(client: &kube::Client, is_so: bool) {
     }
 }
 
+/// The administrator of the cluster that a kubeconfig is for.
+async fn client(kubeconfig: &str) -> kube::Client {
+    let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
+        .await
+        .unwrap();
+    kube::Client::try_from(config).unwrap()
+}
+
+async fn create_view(client: &kube::Client, name: &str, documents: &Value) {
+    let kind = GroupVersionKind::gvk("view.zoetrope.github.io", "v1", "MarkdownView");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "markdownviews");
+    let views: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
+    let view = DynamicObject::new(name, &resource).data(json!({ "spec": { "markdowns": documents } }));
+    views.create(&PostParams::default(), &view).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_somebody_writes_to_the_cluster_cannot_command_the_terminal() {
+    let mut demo = Demo::start(&["--fast", "--serve"]);
+    let kubeconfig = loop {
+        let line = demo.line().expect("it stays");
+        if let Some((_, path)) = line.trim_end().split_once("export KUBECONFIG=") {
+            break path.to_owned();
+        }
+    };
+    // The operator cannot make a ConfigMap with such a key, and says so.
+    let documents = json!({ "SUMMARY.md": "", "\u{1b}]0;owned\u{7}\u{1b}[31mred": "" });
+    create_view(&client(&kubeconfig).await, "hostile", &documents).await;
+    let mut told = String::new();
+    while !told.contains(r"\u{1b}") {
+        let line = demo.line().expect("it stays");
+        assert!(
+            !line.trim_end_matches('\n').contains(|c: char| c.is_control()),
+            "{line:?}"
+        );
+        told.push_str(&line);
+    }
+    assert!(told.contains("failed: "), "{told}");
+}
+
 #[tokio::test]
 async fn pages_are_served_as_long_as_somebody_is_there_to_serve_them() {
     let mut demo = Demo::start(&["--json", "--fast", "--serve"]);
@@ -357,19 +450,11 @@ async fn pages_are_served_as_long_as_somebody_is_there_to_serve_them() {
     assert!(get(address, "/default/welcome/none.html").0.starts_with("HTTP/1.1 404"));
     assert!(get(address, "/default/other/").0.starts_with("HTTP/1.1 404"));
 
-    let kubeconfig = kube::config::Kubeconfig::read_from(serving["kubeconfig"].as_str().unwrap()).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
-        .await
-        .unwrap();
-    let client = kube::Client::try_from(config).unwrap();
+    let client = client(serving["kubeconfig"].as_str().unwrap()).await;
     schedulable(&client, false).await;
-    let kind = GroupVersionKind::gvk("view.zoetrope.github.io", "v1", "MarkdownView");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "markdownviews");
-    let views: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
     let documents =
         json!({ "SUMMARY.md": "- [Only](only-page.md)", "only-page.md": "# Hi\n\n<script>alert(1)</script>" });
-    let view = DynamicObject::new("late", &resource).data(json!({ "spec": { "markdowns": documents } }));
-    views.create(&PostParams::default(), &view).await.unwrap();
+    create_view(&client, "late", &documents).await;
     let is_viewer = |told: &Value, change: &str| told["name"] == "viewer-late" && told["change"] == change;
     demo.until(|told| told["kind"] == "Deployment" && is_viewer(told, "created"));
     let (head, page) = get(address, "/default/late/");

@@ -191,15 +191,34 @@ async fn tries<T, F: Future<Output = Option<T>>>(action: impl Fn() -> F) -> T {
     tokio::time::timeout(Duration::from_mins(1), trying).await.unwrap()
 }
 
+#[test]
+fn a_guard_removes_no_folder_but_one_that_a_server_made() {
+    let home = tempfile::tempdir().unwrap();
+    let keys = home.path().join("keys");
+    std::fs::create_dir(&keys).unwrap();
+    std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::write(keys.join("id"), "secret").unwrap();
+    // Nobody tells it anything.
+    let guard = || said(&run(&["image", "guard", keys.to_str().unwrap()]));
+    guard();
+    assert_eq!(std::fs::read_to_string(keys.join("id")).unwrap(), "secret");
+    std::fs::write(keys.join(".kubewright-pods"), "").unwrap();
+    guard();
+    assert!(!keys.exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_do_not_outlive_a_server_that_is_killed() {
-    let mut server = support::Server::start_with(&["--controllers=all", "--run-images"]);
+async fn processes_and_their_files_do_not_outlive_a_server_that_is_killed() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut server = support::Server::start_in(temporary.path(), &["--controllers=all", "--run-images"]);
     assert!(server.greeting.contains("KUBECONFIG="));
     let (_, address) = run_a_server(&server).await;
     TcpStream::connect(&address).unwrap();
     let (status, _) = server.stop("KILL");
     assert!(!status.success());
     tries(|| async { TcpStream::connect(&address).is_err().then_some(()) }).await;
+    let is_empty = || std::fs::read_dir(temporary.path()).unwrap().next().is_none();
+    tries(|| async { is_empty().then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,7 @@ mod told;
 mod world;
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use kubewright_runtime::stop::Stopper;
@@ -23,9 +24,11 @@ use self::eyes::Eyes;
 use self::json::Json;
 use self::paint::{Paint, When};
 use self::scene::Scene;
+use self::serve::Pages;
 use self::stage::{Pace, Stage, StageError, Teller};
 use self::text::Text;
 use self::told::What;
+use crate::apiserver::quoted;
 use crate::cluster;
 use crate::dev_run::signals::Signals;
 
@@ -94,6 +97,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     // From here on a signal ends it in order.
     let mut signals = Signals::listen()?;
+    // Before the first word: who waits for the end of the story does not want to learn then that the port is taken.
+    let pages = if arguments.serve {
+        Some(Pages::bind(arguments.port).await?)
+    } else {
+        None
+    };
     let pace = if arguments.fast { Pace::fast() } else { Pace::human() };
     let teller: Box<dyn Teller + Send> = if arguments.json {
         Box::new(Json)
@@ -106,7 +115,7 @@ async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let done = tokio::select! {
         biased;
         _ = signals.more_than(0) => Ok(ExitCode::from(INTERRUPTED)),
-        done = tell(arguments, &mut stage, &mut eyes, &mut scene) => done.map(|()| ExitCode::SUCCESS),
+        done = tell(arguments.secure_port, pages, &mut stage, &mut eyes, &mut scene) => done.map(|()| ExitCode::SUCCESS),
     };
     let times = signals.times();
     if let Some(scene) = scene {
@@ -125,46 +134,76 @@ async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 async fn tell(
-    arguments: &Arguments,
+    secure_port: u16,
+    pages: Option<Pages>,
     stage: &mut Stage,
     eyes: &mut Eyes,
     place: &mut Option<Scene>,
 ) -> Result<(), Box<dyn Error>> {
-    let start_up = story::prologue(stage, eyes, place, arguments.secure_port).await?;
+    let start_up = story::prologue(stage, eyes, place, secure_port).await?;
     let Some(scene) = place else {
         return Err("there is no cluster".into());
     };
     story::life_of_a_view(stage, scene).await?;
-    if !arguments.serve {
+    let Some(pages) = pages else {
         return Ok(stage.say(What::Summary(story::summary(stage, scene, start_up)))?);
-    }
+    };
     story::welcome(stage, scene).await?;
     stage.say(What::Summary(story::summary(stage, scene, start_up)))?;
-    stay(arguments, stage, eyes, scene).await
+    stay(pages, stage, eyes, scene).await
 }
 
 /// Serves pages and tells what is seen, for ever.
-async fn stay(arguments: &Arguments, stage: &mut Stage, eyes: &Eyes, scene: &Scene) -> Result<(), Box<dyn Error>> {
+async fn stay(pages: Pages, stage: &mut Stage, eyes: &Eyes, scene: &Scene) -> Result<(), Box<dyn Error>> {
     let cache = eyes.cache().cloned().unwrap_or_default();
-    let server = serve::server(cache, arguments.port).await?;
     stage.say(What::Serving {
-        pages: format!("http://{}/", server.address()),
+        pages: format!("http://{}/", pages.address()),
         kubeconfig: scene.embedded.kubeconfig().display().to_string(),
         export: scene.embedded.export(),
     })?;
     let (_stopper, stop) = Stopper::new();
     tokio::select! {
-        () = server.run(stop) => Ok(()),
+        () = pages.serve(cache, stop) => Ok(()),
         ended = stage.follow() => Ok(ended?),
     }
 }
 
-/// How this command is called to stay.
+/// How this command is called to stay, from where it was called now.
 fn said_again() -> String {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let is_cargos = std::env::var_os("CARGO").is_some();
+    format!("{} demo --serve", called(&program.to_string_lossy(), is_cargos))
+}
+
+/// What to type to have this program started as it was.
+fn called(program: &str, is_cargos: bool) -> String {
+    let path = Path::new(program);
+    let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
     // Whoever runs it with cargo may not have it anywhere else.
-    if std::env::var_os("CARGO").is_some() {
-        "cargo run --release -- demo --serve".to_owned()
+    if is_cargos && has("release") {
+        "cargo run --release --".to_owned()
+    } else if is_cargos && has("debug") {
+        "cargo run --".to_owned()
+    } else if path.components().count() > 1 {
+        quoted(program)
     } else {
-        "kubewright demo --serve".to_owned()
+        "kubewright".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_is_a_command_that_works_where_this_one_did() {
+        assert_eq!(called("kubewright", false), "kubewright");
+        assert_eq!(called("kubewright", true), "kubewright");
+        assert_eq!(called("", false), "kubewright");
+        assert_eq!(called("target/release/kubewright", true), "cargo run --release --");
+        assert_eq!(called("/src/target/debug/kubewright", true), "cargo run --");
+        assert_eq!(called("target/release/kubewright", false), "target/release/kubewright");
+        assert_eq!(called("/my tools/kubewright", true), "'/my tools/kubewright'");
+        assert_eq!(called("./kubewright", false), "./kubewright");
     }
 }

@@ -95,24 +95,59 @@ fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
-/// A text in lines of at most so many characters. A word that is longer has a line to itself.
+/// A text in lines of at most so many characters. A longer word goes on in the next line.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        let is_full = !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width;
-        if is_full {
-            lines.push(std::mem::take(&mut line));
+        for (at, piece) in pieces(word, width).into_iter().enumerate() {
+            let is_full = line.chars().count() + 1 + piece.chars().count() > width;
+            if !line.is_empty() && (at > 0 || is_full) {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(piece);
         }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
     }
     if !line.is_empty() {
         lines.push(line);
     }
     lines
+}
+
+/// A word in pieces of at most so many characters, which end where the parts of a name or path do if they can.
+fn pieces(word: &str, width: usize) -> Vec<&str> {
+    let width = width.max(1);
+    let mut pieces = Vec::new();
+    let mut rest = word;
+    while let Some((end, _)) = rest.char_indices().nth(width) {
+        let at = rest[..end].rfind(['/', '-', ',', '.']).map_or(end, |at| at + 1);
+        let (piece, more) = rest.split_at(at);
+        pieces.push(piece);
+        rest = more;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// A text from elsewhere with nothing in it that a terminal would obey: what cannot be seen is shown as `\u{1b}`.
+pub(super) fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\r' | '\t' => shown.push(' '),
+            letter if letter.is_control() || is_invisible(letter) => shown.extend(letter.escape_unicode()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// Whether a character only changes how others look, such as the direction in which they are read.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// A name of at most so many characters: of a longer one its end, which tells it from others.
@@ -139,9 +174,14 @@ mod tests {
     fn lines_are_no_longer_than_asked_for() {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert_eq!(
-            wrapped("incomprehensible is a word", 6),
-            ["incomprehensible", "is a", "word"]
+            wrapped("an incomprehensible word", 6),
+            ["an", "incomp", "rehens", "ible", "word"]
         );
+        assert_eq!(
+            wrapped("as demo-system/demo-manager now", 14),
+            ["as", "demo-system/", "demo-manager", "now"]
+        );
+        assert_eq!(wrapped("für", 0), ["f", "ü", "r"]);
         assert!(wrapped(" ", 5).is_empty());
     }
 
@@ -151,6 +191,19 @@ mod tests {
         assert_eq!(shortened("viewer", 6), "viewer");
         assert_eq!(shortened("überraschung", 3), "…ng");
         assert_eq!(shortened("abc", 0), "…");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_instead() {
+        assert_eq!(
+            harmless("a\u{1b}]0;title\u{7}\u{1b}[31mred\u{9b}2J"),
+            r"a\u{1b}]0;title\u{7}\u{1b}[31mred\u{9b}2J"
+        );
+        assert_eq!(harmless("exe.\u{202e}txt\u{7f}"), r"exe.\u{202e}txt\u{7f}");
+        assert_eq!(
+            harmless("two\r\nlines\tof \\ \"Grüße\" 日本 → 🎉"),
+            "two  lines of \\ \"Grüße\" 日本 → 🎉"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 use super::eyes::{Seen, Sight, Sights};
+use super::paint::harmless;
 use super::reconciles::Reconciles;
 use super::told::{Told, What};
 use super::world::World;
@@ -188,7 +189,7 @@ impl Stage {
                 work.map(What::Reconcile).into_iter().collect()
             }
             Sight::Words(words) => vec![What::Warning(words)],
-            Sight::Broken(why) => return Err(StageError::Broken(why)),
+            Sight::Broken(why) => return Err(StageError::Broken(harmless(&why))),
         };
         for what in told {
             self.tell(seen.at, what).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kubewright_runtime::controller::Outcome;
 
-use super::paint::{Paint, Tone, padded, shortened, wrapped};
+use super::paint::{Paint, Tone, harmless, padded, shortened, wrapped};
 use super::stage::Teller;
 use super::told::{Change, Pods, Summary, Thing, Told, Turned, What, Work};
 
@@ -51,6 +51,11 @@ impl Text {
         format!("{}\n", line.trim_end())
     }
 
+    /// What goes on below a line of the timeline.
+    fn below(&self, text: &str) -> String {
+        format!("{}{text}\n", " ".repeat(self.paint.width - self.room()))
+    }
+
     /// How many characters are left behind the first columns.
     fn room(&self) -> usize {
         self.paint.width.saturating_sub(TIME + 4 + KIND + 1)
@@ -79,10 +84,9 @@ impl Text {
         let what = format!("{}{}", "  ".repeat(thing.depth), thing.kind);
         let name_width = self.room().saturating_sub(DETAIL + 2).clamp(12, 44);
         let name = padded(&shortened(&thing.name, name_width), name_width);
-        let gauge = self.gauge(thing.pods);
-        let room = self
-            .room()
-            .saturating_sub(name_width + 2 + if gauge.is_empty() { 0 } else { GAUGE + 1 });
+        let room = self.room().saturating_sub(name_width + 2);
+        let (gauge, width) = self.gauge(thing.pods, room);
+        let room = room.saturating_sub(width);
         // Where there is no room for it, less is more.
         let detail = if thing.detail.chars().count() <= room {
             self.paint.tint(Tone::Faint, &thing.detail)
@@ -96,21 +100,29 @@ impl Text {
         self.line(at, mark, &what, &format!("{name}  {gauge}{detail}"))
     }
 
-    /// A sign for each Pod, and as many spaces as others need more.
-    fn gauge(&self, pods: Option<Pods>) -> String {
+    /// A sign for each Pod, and as many spaces as others need more; how wide that is. Of more than there is room for, the
+    /// number.
+    fn gauge(&self, pods: Option<Pods>, room: usize) -> (String, usize) {
         let Some(pods) = pods else {
-            return String::new();
+            return (String::new(), 0);
         };
+        let count = pods.leaving + pods.old + pods.new;
+        if count >= room.min(2 * GAUGE) {
+            let text = format!("{}/{} ", pods.ready, pods.old + pods.new);
+            let width = text.chars().count();
+            return (self.paint.tint(Tone::Good, &text), width);
+        }
         let starting = pods.new.saturating_sub(pods.ready);
-        let missing = GAUGE.saturating_sub(pods.leaving + pods.old + pods.new);
-        format!(
+        let missing = GAUGE.saturating_sub(count);
+        let text = format!(
             "{}{}{}{}{} ",
             self.paint.tint(Tone::Faint, &"◇".repeat(pods.leaving)),
             self.paint.tint(Tone::Old, &"◆".repeat(pods.old)),
             self.paint.tint(Tone::Good, &"●".repeat(pods.ready)),
             self.paint.tint(Tone::Faint, &"○".repeat(starting)),
             " ".repeat(missing),
-        )
+        );
+        (text, count + missing + 1)
     }
 
     fn condition(&self, at: Duration, turned: &Turned) -> String {
@@ -127,11 +139,16 @@ impl Text {
         } else {
             &turned.message
         };
-        let status = self
-            .paint
-            .tint(mark.1, &format!("{} is {}", turned.condition, turned.status));
-        let text = format!("{status}  {}", self.paint.tint(Tone::Faint, why));
-        self.line(at, mark, &what, &text)
+        let status = format!("{} is {}", turned.condition, turned.status);
+        if status.chars().count() + 2 + why.chars().count() > self.room() {
+            let mut lines = self.paragraph(at, mark, &what, &status, Some(mark.1));
+            for line in wrapped(why, self.room()) {
+                lines.push_str(&self.below(&self.paint.tint(Tone::Faint, &line)));
+            }
+            return lines;
+        }
+        let (status, why) = (self.paint.tint(mark.1, &status), self.paint.tint(Tone::Faint, why));
+        self.line(at, mark, &what, &format!("{status}  {why}"))
     }
 
     fn reconcile(&mut self, at: Duration, work: &Work) -> String {
@@ -168,7 +185,7 @@ impl Text {
         let mut lines = wrapped(words, self.room()).into_iter();
         let mut text = self.line(at, mark, what, &tint(lines.next().unwrap_or_default()));
         for line in lines {
-            let _ = writeln!(text, "{}{}", " ".repeat(TIME + 4 + KIND + 1), tint(line));
+            text.push_str(&self.below(&tint(line)));
         }
         text
     }
@@ -188,7 +205,7 @@ impl Text {
         let mut lines = lines.into_iter();
         let mut text = self.line(at, ("↻", Tone::Work), label, &lines.next().unwrap_or_default());
         for line in lines {
-            let _ = writeln!(text, "{}{line}", " ".repeat(TIME + 4 + KIND + 1));
+            text.push_str(&self.below(&line));
         }
         text
     }
@@ -199,7 +216,9 @@ impl Text {
         let lines = if line.chars().count() <= room {
             vec![line.to_owned()]
         } else {
-            wrapped(line, room - 2)
+            // A word that goes on in the next line would be two for a shell.
+            let words = line.split_whitespace().map(|word| shortened(word, room - 2));
+            wrapped(&words.collect::<Vec<_>>().join(" "), room - 2)
         };
         let last = lines.len().saturating_sub(1);
         for (at, line) in lines.iter().enumerate() {
@@ -270,6 +289,16 @@ impl Text {
         text
     }
 
+    fn end(&self, again: &str) -> String {
+        let words = "The cluster is gone. To keep it, look at its pages and play with it with kubectl:";
+        let mut text = "\n".to_owned();
+        for line in wrapped(words, self.paint.width - MARGIN.len()) {
+            let _ = writeln!(text, "{MARGIN}{line}");
+        }
+        let _ = writeln!(text, "\n{MARGIN}  {}\n", self.paint.tint(Tone::Command, again));
+        text
+    }
+
     fn serving(&self, pages: &str, export: &str) -> String {
         let command = |text: &str| self.paint.tint(Tone::Command, text);
         let faint = |text: &str| self.paint.tint(Tone::Faint, text);
@@ -287,7 +316,7 @@ impl Text {
 impl Teller for Text {
     fn tell(&mut self, told: &Told) -> String {
         let at = told.since_chapter;
-        match &told.what {
+        match &harmless_what(&told.what) {
             What::Chapter { title, words } => {
                 let text = self.rest();
                 text + &self.chapter(told.chapter, title, words)
@@ -304,10 +333,7 @@ impl Teller for Text {
             What::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
             What::Summary(summary) => self.summary(summary),
             What::Serving { pages, export, .. } => self.serving(pages, export),
-            What::End { again } => format!(
-                "\n    The cluster is gone. To keep it, look at its pages and play with it with kubectl:\n\n      {}\n\n",
-                self.paint.tint(Tone::Command, again)
-            ),
+            What::End { again } => self.end(again),
         }
     }
 
@@ -327,6 +353,31 @@ impl Teller for Text {
         };
         self.work(None, &label, &gathered(&self.last), &took, Tone::Faint)
     }
+}
+
+/// The same without what a terminal would obey: names and messages come from whoever writes to the cluster.
+fn harmless_what(what: &What) -> What {
+    let mut what = what.clone();
+    let texts: Vec<&mut String> = match &mut what {
+        What::Command(text) | What::Warning(text) | What::Fact { text, .. } | What::End { again: text } => vec![text],
+        What::Object(thing) => vec![&mut thing.kind, &mut thing.name, &mut thing.detail],
+        What::Condition(Turned {
+            kind,
+            condition,
+            status,
+            reason,
+            message,
+            ..
+        }) => vec![kind, condition, status, reason, message],
+        What::Reconcile(work) => work.reasons.iter_mut().chain(&mut work.error).collect(),
+        What::Denied { reason, message } => vec![reason, message],
+        What::Serving { pages, export, .. } => vec![pages, export],
+        What::Chapter { .. } | What::Summary(_) => Vec::new(),
+    };
+    for text in texts {
+        *text = harmless(text);
+    }
+    what
 }
 
 /// A moment of the timeline: `12 ms`, `1.24 s`.
@@ -453,27 +504,100 @@ mod tests {
         );
     }
 
+    fn condition(message: &str) -> What {
+        What::Condition(Turned {
+            kind: "MarkdownView".to_owned(),
+            namespace: "default".to_owned(),
+            name: "docs".to_owned(),
+            depth: 0,
+            condition: "Available".to_owned(),
+            status: "False".to_owned(),
+            reason: "NotYet".to_owned(),
+            message: message.to_owned(),
+        })
+    }
+
+    /// One of each, of which others have written as much as they can.
+    fn everything(text: &str) -> [What; 12] {
+        let mut failed = work(1, &[text]);
+        let mut crowded = pod(Change::Created);
+        let mut named = pod(Change::Changed);
+        if let (What::Reconcile(work), What::Object(crowd), What::Object(thing)) =
+            (&mut failed, &mut crowded, &mut named)
+        {
+            work.error = Some(text.to_owned());
+            crowd.pods = Some(Pods {
+                new: 1000,
+                ready: 990,
+                ..Pods::default()
+            });
+            (thing.name, thing.detail) = (text.to_owned(), text.to_owned());
+        }
+        [
+            failed,
+            crowded,
+            named,
+            pod(Change::Deleted),
+            work(2, &["its timer", text]),
+            condition(text),
+            What::Command(text.to_owned()),
+            What::Warning(text.to_owned()),
+            What::Fact {
+                subject: "Operator",
+                text: text.to_owned(),
+            },
+            What::Summary(Summary::default()),
+            What::Denied {
+                reason: "Invalid".to_owned(),
+                message: text.to_owned(),
+            },
+            What::End {
+                again: "kubewright demo --serve".to_owned(),
+            },
+        ]
+    }
+
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen";
-        for width in [60, 80, 100, 120] {
-            let mut text = Text::new(Paint::plain(width));
-            for what in [
-                pod(Change::Created),
-                pod(Change::Deleted),
-                work(1, &[long]),
-                What::Command(long.to_owned()),
-                What::Warning(long.to_owned()),
-                What::Summary(Summary::default()),
-                What::Denied {
-                    reason: "Invalid".to_owned(),
-                    message: long.to_owned(),
-                },
-            ] {
-                for line in text.tell(&told(what)).lines() {
+        let words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen";
+        let word = format!("kubectl apply -f {}view.yaml", "a-folder/".repeat(30));
+        for (width, text) in [60, 80, 100, 120]
+            .into_iter()
+            .flat_map(|width| [(width, words), (width, word.as_str())])
+        {
+            let mut teller = Text::new(Paint::plain(width));
+            for what in everything(text) {
+                for line in teller.tell(&told(what)).lines() {
                     assert!(line.chars().count() <= width, "{width}: {line}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn nothing_from_the_cluster_reaches_the_terminal_as_a_command() {
+        let mut teller = Text::new(Paint::plain(100));
+        for what in everything("a\u{1b}]0;owned\u{7}\u{9b}2J\nb") {
+            let lines = teller.tell(&told(what));
+            assert!(!lines.chars().any(|c| c.is_control() && c != '\n'), "{lines:?}");
+        }
+        let line = teller.tell(&told(condition("\u{1b}[31mred")));
+        assert_eq!(
+            line,
+            "     12 ms  ! MarkdownView       Available is False  \\u{1b}[31mred\n"
+        );
+    }
+
+    #[test]
+    fn a_long_condition_goes_on_below() {
+        let text = "AvailableReplicas is 0, and 3 are wanted";
+        let lines = Text::new(Paint::plain(60)).tell(&told(condition(text)));
+        let below = " ".repeat(33);
+        assert_eq!(
+            lines,
+            format!(
+                "     12 ms  ! MarkdownView       Available is False\n{below}AvailableReplicas is 0, and\n{below}3 are wanted\n"
+            )
+        );
     }
 }

@@ -69,7 +69,9 @@ impl Embedded {
     ) -> Result<Self, Box<dyn Error>> {
         let server = ApiServer::new(Options::new().aggregated_roles(true));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = server.listen(address).await.map_err(crate::apiserver::explain)?;
+        let listener = Box::pin(server.listen(address))
+            .await
+            .map_err(crate::apiserver::explain)?;
         let folder = kubeconfig::temporary_folder().map_err(EmbeddedError::Folder)?;
         let path = match chosen {
             Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),

@@ -2,6 +2,8 @@
 
 use std::io;
 
+#[cfg(unix)]
+use futures_util::future::OptionFuture;
 use tokio::sync::watch;
 
 /// How often and how the end was asked for.
@@ -52,27 +54,41 @@ impl Signals {
 struct Source {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
+    /// `None` where it is ignored.
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Source {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        // Whoever says nohup wants it to go on without its terminal.
+        let is_ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status));
         Ok(Source {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: (!is_ignored).then(|| signal(SignalKind::hangup())).transpose()?,
         })
     }
 
     async fn next(&mut self) -> bool {
+        let hangup = self.hangup.as_mut().map(tokio::signal::unix::Signal::recv);
         tokio::select! {
             _ = self.interrupt.recv() => true,
             _ = self.terminate.recv() => false,
-            _ = self.hangup.recv() => false,
+            Some(_) = OptionFuture::from(hangup) => false,
         }
     }
+}
+
+/// Whether a process ignores that its terminal is gone, by what Linux says of it. Elsewhere nobody says so.
+#[cfg(unix)]
+fn ignores_hangup(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // One bit for each signal, of which this is the first.
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(not(unix))]
@@ -89,5 +105,24 @@ impl Source {
             std::future::pending::<()>().await;
         }
         true
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hangup_that_is_ignored_is_known() {
+        assert!(ignores_hangup(
+            "Name:\tkubewright\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n"
+        ));
+        for status in [
+            "SigIgn:\t0000000000001000\nSigCgt:\t0000000000000001\n",
+            "SigIgn:\tnone\n",
+            "",
+        ] {
+            assert!(!ignores_hangup(status), "{status}");
+        }
     }
 }

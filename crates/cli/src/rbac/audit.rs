@@ -109,8 +109,21 @@ fn of_test(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
     })
 }
 
-/// What a kube-apiserver wrote.
-fn of_cluster(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
+/// What a kube-apiserver wrote: a request, and what else it needed a right for.
+fn of_cluster(event: &Value, wanted: &Wanted<'_>) -> Vec<Request> {
+    let Some(request) = request_of_cluster(event, wanted) else {
+        return Vec::new();
+    };
+    // An apply or an update that made its object: whoever does that must be allowed to create, too.
+    let is_creation = event["responseStatus"]["code"] == 201 && matches!(request.verb.as_str(), "patch" | "update");
+    let creation = is_creation.then(|| Request {
+        verb: "create".to_owned(),
+        ..request.clone()
+    });
+    [request].into_iter().chain(creation).collect()
+}
+
+fn request_of_cluster(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
     let user = event["impersonatedUser"]["username"]
         .as_str()
         .or_else(|| event["user"]["username"].as_str())?;
@@ -176,6 +189,22 @@ mod tests {
             ]
         );
         assert_eq!(requests[1].path, "/metrics");
+    }
+
+    #[test]
+    fn an_apply_that_made_its_object_is_a_creation_too() {
+        let applied = |code: u16| {
+            format!(
+                r#"{{"apiVersion":"audit.k8s.io/v1","verb":"patch","user":{{"username":"{}"}},"objectRef":{{"resource":"configmaps","namespace":"a","name":"b"}},"responseStatus":{{"code":{code}}},"annotations":{{"authorization.k8s.io/decision":"allow"}}}}"#,
+                WANTED.account
+            )
+        };
+        let verbs = |code| -> Vec<String> {
+            let requests = read_lines(&applied(code)).unwrap().into_iter();
+            requests.map(|request| request.verb).collect()
+        };
+        assert_eq!(verbs(201), ["patch", "create"]);
+        assert_eq!(verbs(200), ["patch"]);
     }
 
     #[test]

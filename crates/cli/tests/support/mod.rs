@@ -12,6 +12,19 @@ pub(crate) fn kubewright() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kubewright"))
 }
 
+/// Whether a process ignores that its terminal is closed, by what Linux says of it. What it starts does so too.
+pub(crate) fn ignores_hangup(process: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 1 == 1)
+}
+
+/// The signals that end it in order: all that these tests do not ignore themselves, as under nohup.
+pub(crate) fn endings() -> Vec<&'static str> {
+    let hangup = (!ignores_hangup("self")).then_some("HUP");
+    ["INT", "TERM"].into_iter().chain(hangup).collect()
+}
+
 /// A running `kubewright apiserver`, stopped when dropped.
 pub(crate) struct Server {
     child: Child,

@@ -6,13 +6,16 @@ mod markdown;
 mod page;
 
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::serve::{Answer, BindAddress, HttpServer, Router};
+use kubewright_runtime::stop::Stop;
 
 use library::{Found, Library};
 
@@ -26,29 +29,57 @@ const AGAIN: HeaderValue = HeaderValue::from_static("2");
 
 /// Why pages cannot be served.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot serve pages on port {port} of 127.0.0.1; --port 0 picks a free one")]
-pub(super) struct ServeError {
-    port: u16,
-    source: std::io::Error,
+pub(super) enum ServeError {
+    #[error("port {0} on 127.0.0.1 is in use; --port 0 picks a free one")]
+    PortInUse(u16),
+    #[error("cannot serve pages on port {port} of 127.0.0.1; --port 0 picks a free one")]
+    Port { port: u16, source: io::Error },
 }
 
-/// A server of the pages of the views that informers know.
-pub(super) async fn server(cache: Cache, port: u16) -> Result<HttpServer, ServeError> {
-    let library = Library::new(cache);
-    let answer = move |request: Request<Incoming>| {
-        let answer = answer(&library, &request);
-        async move { answer }
-    };
-    let address = BindAddress::At {
-        host: Some(Ipv4Addr::LOCALHOST.to_string()),
-        port,
-    };
-    let failed = |source| ServeError { port, source };
-    let server = HttpServer::bind(&address, Router::new().route("/", answer))
-        .await
-        .map_err(failed)?;
-    // It is off nowhere.
-    server.ok_or_else(|| failed(std::io::ErrorKind::AddrNotAvailable.into()))
+impl ServeError {
+    fn of(port: u16, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::AddrInUse => ServeError::PortInUse(port),
+            _ => ServeError::Port { port, source },
+        }
+    }
+}
+
+/// A port that is taken for pages. Whoever asks for one is answered when it is clear what is on them.
+pub(super) struct Pages {
+    server: HttpServer,
+    library: Arc<OnceLock<Library>>,
+}
+
+impl Pages {
+    /// Takes the port.
+    pub(super) async fn bind(port: u16) -> Result<Self, ServeError> {
+        let library = Arc::new(OnceLock::new());
+        let shelves = Arc::clone(&library);
+        let answer = move |request: Request<Incoming>| {
+            let answer = shelves.get().map_or_else(missing, |library| answer(library, &request));
+            async move { answer }
+        };
+        let address = BindAddress::At {
+            host: Some(Ipv4Addr::LOCALHOST.to_string()),
+            port,
+        };
+        let bound = HttpServer::bind(&address, Router::new().route("/", answer)).await;
+        // It is off nowhere.
+        let bound = bound.and_then(|server| server.ok_or_else(|| io::ErrorKind::AddrNotAvailable.into()));
+        let server = bound.map_err(|error| ServeError::of(port, error))?;
+        Ok(Pages { server, library })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Serves the pages of the views that informers know.
+    pub(super) async fn serve(self, cache: Cache, stop: Stop) {
+        self.library.get_or_init(|| Library::new(cache));
+        self.server.run(stop).await;
+    }
 }
 
 fn answer<B>(library: &Library, request: &Request<B>) -> Answer {
