@@ -204,11 +204,10 @@ impl TestEnv {
     async fn quiet_in_time(&self) -> Result<(), Error> {
         let deadline = self.deadline();
         tokio::time::timeout(deadline, self.quiet()).await.map_err(|_| {
-            let mut why = format!("nothing came to rest in {deadline:?}");
-            let busiest = crate::wait::busiest(self.traffic());
-            if !busiest.is_empty() {
-                why.push_str(&format!("; the manager wrote {busiest}"));
-            }
+            let why = match crate::wait::busiest(self.traffic()).as_str() {
+                "" => format!("nothing came to rest in {deadline:?}"),
+                busiest => format!("nothing came to rest in {deadline:?}; the manager wrote {busiest}"),
+            };
             Error::Unmet(self.with_report(&why))
         })
     }
