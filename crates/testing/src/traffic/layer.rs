@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    /// ConfigMaps of a server, through the record.
+    /// The `ConfigMap`s of a server, through the record.
     fn recorded(server: &ApiServer, through: kube::Client) -> (Api<ConfigMap>, Traffic) {
         let traffic = Traffic::new();
         let service = service_fn(move |request| {
