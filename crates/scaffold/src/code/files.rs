@@ -227,7 +227,7 @@ pub(super) fn controller_test(project: &Project, resource: &Resource) -> String 
         ),
     ];
     if project.image_of(resource).is_some() {
-        imports.push("kubewright::k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus}".to_owned());
+        imports.push("kubewright::k8s_openapi::api::apps::v1::Deployment".to_owned());
     }
     let statement = |method: &str| rust::awaited(4, &format!("env.{method}::<{}>(NAME)", resource.kind));
     let values = of_test(project, resource)

@@ -186,7 +186,7 @@ impl Project {
                 "--run-as-user must be above 0, since the pods run as no root (for example 1001)",
             ));
         }
-        if ["Deployment", "DeploymentStatus"].contains(&request.target.kind.as_str()) {
+        if request.target.kind == "Deployment" {
             return Err(CommandError::ImageOption(
                 "--image runs a Deployment, so a kind of that name would be mistaken for it; choose another --kind",
             ));
