@@ -1,11 +1,22 @@
 //! Whoever opens the documentation of a crate finds what it is for, with an example; and every public function of the crates that
-//! users call is in an example: its own, one of its module, or one of the front page. (The runtime has its own such test.)
+//! users call is in an example: its own, one of its module, or one of the front page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates that users call, and whose every function is shown.
-const SHOWN: [&str; 5] = ["apiserver", "cel", "manifests", "scaffold", "testing"];
+const SHOWN: [&str; 7] = [
+    "apiserver",
+    "cel",
+    "controllers",
+    "manifests",
+    "runtime",
+    "scaffold",
+    "testing",
+];
+
+/// What only the derives call, and what the documentation hides.
+const HIDDEN: [&str; 4] = ["located", "option", "list", "map"];
 
 #[test]
 fn every_library_says_what_it_is_for_with_an_example() {
@@ -37,7 +48,8 @@ fn every_public_function_is_in_an_example() {
                 .collect();
             for (file, text) in texts.iter().filter(|(file, _)| is_rust(file)) {
                 for function in functions(text) {
-                    if !shown.iter().chain(&front).any(|line| calls(line, function)) {
+                    let is_hidden = file.ends_with("conversion/field.rs") && HIDDEN.contains(&function);
+                    if !is_hidden && !shown.iter().chain(&front).any(|line| calls(line, function)) {
                         missing.push(format!("{}: {function}", file.strip_prefix(root()).unwrap().display()));
                     }
                 }

@@ -203,6 +203,16 @@ impl Controllers {
 
     /// Makes containers whose images are loaded processes of this machine. Off by default: read
     /// [what that means](crate::process) first.
+    ///
+    /// ```
+    /// use kubewright_controllers::Controllers;
+    /// use kubewright_controllers::process::Processes;
+    ///
+    /// fn with_processes(processes: Processes) -> Controllers {
+    ///     Controllers::all().processes(processes)
+    /// }
+    /// # let _ = with_processes;
+    /// ```
     pub fn processes(mut self, processes: Processes) -> Self {
         self.settings.processes = Some(processes);
         self

@@ -58,7 +58,7 @@ pub enum Others {
 ///
 /// ```
 /// use kubewright_controllers::Controllers;
-/// use kubewright_controllers::process::{ImageFolder, ProcessHost, Processes};
+/// use kubewright_controllers::process::{ImageFolder, Others, ProcessHost, Processes};
 /// use std::net::IpAddr;
 ///
 /// struct Server; // an API server on a port of this machine
@@ -73,7 +73,10 @@ pub enum Others {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let place = std::env::temp_dir().join(format!("processes-{}", std::process::id()));
 /// let images = ImageFolder::open(place.join("images"))?;
-/// let processes = Processes::new(images, place.join("pods"), "127.0.0.1:6443".parse()?, Server);
+/// assert!(images.path().ends_with("images"));
+/// let processes = Processes::new(images, place.join("pods"), "127.0.0.1:6443".parse()?, Server)
+///     .others(Others::Refused)
+///     .guarded_by("kubewright", ["image", "guard"]);
 /// let controllers = Controllers::all().processes(processes);
 /// # std::fs::remove_dir_all(place)?;
 /// # Ok(())
