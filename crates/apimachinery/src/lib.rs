@@ -1,0 +1,4 @@
+//! What Go's standard library and `k8s.io/apimachinery` do to text, in one place: every crate that prints or reads what a
+//! Kubernetes client sees uses these, so that no two of them differ.
+//!
+//! This crate does no I/O and depends on no other crate of the workspace.
