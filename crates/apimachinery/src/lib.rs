@@ -2,3 +2,5 @@
 //! Kubernetes client sees uses these, so that no two of them differ.
 //!
 //! This crate does no I/O and depends on no other crate of the workspace.
+
+pub mod go;

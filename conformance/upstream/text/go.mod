@@ -1,0 +1,3 @@
+module kubewright.dev/conformance/upstream/text
+
+go 1.26.0
