@@ -2,10 +2,11 @@
 
 use kubewright_kinds::service::allocate::{AddressRange, Allocator, PortRange, Refusal, Transaction, ip_address};
 use kubewright_store::Store;
+use kubewright_system::clock::Clock;
+use kubewright_system::random::Random;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::clock::{Chance, Clock};
 use crate::manage;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{Registry, Resource};
@@ -51,7 +52,7 @@ impl Allocations {
         resource: &Resource,
         object: &mut Value,
         dry_run: bool,
-        chance: &Chance,
+        chance: &Random,
     ) -> Result<Allocation<'_>> {
         let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
         let begin =
@@ -65,7 +66,7 @@ impl Allocations {
         object: &mut Value,
         old: &Value,
         dry_run: bool,
-        chance: &Chance,
+        chance: &Random,
     ) -> Result<Allocation<'_>> {
         let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
         let begin =
@@ -122,7 +123,7 @@ impl Allocations {
 
 impl Allocation<'_> {
     /// The write was stored: what it reserved is its own, and shows as `IPAddress` objects.
-    pub(crate) fn keep(mut self, store: &Store, service: &Value, clock: &Clock, chance: &Chance) {
+    pub(crate) fn keep(mut self, store: &Store, service: &Value, clock: &Clock, chance: &Random) {
         let Some(transaction) = self.transaction.take() else {
             return;
         };
@@ -144,11 +145,11 @@ impl Drop for Allocation<'_> {
 }
 
 /// Stores the object that shows who holds an address.
-fn remember(store: &Store, mut object: Value, time: &str, chance: &Chance) {
+fn remember(store: &Store, mut object: Value, time: &str, chance: &Random) {
     let Some(addresses) = Registry::builtin().find("networking.k8s.io", "v1", "ipaddresses") else {
         return;
     };
-    set_meta(&mut object, "uid", chance.uid());
+    set_meta(&mut object, "uid", chance.uuid());
     set_meta(&mut object, "creationTimestamp", time);
     set_meta(&mut object, "generation", 1);
     let object = manage::update(addresses, "", "kube-apiserver", time, None, object);

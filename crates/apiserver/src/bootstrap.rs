@@ -1,9 +1,10 @@
 //! The state every cluster begins with, as recorded from a fresh kube-apiserver; built once per process and forked.
 
 use kubewright_store::{Limits, Store};
+use kubewright_system::clock::Clock;
+use kubewright_system::random::Random;
 use serde_json::Value;
 
-use crate::clock::{Chance, Clock};
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::Registry;
 
@@ -14,12 +15,12 @@ static OBJECTS: &str = include_str!("../facts/bootstrap.jsonl");
 pub(crate) fn state(limits: Limits) -> Store {
     let store = Store::new(limits);
     let time = Clock::system().stamp();
-    let chance = Chance::from_entropy();
+    let chance = Random::from_entropy();
     for line in OBJECTS.lines() {
         let Ok(mut object) = serde_json::from_str::<Value>(line) else {
             continue;
         };
-        set_meta(&mut object, "uid", chance.uid());
+        set_meta(&mut object, "uid", chance.uuid());
         set_meta(&mut object, "creationTimestamp", time.as_str());
         put_times(&mut object, &time);
         let Some(resource) = Registry::builtin().iter().find(|resource| {

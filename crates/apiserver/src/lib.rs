@@ -34,7 +34,6 @@ mod audit;
 mod bookmark;
 mod bootstrap;
 mod call;
-mod clock;
 mod continue_token;
 mod convert;
 mod custom;
@@ -73,9 +72,10 @@ mod write_options;
 
 pub use access::{Attributes, User};
 pub use audit::{AuditEvent, AuditQuery, AuditVerdict};
-pub use clock::Clock;
 pub use door::{InProcess, ListenError, ListenOptions, Listener};
 pub use logs::LogWriter;
 pub use options::{AuthorizationMode, Options};
 pub use server::ApiServer;
 pub use wire::body::Body;
+
+pub use kubewright_system::clock::Clock;

@@ -9,6 +9,8 @@ use futures_util::FutureExt as _;
 use http::{Request, Response, StatusCode};
 use kubewright_kinds::rules::names;
 use kubewright_store::{Limits, Revision, Store};
+use kubewright_system::clock::Clock;
+use kubewright_system::random::Random;
 
 use crate::access::{Access, Admitted, Identity, User};
 use crate::admit::{Deadline, Settings};
@@ -16,7 +18,6 @@ use crate::allocate::Allocations;
 use crate::audit::{Notes, Trail, Working};
 use crate::bootstrap;
 use crate::call::Call;
-use crate::clock::{Chance, Clock};
 use crate::custom::Definitions;
 use crate::logs::Logs;
 use crate::metrics::{Metrics, Observation};
@@ -79,7 +80,7 @@ pub(crate) struct Server {
     pub(crate) me: Weak<Server>,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) chance: Chance,
+    pub(crate) chance: Random,
     pub(crate) metrics: Metrics,
     pub(crate) allocate: Allocations,
     pub(crate) logs: Logs,
@@ -113,7 +114,7 @@ impl ApiServer {
             allocate: Allocations::observing(&store),
             store,
             clock,
-            chance: options.seed.map_or_else(Chance::from_entropy, Chance::seeded),
+            chance: options.seed.map_or_else(Random::from_entropy, Random::seeded),
             metrics: Metrics::default(),
             logs: Logs::default(),
             signer: Signer::default(),

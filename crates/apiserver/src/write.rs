@@ -88,7 +88,7 @@ pub(crate) async fn create(call: &mut Call<'_>, mut object: Value, dry_run: bool
             set_meta(&mut object, "name", name);
         }
         if resource.strategy().names_itself && meta_text(&object, "name").is_empty() {
-            set_meta(&mut object, "name", call.server.chance.uid());
+            set_meta(&mut object, "name", call.server.chance.uuid());
         }
         meta_text(&object, "name").clone_into(&mut last);
         let server = call.server;
@@ -138,7 +138,7 @@ fn prune_admitted(call: &Call<'_>, resource: &Resource, object: &mut Value) {
 /// Fills in what the server owns and checks everything (`BeforeCreate`).
 fn prepare_new(call: &mut Call<'_>, resource: &Resource, object: &mut Value) -> Result<()> {
     let now = call.server.clock.stamp();
-    set_meta(object, "uid", call.server.chance.uid());
+    set_meta(object, "uid", call.server.chance.uuid());
     set_meta(object, "creationTimestamp", now.as_str());
     if let Some(generation) = resource.strategy().generation.at_create() {
         set_meta(object, "generation", generation);

@@ -57,7 +57,6 @@ pub mod cache;
 pub mod certificates;
 pub mod chance;
 pub mod client;
-pub mod clock;
 pub mod controller;
 pub mod conversion;
 pub mod events;
@@ -73,5 +72,14 @@ pub(crate) mod permission;
 pub mod queue;
 pub mod reflector;
 pub mod serve;
-pub mod stop;
 pub mod webhook;
+
+/// Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.
+pub mod clock {
+    pub use kubewright_system::clock::Clock;
+}
+
+/// Asking tasks to end: one side asks, any number of others wait for it.
+pub mod stop {
+    pub use kubewright_system::stop::{Stop, Stopper};
+}

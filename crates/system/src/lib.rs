@@ -1,3 +1,23 @@
 //! What touches the machine, in one place: certificates, listening for connections, signals, the clock, randomness, shutdown.
 //!
 //! This crate knows nothing of Kubernetes objects and depends on no other crate of the workspace.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use kubewright_system::{clock::Clock, random::Random, stop::Stopper};
+//!
+//! let (clock, random) = (Clock::starting_at("2026-01-01T00:00:00Z".parse()?), Random::seeded(7));
+//! let (stopper, stop) = Stopper::new();
+//! tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+//! stopper.stop();
+//! stop.stopped().await;
+//! assert_eq!(clock.stamp(), "2026-01-01T00:01:00Z");
+//! assert_eq!(random.uuid().len(), 36);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod clock;
+pub mod random;
+pub mod stop;

@@ -55,7 +55,7 @@ impl Server {
         service["status"] = Value::Object(Map::new());
         service = manage::update(resource, "", MANAGER, &now, None, service);
         service["status"] = status;
-        set_meta(&mut service, "uid", self.chance.uid());
+        set_meta(&mut service, "uid", self.chance.uuid());
         set_meta(&mut service, "creationTimestamp", now);
         // A name that was taken meanwhile is served by whoever took it.
         let _ = self.store.create(

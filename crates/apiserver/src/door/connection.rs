@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use kubewright_system::stop::Stop;
 use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -23,7 +24,7 @@ use super::certificates::{Certificates, Error};
 use super::identity;
 use super::read;
 use super::stall::Impatient;
-use super::stop::{Stop, Stoppable};
+use super::stop::Stoppable;
 use crate::access::Identity;
 use crate::server::ApiServer;
 
@@ -90,7 +91,7 @@ impl Door {
         let _ = socket.set_nodelay(true);
         let stream = tokio::select! {
             biased;
-            () = stop.clone().wait() => return,
+            () = stop.stopped() => return,
             shaken = timeout(HANDSHAKE, self.handshake(socket)) => match shaken {
                 Ok(Ok(stream)) => stream,
                 _ => return,
@@ -103,7 +104,7 @@ impl Door {
         tokio::select! {
             biased;
             _ = connection.as_mut() => return,
-            () = stop.clone().wait() => connection.as_mut().graceful_shutdown(),
+            () = stop.stopped() => connection.as_mut().graceful_shutdown(),
         }
         let _ = connection.await;
     }
@@ -139,7 +140,7 @@ async fn answer(
     // What somebody sends who may not is not even read.
     let admitted = match server.admit(&client, &parts) {
         Ok(admitted) => admitted,
-        Err(response) => return Ok((*response).map(|body| Stoppable::new(body, stop))),
+        Err(response) => return Ok((*response).map(|body| Stoppable::new(body, &stop))),
     };
     let body = if body.is_end_stream() {
         Bytes::new()
@@ -148,10 +149,10 @@ async fn answer(
             Ok(body) => body,
             Err(response) => {
                 let response = server.turn_away(admitted, *response);
-                return Ok(response.map(|body| Stoppable::new(body, stop)));
+                return Ok(response.map(|body| Stoppable::new(body, &stop)));
             }
         }
     };
     let response = server.carry_out(admitted, Request::from_parts(parts, body)).await;
-    Ok(response.map(|body| Stoppable::new(body, stop)))
+    Ok(response.map(|body| Stoppable::new(body, &stop)))
 }

@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_system::stop::{Stop, Stopper};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::certificates::Certificates;
 use super::connection::Door;
 use super::publish;
-use super::stop::Stop;
 use crate::server::ApiServer;
 
 /// How a server listens. The default is a free port on 127.0.0.1; an address or a port number converts into one.
@@ -134,7 +133,7 @@ pub struct Listener {
     authority: String,
     certificate: String,
     key: String,
-    switch: watch::Sender<bool>,
+    stopper: Stopper,
     accepting: JoinHandle<()>,
 }
 
@@ -173,13 +172,13 @@ impl ApiServer {
             // Boxed: a request on its way holds much, and whoever listens would hold it too.
             Box::pin(self.publish(advertised)).await;
         }
-        let (switch, stop) = Stop::new();
+        let (stopper, stop) = Stopper::new();
         Ok(Listener {
             address,
             authority: certificates.authority_pem(),
             certificate: certificates.admin.certificate.pem(),
             key: certificates.admin.key.serialize_pem(),
-            switch,
+            stopper,
             accepting: tokio::spawn(accept(Arc::new(door), socket, stop, drain)),
         })
     }
@@ -188,7 +187,7 @@ impl ApiServer {
 /// Takes connections until told to stop, then waits for them, but not for ever.
 async fn accept(door: Arc<Door>, socket: TcpListener, stop: Stop, drain: Duration) {
     let mut connections = JoinSet::new();
-    let mut stopped = std::pin::pin!(stop.clone().wait());
+    let mut stopped = std::pin::pin!(stop.stopped());
     loop {
         tokio::select! {
             biased;
@@ -272,7 +271,7 @@ current-context: kubewright
 
     /// Stops listening, ends watches, and returns when the last request is answered or the time for that is up.
     pub async fn shutdown(self) {
-        self.switch.send_replace(true);
+        self.stopper.stop();
         // The task has no way to fail but by a panic, after which nothing listens either.
         let _ = self.accepting.await;
     }

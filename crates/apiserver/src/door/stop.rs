@@ -1,4 +1,4 @@
-//! The end of a listener, as its connections and the watches on them see it.
+//! Response bodies that end when the listener stops.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -7,26 +7,9 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
-use tokio::sync::watch;
+use kubewright_system::stop::Stop;
 
 use crate::wire::body::Body;
-
-/// Waits for the listener to stop, which it does when told to and when it is dropped.
-#[derive(Clone)]
-pub(super) struct Stop(watch::Receiver<bool>);
-
-impl Stop {
-    /// A switch and what it stops.
-    pub(super) fn new() -> (watch::Sender<bool>, Stop) {
-        let (switch, stopped) = watch::channel(false);
-        (switch, Stop(stopped))
-    }
-
-    pub(super) async fn wait(mut self) {
-        // A switch that is gone is one that was pressed.
-        let _ = self.0.wait_for(|stopped| *stopped).await;
-    }
-}
 
 /// A response's body that ends when the listener does, if it would not end by itself.
 pub(super) struct Stoppable {
@@ -35,11 +18,11 @@ pub(super) struct Stoppable {
 }
 
 impl Stoppable {
-    pub(super) fn new(body: Body, stop: Stop) -> Self {
+    pub(super) fn new(body: Body, stop: &Stop) -> Self {
         let endless = body.size_hint().exact().is_none();
         Stoppable {
             body,
-            stop: endless.then(|| Box::pin(stop.wait()) as _),
+            stop: endless.then(|| Box::pin(stop.stopped()) as _),
         }
     }
 }

@@ -9,6 +9,7 @@ mod writer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 
 pub(crate) use log::{Line, Log};
@@ -16,7 +17,6 @@ pub(crate) use options::LogOptions;
 pub(crate) use reading::Reading;
 pub use writer::LogWriter;
 
-use crate::clock::Clock;
 use crate::object;
 use crate::registry::Registry;
 use crate::server::ApiServer;

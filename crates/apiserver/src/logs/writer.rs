@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use kubewright_system::clock::Clock;
 
 use super::log::Log;
-use crate::clock::Clock;
 
 /// A line is cut where container runtimes cut it.
 const LONGEST_LINE: usize = 16 * 1024;

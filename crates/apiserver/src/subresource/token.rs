@@ -6,12 +6,12 @@ use kubewright_kinds::meta;
 use kubewright_merge::{ConversionError, FieldManager, Versions};
 use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_schema::{self as schema, TypeRef};
+use kubewright_system::clock;
 use serde_json::{Value, json};
 
 use super::part;
 use crate::admit::Part;
 use crate::call::Call;
-use crate::clock;
 use crate::decode;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::Registry;
@@ -83,7 +83,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         lasts = EXTENDED_SECONDS;
         private["warnafter"] = after(seconds).as_second().into();
     }
-    let id = call.server.chance.uid();
+    let id = call.server.chance.uuid();
     let claims = json!({
         "aud": request["spec"]["audiences"],
         "exp": after(lasts).as_second(),

@@ -6,11 +6,11 @@ use kubewright_kinds::pod::deletion;
 use kubewright_kinds::strategy::Propagation as DefaultPropagation;
 use kubewright_store::{CommitError, Draft, Record};
 use kubewright_structural::crd;
+use kubewright_system::clock;
 use serde_json::{Value, json};
 
 use crate::admit::{self, Attributes, Operation};
 use crate::call::{Call, record_value};
-use crate::clock;
 use crate::custom::conversion;
 use crate::delete_options::{DeleteOptions, Propagation};
 use crate::effects::is_definition;

@@ -9,12 +9,12 @@ use futures_util::stream;
 use http::{HeaderValue, Response, header};
 use kubewright_schema::protobuf;
 use kubewright_store::{Event, EventKind, Record, Revision, WatchEnd, Watcher};
+use kubewright_system::clock::Clock;
 use kubewright_tables::Table;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::call::{Call, record_text};
-use crate::clock::Clock;
 use crate::custom::conversion;
 use crate::list_options::ListOptions;
 use crate::metrics::LongRunning;
@@ -55,7 +55,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     }
     let timeout = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
-        _ => call.server.chance.jittered(DEFAULT_TIMEOUT),
+        _ => call.server.chance.jittered(DEFAULT_TIMEOUT, 1.0),
     };
     let now = Instant::now();
     let mut frames = Frames {

@@ -20,11 +20,11 @@ use http::{HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use kubewright_admission::ClientConfig;
+use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::tls;
-use crate::clock::Clock;
 use crate::server::Server;
 use connection::{Connection, SendError};
 pub(crate) use error::CallError;

@@ -5,6 +5,7 @@ mod verify;
 
 use std::sync::Arc;
 
+use kubewright_system::clock::Clock;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
@@ -13,7 +14,6 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, PeerIncompatible, SignatureScheme,
 };
 
-use crate::clock::Clock;
 use certificate::Certificate;
 
 /// Where systems keep the certificates they trust, in the order in which Go looks.

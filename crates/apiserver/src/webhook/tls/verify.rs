@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
+use kubewright_system::clock;
 use rustls::crypto::WebPkiSupportedAlgorithms;
 
 use super::certificate::Certificate;
-use crate::clock;
 
 /// How many signatures are checked at most.
 const MAX_SIGNATURE_CHECKS: usize = 100;

@@ -1,4 +1,7 @@
-//! Asking tasks to end: one side asks, any number of others hear.
+//! Asking tasks to end: one side asks, any number of others wait for it.
+//!
+//! `tokio_util`'s `CancellationToken` differs in two points that matter here: whoever holds a token can cancel it, and
+//! dropping the last holder that could cancel does not cancel.
 
 use std::future::Future;
 
@@ -9,7 +12,7 @@ use tokio::sync::watch;
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::stop::Stopper;
+/// use kubewright_system::stop::Stopper;
 ///
 /// let (stopper, stop) = Stopper::new();
 /// let task = tokio::spawn({
@@ -17,48 +20,21 @@ use tokio::sync::watch;
 ///     async move { stop.stopped().await }
 /// });
 /// assert!(!stop.is_stopping());
-/// stopper.stop();
+/// stopper.stop(); // `drop(stopper)` does the same
 /// task.await?;
+/// assert!(stop.is_stopping());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Hears when it is time to stop. Cloning shares it.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::stop::Stopper;
-///
-/// let (stopper, stop) = Stopper::new();
-/// let task = tokio::spawn({
-///     let stop = stop.clone();
-///     async move { stop.stopped().await }
-/// });
-/// assert!(!stop.is_stopping());
-/// drop(stopper); // nobody can ask any more, so it is time
-/// task.await?;
-/// assert!(stop.is_stopping());
-/// # Ok(())
-/// # }
-/// ```
+/// Learns that it is time to stop. Clones learn it too.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stopper {
-    /// A pair of asker and listener.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let (stopper, stop) = kubewright_runtime::stop::Stopper::new();
-    /// assert!(!stop.is_stopping());
-    /// stopper.stop();
-    /// stop.stopped().await;
-    /// # }
-    /// ```
+    /// A stopper and the [`Stop`] that it triggers.
     pub fn new() -> (Self, Stop) {
         let (sender, receiver) = watch::channel(false);
         (Stopper(sender), Stop(receiver))
@@ -71,17 +47,31 @@ impl Stopper {
 }
 
 impl Stop {
-    /// Waits until it is time to stop.
+    /// Waits until the [`Stopper`] asks to stop or is dropped.
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut receiver = self.0.clone();
         async move {
-            // The asker is gone: nobody will ask any more, so it is time.
+            // An error means that the stopper was dropped, which asks to stop too.
             let _ = receiver.wait_for(|stopping| *stopping).await;
         }
     }
 
-    /// Whether it is time to stop.
+    /// Whether the [`Stopper`] asked to stop or was dropped.
     pub fn is_stopping(&self) -> bool {
         *self.0.borrow() || self.0.has_changed().is_err()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn dropping_the_stopper_asks_to_stop() {
+        let (stopper, stop) = Stopper::new();
+        assert!(!stop.is_stopping());
+        drop(stopper);
+        stop.stopped().await;
+        assert!(stop.is_stopping());
     }
 }
