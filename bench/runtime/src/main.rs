@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use kubewright_bench_runtime::Failure;
+use kubewright_system::signals::Signals;
 
 use crate::scenarios::Plan;
 
@@ -41,12 +42,11 @@ fn bench(plan: &Plan) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // Whoever interrupts the bench wants no server left behind: what runs is dropped, which ends it.
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        // A signal drops what runs, which ends its servers.
+        let mut signals = Signals::listen()?;
         tokio::select! {
             done = scenarios::run(plan) => done,
-            _ = tokio::signal::ctrl_c() => Err("interrupted".into()),
-            _ = terminate.recv() => Err("terminated".into()),
+            received = signals.more_than(0) => Err(if received.is_interrupt { "interrupted" } else { "terminated" }.into()),
         }
     })
 }

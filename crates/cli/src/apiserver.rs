@@ -12,10 +12,10 @@ use futures_util::future::OptionFuture;
 use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, ListenOptions, Options};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::signals::Signals;
 use tempfile::TempDir;
 
 use self::processes::RunImages;
-use crate::dev_run::signals::Signals;
 use crate::{kubeconfig, token_file};
 
 /// More threads than this answer no faster: the store takes one write at a time.
@@ -165,7 +165,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // From here on a signal stops the server in order.
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen_with_hangup()?;
     if arguments.run_images.is_some() {
         processes::check(&(&arguments).into(), &arguments.controllers)?;
     }
@@ -215,7 +215,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         // Controllers end by themselves only if they cannot go on; a cluster without them would look alive and do nothing.
         Some(Ok(Err(error))) = OptionFuture::from(controlling.as_mut()) => Some(error),
     };
-    let times = signals.times();
+    let times = signals.count();
     stopper.stop();
     if let Some(error) = failed {
         return Err(error.into());

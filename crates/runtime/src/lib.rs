@@ -81,5 +81,6 @@ pub mod clock {
 
 /// Asking tasks to end: one side asks, any number of others wait for it.
 pub mod stop {
+    pub use kubewright_system::signals::stop_on_signals;
     pub use kubewright_system::stop::{Stop, Stopper};
 }

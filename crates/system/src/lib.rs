@@ -20,4 +20,5 @@
 
 pub mod clock;
 pub mod random;
+pub mod signals;
 pub mod stop;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use kubewright::flags::{Environment, Flags};
-use kubewright::stop::{Stop, Stopper};
+use kubewright::stop::stop_on_signals;
 use sample_controller::controller::StatusBy;
 
 /// Keeps the Deployments of Foos as they should be.
@@ -47,28 +47,6 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             .map_err(|error| format!("--master {master:?}: {error}"))?;
     }
     let kube = kube::Client::try_from(config)?;
-    sample_controller::run(kube, arguments.status_by, until_a_signal()?).await?;
+    sample_controller::run(kube, arguments.status_by, stop_on_signals()?).await?;
     Ok(())
-}
-
-/// Asks for the end on SIGINT or SIGTERM; the second signal is the end.
-fn until_a_signal() -> Result<Stop, std::io::Error> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (stopper, stop) = Stopper::new();
-    tokio::spawn(async move {
-        let stopper = stopper;
-        for is_first in [true, false] {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            if is_first {
-                stopper.stop();
-            }
-        }
-        std::process::exit(1);
-    });
-    Ok(stop)
 }

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::signals::Signals;
 
 use self::eyes::Eyes;
 use self::json::Json;
@@ -30,7 +31,6 @@ use self::text::Text;
 use self::told::What;
 use crate::apiserver::quoted;
 use crate::cluster;
-use crate::dev_run::signals::Signals;
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 
 async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     // From here on a signal ends it in order.
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen_with_hangup()?;
     // Before the first word: who waits for the end of the story does not want to learn then that the port is taken.
     let pages = if arguments.serve {
         Some(Pages::bind(arguments.port).await?)
@@ -117,7 +117,7 @@ async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         _ = signals.more_than(0) => Ok(ExitCode::from(INTERRUPTED)),
         done = tell(arguments.secure_port, pages, &mut stage, &mut eyes, &mut scene) => done.map(|()| ExitCode::SUCCESS),
     };
-    let times = signals.times();
+    let times = signals.count();
     if let Some(scene) = scene {
         tokio::select! {
             biased;

@@ -9,7 +9,6 @@ pub(crate) mod ports;
 mod process;
 mod samples;
 mod session;
-pub(crate) mod signals;
 mod watch;
 
 use std::error::Error;

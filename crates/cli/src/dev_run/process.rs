@@ -85,13 +85,9 @@ impl Process {
     }
 }
 
-/// The exit code by which a shell tells of an end.
+/// The exit code by which a shell reports how a process ended.
 pub(super) fn exit_code(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-    }
-    status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1))
+    u8::try_from(kubewright_system::signals::exit_code(status)).unwrap_or(1)
 }
 
 /// `exit code 3`, or by which signal it ended.

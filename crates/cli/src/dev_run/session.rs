@@ -6,12 +6,12 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
 use super::installation::{Installation, Scope};
 use super::place::{Place, account};
 use super::process::{Process, Start, exit_code, told};
-use super::signals::{Asked, Signals};
 use super::watch::{Changes, stamp};
 use super::{Arguments, denials, ports, samples};
 use crate::cluster::Reference;
@@ -57,7 +57,7 @@ enum End {
 
 /// What happens while an operator runs.
 enum Event {
-    Asked(Asked),
+    Asked(Received),
     Ended(ExitStatus),
     Changed(Vec<PathBuf>),
 }
@@ -69,7 +69,7 @@ pub(super) async fn run(
     progress: Progress,
 ) -> Result<ExitCode, Box<dyn Error>> {
     // From here on a signal ends the run in order.
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen_with_hangup()?;
     let place = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
@@ -94,7 +94,7 @@ pub(super) async fn run(
     session.finish_aside();
     session.leave().await;
     let mut signals = session.signals;
-    let times = signals.times();
+    let times = signals.count();
     if let Some(embedded) = place.embedded {
         tokio::select! {
             biased;
@@ -371,7 +371,7 @@ impl Session<'_> {
         })
     }
 
-    async fn end_all(&mut self, running: Option<Process>, asked: Asked) -> Result<End, Box<dyn Error>> {
+    async fn end_all(&mut self, running: Option<Process>, asked: Received) -> Result<End, Box<dyn Error>> {
         match running {
             Some(process) => self.end(process, asked).await,
             None => Ok(End::Asked),
@@ -379,12 +379,12 @@ impl Session<'_> {
     }
 
     /// Passes on what was asked, and asked again.
-    async fn end(&mut self, mut process: Process, asked: Asked) -> Result<End, Box<dyn Error>> {
+    async fn end(&mut self, mut process: Process, asked: Received) -> Result<End, Box<dyn Error>> {
         process.ask(asked.is_interrupt);
         tokio::select! {
             biased;
             status = process.ended() => return Ok(End::Operator(status?)),
-            _ = self.signals.more_than(asked.times) => {}
+            _ = self.signals.more_than(asked.count) => {}
         }
         // Who asks twice is in a hurry.
         process.kill();
@@ -393,7 +393,7 @@ impl Session<'_> {
 
     /// Takes away what is of no use without the run, as long as the cluster answers and nobody is in a hurry.
     async fn leave(&mut self) {
-        let times = self.signals.times();
+        let times = self.signals.count();
         let patience = if times > 1 { HURRIED_WITHIN } else { LEFT_WITHIN };
         let leaving = self.installation.leave(&self.place.cluster, self.progress);
         let is_left = tokio::select! {
@@ -439,7 +439,7 @@ impl Session<'_> {
 
 /// What came of building beside a running operator.
 enum Beside {
-    Asked(Asked),
+    Asked(Received),
     Built(Result<Built, Box<dyn Error>>),
 }
 

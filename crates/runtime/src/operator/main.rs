@@ -3,17 +3,16 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::pin::pin;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use futures_util::{Stream, StreamExt as _, stream};
+use kubewright_system::signals::stop_on_signals;
 
 use super::Operator;
 use crate::flags::{ConfigError, Environment, Flags, parse_words};
 use crate::manager::{Manager, ManagerError};
 use crate::serve::CertificateError;
-use crate::stop::{Stop, Stopper};
+use crate::stop::Stop;
 
 /// Why an operator's program failed.
 ///
@@ -180,15 +179,8 @@ impl Operator {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(async {
-            let (stopper, stop) = Stopper::new();
-            let signals = stream::unfold(Signals::new()?, async |mut signals| {
-                signals.next().await;
-                Some(((), signals))
-            });
-            let heeding = tokio::spawn(heed(signals, stopper, || std::process::exit(1)));
-            let done = self.run_with(flags, &Environment::system(), stop).await;
-            heeding.abort();
-            done
+            let stop = stop_on_signals()?;
+            self.run_with(flags, &Environment::system(), stop).await
         });
         // What still blocks a thread has had its time.
         runtime.shutdown_background();
@@ -200,56 +192,6 @@ impl Operator {
         serde_json::to_writer_pretty(&mut out, &self.describe())?;
         writeln!(out)?;
         out.flush()
-    }
-}
-
-/// The first signal asks for the end, the second is the end.
-async fn heed(signals: impl Stream<Item = ()>, stopper: Stopper, at_once: impl FnOnce()) {
-    let mut signals = pin!(signals);
-    signals.next().await;
-    tracing::info!("stopping; a second signal exits at once");
-    stopper.stop();
-    signals.next().await;
-    at_once();
-}
-
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Signals)
-    }
-
-    async fn next(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
     }
 }
 
@@ -295,25 +237,6 @@ mod tests {
             source: "no more\nticks".into(),
         });
         assert_eq!(one_line(&error), "ticker failed: no more ticks");
-    }
-
-    #[tokio::test]
-    async fn the_first_signal_stops_and_the_second_exits() {
-        let (stopper, stop) = Stopper::new();
-        let (send, mut receive) = tokio::sync::mpsc::unbounded_channel();
-        let mut exited = false;
-        {
-            let signals = stream::poll_fn(|context| receive.poll_recv(context));
-            let mut heeding = pin!(heed(signals, stopper, || exited = true));
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-            let mut is_done = || heeding.as_mut().poll(&mut context).is_ready();
-            assert!(!is_done() && !stop.is_stopping());
-            send.send(()).unwrap();
-            assert!(!is_done() && stop.is_stopping());
-            send.send(()).unwrap();
-            assert!(is_done());
-        }
-        assert!(exited);
     }
 
     #[test]

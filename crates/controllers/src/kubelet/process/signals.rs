@@ -39,12 +39,3 @@ pub(super) fn is_alive(group: u32) -> bool {
 pub(super) fn is_alive(_: u32) -> bool {
     false
 }
-
-/// The code by which a container's end is told: that of the process, or 128 and the number of the signal that ended it.
-pub(super) fn exit_code(status: std::process::ExitStatus) -> i32 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return 128 + signal;
-    }
-    status.code().unwrap_or(1)
-}

@@ -144,7 +144,7 @@ impl Watched {
         if timeout(LAST_WORDS, rest).await.is_err() {
             charge.output.abort_all();
         }
-        let exit_code = status.map_or(255, signals::exit_code);
+        let exit_code = status.map_or(255, kubewright_system::signals::exit_code);
         let message = last_word(&prepared, exit_code, &charge.tail.lock());
         let at = self.context.clock.now();
         self.running.see(&self.container, |seen| {
