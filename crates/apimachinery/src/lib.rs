@@ -3,4 +3,5 @@
 //!
 //! This crate does no I/O and depends on no other crate of the workspace.
 
+pub mod field;
 pub mod go;

@@ -1,7 +1,7 @@
 //! `DeleteOptions`, in a body or in the query (D1, D2).
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_codec::json;
-use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_schema::{Types, decode, protobuf};
 use serde_json::Value;
 
@@ -144,10 +144,10 @@ fn given(value: Value) -> Result<Given> {
 impl Given {
     fn check(self) -> Result<DeleteOptions> {
         let mut errors = Errors::new();
-        let path = Path::root("propagationPolicy");
+        let path = PathRef::root("propagationPolicy");
         if let (Some(propagation), Some(_)) = (&self.propagation, self.orphan_dependents) {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
-            errors.push(Error::invalid(&path, propagation.as_str(), detail));
+            errors.push(FieldError::invalid(&path, propagation.as_str(), detail));
         }
         let propagation = match self.propagation.as_deref() {
             None => None,
@@ -156,7 +156,7 @@ impl Given {
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
                 let supported = ["Foreground", "Background", "Orphan", "nil"];
-                errors.push(Error::not_supported(&path, other, &supported));
+                errors.push(FieldError::not_supported(&path, other, supported));
                 None
             }
         };

@@ -1,6 +1,6 @@
 //! The query parameters of list, watch and deletecollection, checked as upstream checks them (R2, R8, V7).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_store::Revision;
 
 use crate::registry::Resource;
@@ -75,23 +75,23 @@ impl ListOptions {
 
     fn check(&self, version_match: &str) -> Errors {
         let mut errors = Errors::new();
-        let path = Path::root("resourceVersionMatch");
+        let path = PathRef::root("resourceVersionMatch");
         let after_continue = "resourceVersionMatch is forbidden when continue is provided";
         if self.watch {
             if self.send_initial_events.is_some() && version_match != "NotOlderThan" {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-                errors.push(Error::forbidden(&path, detail));
+                errors.push(FieldError::forbidden(&path, detail));
             }
             if !version_match.is_empty() {
                 if self.send_initial_events.is_none() {
                     let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-                    errors.push(Error::forbidden(&path, detail));
+                    errors.push(FieldError::forbidden(&path, detail));
                 }
                 if version_match != "NotOlderThan" {
-                    errors.push(Error::not_supported(&path, version_match, &["NotOlderThan"]));
+                    errors.push(FieldError::not_supported(&path, version_match, ["NotOlderThan"]));
                 }
                 if !self.continue_token.is_empty() {
-                    errors.push(Error::forbidden(&path, after_continue));
+                    errors.push(FieldError::forbidden(&path, after_continue));
                 }
             }
             return errors;
@@ -99,26 +99,26 @@ impl ListOptions {
         if !version_match.is_empty() {
             if self.resource_version.is_empty() {
                 let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-                errors.push(Error::forbidden(&path, detail));
+                errors.push(FieldError::forbidden(&path, detail));
             }
             if !self.continue_token.is_empty() {
-                errors.push(Error::forbidden(&path, after_continue));
+                errors.push(FieldError::forbidden(&path, after_continue));
             }
             if !matches!(version_match, "Exact" | "NotOlderThan") {
-                errors.push(Error::not_supported(
+                errors.push(FieldError::not_supported(
                     &path,
                     version_match,
-                    &["Exact", "NotOlderThan", ""],
+                    ["Exact", "NotOlderThan", ""],
                 ));
             }
             if version_match == "Exact" && self.resource_version == "0" {
                 let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-                errors.push(Error::forbidden(&path, detail));
+                errors.push(FieldError::forbidden(&path, detail));
             }
         }
         if self.send_initial_events.is_some() {
-            errors.push(Error::forbidden(
-                &Path::root("sendInitialEvents"),
+            errors.push(FieldError::forbidden(
+                &PathRef::root("sendInitialEvents"),
                 "sendInitialEvents is forbidden for list",
             ));
         }
@@ -156,7 +156,7 @@ pub(crate) fn parse_revision(text: &str) -> Result<Option<Revision>> {
         };
         let quoted = kubewright_schema::field::go_quote(text);
         let detail = format!("strconv.ParseUint: parsing {quoted}: {why}");
-        let error = Error::invalid(&Path::root("resourceVersion"), text, detail);
+        let error = FieldError::invalid(&PathRef::root("resourceVersion"), text, detail);
         Err(Status::new(
             http::StatusCode::INTERNAL_SERVER_ERROR,
             "",

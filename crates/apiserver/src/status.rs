@@ -1,9 +1,8 @@
 //! Every error the server answers: a `v1.Status` with the code, reason, message and details of upstream (E1–E7).
 
-use std::collections::HashSet;
-
 use http::StatusCode;
-use kubewright_schema::field::{self, Errors};
+use kubewright_apimachinery::field::{self, Errors};
+use kubewright_schema::field::go_quote;
 use serde_json::{Map, Value, json};
 
 /// The result of a step of the pipeline.
@@ -123,7 +122,7 @@ impl Status {
         let subject = if name.is_empty() {
             about.qualified()
         } else {
-            format!("{} {}", about.qualified(), field::go_quote(name))
+            format!("{} {}", about.qualified(), go_quote(name))
         };
         Self::new(
             StatusCode::FORBIDDEN,
@@ -137,7 +136,7 @@ impl Status {
         Self::new(
             StatusCode::NOT_FOUND,
             "NotFound",
-            format!("{} {} not found", about.qualified(), field::go_quote(name)),
+            format!("{} {} not found", about.qualified(), go_quote(name)),
         )
         .with_details(about.details(name))
     }
@@ -165,7 +164,7 @@ impl Status {
     pub(crate) fn method_not_supported(about: About<'_>, verb: &str) -> Box<Self> {
         let message = format!(
             "{verb} is not supported on resources of kind {}",
-            field::go_quote(&about.qualified())
+            go_quote(&about.qualified())
         );
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(about.details(""))
     }
@@ -174,7 +173,7 @@ impl Status {
         Self::new(
             StatusCode::CONFLICT,
             "AlreadyExists",
-            format!("{} {} already exists", about.qualified(), field::go_quote(name)),
+            format!("{} {} already exists", about.qualified(), go_quote(name)),
         )
         .with_details(about.details(name))
     }
@@ -189,7 +188,7 @@ impl Status {
             format!(
                 "{} {} already exists, the server was not able to generate a unique name for the object",
                 about.qualified(),
-                field::go_quote(name)
+                go_quote(name)
             ),
         )
         .with_details(details)
@@ -202,7 +201,7 @@ impl Status {
             format!(
                 "Operation cannot be fulfilled on {} {}: {why}",
                 about.qualified(),
-                field::go_quote(name)
+                go_quote(name)
             ),
         )
         .with_details(about.details(name))
@@ -219,8 +218,8 @@ impl Status {
                 field: error.field.clone(),
             })
             .collect();
-        let subject = format!("{} {}", about.qualified(), field::go_quote(name));
-        let message = match aggregate(errors) {
+        let subject = format!("{} {}", about.qualified(), go_quote(name));
+        let message = match field::aggregate(errors) {
             None => format!("{subject} is invalid"),
             Some(complaints) => format!("{subject} is invalid: {complaints}"),
         };
@@ -355,17 +354,5 @@ impl Cause {
             }
         }
         Value::Object(map)
-    }
-}
-
-/// Complaints as upstream aggregates them: equal ones once, several in brackets.
-fn aggregate(errors: &Errors) -> Option<String> {
-    let mut seen = HashSet::new();
-    let mut sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    sentences.retain(|sentence| seen.insert(sentence.clone()));
-    match sentences.len() {
-        0 => None,
-        1 => sentences.pop(),
-        _ => Some(format!("[{}]", sentences.join(", "))),
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::strategy::Strategy;
 use kubewright_kinds::{Behaviour, Create, Update, certificates, meta, stamps};
 use kubewright_schema as schema;
-use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_store::{CommitError, Draft, Record, Revision};
 use serde_json::Value;
 
@@ -410,8 +410,8 @@ fn check_version(call: &Call<'_>, resource: &Resource, stored: Revision, new: &m
     let current = stored.to_string();
     if wanted.is_empty() || wanted == "0" {
         if !resource.strategy().unconditional_update {
-            let path = Path::root("metadata");
-            let error = Error::invalid(
+            let path = PathRef::root("metadata");
+            let error = FieldError::invalid(
                 &path.child("resourceVersion"),
                 wanted_zero(),
                 "must be specified for an update",

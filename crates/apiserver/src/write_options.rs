@@ -1,6 +1,6 @@
 //! The query parameters of writes: dry run, field manager, field validation, force (W1, W2, W7).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::status::{Result, Status};
@@ -50,14 +50,14 @@ impl WriteOptions {
         let force = query.flag("force");
         match kind {
             OptionsKind::Apply if manager.is_empty() => {
-                errors.push(Error::required(
-                    &Path::root("fieldManager"),
+                errors.push(FieldError::required(
+                    &PathRef::root("fieldManager"),
                     "is required for apply patch",
                 ));
             }
             OptionsKind::Patch if force.is_some() => {
-                errors.push(Error::forbidden(
-                    &Path::root("force"),
+                errors.push(FieldError::forbidden(
+                    &PathRef::root("force"),
                     "may not be specified for non-apply patch",
                 ));
             }
@@ -70,8 +70,12 @@ impl WriteOptions {
             "" | "Warn" => FieldValidation::Warn,
             "Strict" => FieldValidation::Strict,
             other => {
-                let path = Path::root("fieldValidation");
-                errors.push(Error::not_supported(&path, other, &["", "Ignore", "Strict", "Warn"]));
+                let path = PathRef::root("fieldValidation");
+                errors.push(FieldError::not_supported(
+                    &path,
+                    other,
+                    ["", "Ignore", "Strict", "Warn"],
+                ));
                 FieldValidation::Warn
             }
         };
@@ -96,23 +100,23 @@ impl WriteOptions {
 pub(crate) fn check_dry_run(values: &[&str], errors: &mut Errors) -> bool {
     if values.iter().any(|value| *value != "All") {
         let shown: Value = values.iter().copied().map(Value::from).collect();
-        errors.push(Error::not_supported(&Path::root("dryRun"), shown, &["All"]));
+        errors.push(FieldError::not_supported(&PathRef::root("dryRun"), shown, ["All"]));
     }
     !values.is_empty()
 }
 
 fn check_manager(manager: &str, errors: &mut Errors) {
     const MOST: usize = 128;
-    let path = Path::root("fieldManager");
+    let path = PathRef::root("fieldManager");
     if manager.len() > MOST {
-        errors.push(Error::too_long(&path, MOST));
+        errors.push(FieldError::too_long(&path, MOST));
     }
     for (at, c) in manager
         .char_indices()
         .filter(|(_, c)| c.is_control() || (c.is_whitespace() && *c != ' '))
     {
         let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-        errors.push(Error::invalid(&path, manager, detail));
+        errors.push(FieldError::invalid(&path, manager, detail));
     }
 }
 

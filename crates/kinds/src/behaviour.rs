@@ -1,7 +1,7 @@
 //! The questions the server asks about a kind, and which kind answers for which resource. A new kind implements
 //! [`Behaviour`] and gets a line in [`behaviour`].
 
-use kubewright_schema::field::Errors;
+use kubewright_apimachinery::field::Errors;
 use serde_json::Value;
 
 use crate::admissionregistration as admission;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -174,11 +175,11 @@ fn keep_conditions(object: &mut Value, old: &Value, kind: &str) {
 }
 
 fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let request = str_at(object, &["spec", "request"]);
     if !pem::first_block_is(&STANDARD.decode(request).unwrap_or_default(), "CERTIFICATE REQUEST") {
         let shown = at(object, &["spec", "request"]).cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("request"),
             shown,
             "PEM block type must be CERTIFICATE REQUEST",
@@ -188,7 +189,7 @@ fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     validate_signer(object, old, &path.child("signerName"), errors);
     if let Some(seconds) = opt_int_at(object, &["spec", "expirationSeconds"]).filter(|seconds| *seconds < 600) {
         let words = "may not specify a duration less than 600 seconds (10 minutes)";
-        errors.push(Error::invalid(&path.child("expirationSeconds"), seconds, words));
+        errors.push(FieldError::invalid(&path.child("expirationSeconds"), seconds, words));
     }
     validate_conditions(object, old, errors);
     validate_certificate(object, old, errors);
@@ -199,75 +200,75 @@ fn has_duplicates(texts: &[&str]) -> bool {
     !texts.iter().all(|text| seen.insert(*text))
 }
 
-fn validate_usages(object: &Value, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_usages(object: &Value, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let usages = strings_at(object, &["spec", "usages"]);
     let before = old.map(|old| strings_at(old, &["spec", "usages"])).unwrap_or_default();
     if usages.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
     }
     if before.iter().all(|usage| USAGES.contains(usage)) {
         for (index, usage) in usages.iter().enumerate().filter(|(_, usage)| !USAGES.contains(usage)) {
-            errors.push(Error::not_supported(&path.index(index), *usage, &USAGES));
+            errors.push(FieldError::not_supported(&path.index(index), *usage, USAGES));
         }
     }
     if !has_duplicates(&before) {
         let mut seen = HashSet::new();
         for (index, usage) in usages.iter().enumerate() {
             if !seen.insert(usage) {
-                errors.push(Error::duplicate(&path.index(index), *usage));
+                errors.push(FieldError::duplicate(&path.index(index), *usage));
             }
         }
     }
 }
 
-fn validate_signer(object: &Value, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_signer(object: &Value, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     const LEGACY: &str = "kubernetes.io/legacy-unknown";
     let signer = str_at(object, &["spec", "signerName"]);
     let was_legacy = old.is_some_and(|old| str_at(old, &["spec", "signerName"]) == LEGACY);
     if signer == LEGACY && !was_legacy {
         let words = "the legacy signerName is not allowed via this API version";
-        errors.push(Error::invalid(path, signer, words));
+        errors.push(FieldError::invalid(path, signer, words));
         return;
     }
     validate_signer_name(signer, path, errors);
 }
 
 /// A signer's name: a domain, a slash and a path.
-pub(crate) fn validate_signer_name(signer: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_signer_name(signer: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if signer.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     let parts = signer.split_once('/').filter(|(_, name)| !name.contains('/'));
     let Some((domain, name)) = parts else {
         let words = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        errors.push(Error::invalid(path, signer, words));
+        errors.push(FieldError::invalid(path, signer, words));
         return;
     };
     if domain.len() > names::SUBDOMAIN_MAX {
-        errors.push(Error::too_long(path, names::SUBDOMAIN_MAX));
+        errors.push(FieldError::too_long(path, names::SUBDOMAIN_MAX));
     }
     validate_parts(domain, names::dns1123_label, path, errors);
     if !domain.contains('.') {
         let words = "should be a domain with at least two segments separated by dots";
-        errors.push(Error::invalid(path, domain, words));
+        errors.push(FieldError::invalid(path, domain, words));
     }
     validate_parts(name, names::dns1123_subdomain, path, errors);
     let longest = names::SUBDOMAIN_MAX * 2 + names::LABEL_MAX + 2;
     if signer.len() > longest {
-        errors.push(Error::too_long(path, longest));
+        errors.push(FieldError::too_long(path, longest));
     }
 }
 
 /// The complaints about the first part that has any.
-fn validate_parts(text: &str, rule: fn(&str) -> names::Complaints, path: &Path<'_>, errors: &mut Errors) {
+fn validate_parts(text: &str, rule: fn(&str) -> names::Complaints, path: &PathRef<'_>, errors: &mut Errors) {
     let first_bad = text
         .split('.')
         .map(|part| (part, rule(part)))
         .find(|(_, complaints)| !complaints.is_empty());
     if let Some((part, complaints)) = first_bad {
         for complaint in complaints {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 path,
                 text,
                 format!("validating label {}: {complaint}", go_quote(part)),
@@ -284,7 +285,7 @@ fn condition_types(object: &Value) -> Vec<&str> {
 }
 
 fn validate_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("conditions");
     let before = old.map(condition_types).unwrap_or_default();
     let was_both = before.contains(&APPROVED) && before.contains(&DENIED);
@@ -293,7 +294,7 @@ fn validate_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors)
         let path_of_one = path.index(index);
         let (kind, state) = (str_at(condition, &["type"]), str_at(condition, &["status"]));
         if kind.is_empty() && !before.contains(&"") {
-            errors.push(Error::required(&path_of_one.child("type"), ""));
+            errors.push(FieldError::required(&path_of_one.child("type"), ""));
         }
         let allowed: &[&str] = if [APPROVED, DENIED, FAILED].contains(&kind) {
             &["True"]
@@ -301,9 +302,9 @@ fn validate_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors)
             &["False", "True", "Unknown"]
         };
         if state.is_empty() {
-            errors.push(Error::required(&path_of_one.child("status"), ""));
+            errors.push(FieldError::required(&path_of_one.child("status"), ""));
         } else if !allowed.contains(&state) {
-            errors.push(Error::not_supported(&path_of_one.child("status"), state, allowed));
+            errors.push(FieldError::not_supported(&path_of_one.child("status"), state, allowed));
         }
         let opposite = match kind {
             APPROVED => DENIED,
@@ -312,10 +313,10 @@ fn validate_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors)
         };
         if !opposite.is_empty() && !was_both && seen.contains(opposite) {
             let words = "Approved and Denied conditions are mutually exclusive";
-            errors.push(Error::invalid(&path, kind, words));
+            errors.push(FieldError::invalid(&path, kind, words));
         }
         if !seen.insert(kind) && !has_duplicates(&before) {
-            errors.push(Error::duplicate(&path_of_one.child("type"), kind));
+            errors.push(FieldError::duplicate(&path_of_one.child("type"), kind));
         }
     }
 }
@@ -344,8 +345,8 @@ fn validate_certificate(object: &Value, old: Option<&Value>, errors: &mut Errors
         return;
     }
     if let Some(words) = certificate_problem(certificate) {
-        let status = Path::root("status");
-        errors.push(Error::invalid(
+        let status = PathRef::root("status");
+        errors.push(FieldError::invalid(
             &status.child("certificate"),
             "<certificate data>",
             words,
@@ -354,12 +355,12 @@ fn validate_certificate(object: &Value, old: Option<&Value>, errors: &mut Errors
 }
 
 fn validate_change(object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("conditions");
     for kind in [APPROVED, DENIED, FAILED] {
         if conditions_of(object, kind).len() < conditions_of(old, kind).len() {
             let words = format!("updates may not remove a condition of type {}", go_quote(kind));
-            errors.push(Error::forbidden(&path, words));
+            errors.push(FieldError::forbidden(&path, words));
         }
     }
     if subresource != Some("approval") {
@@ -374,7 +375,7 @@ fn validate_change(object: &Value, old: &Value, subresource: Option<&str>, error
                 std::cmp::Ordering::Equal => "modify",
             };
             let words = format!("updates may not {verb} a condition of type {}", go_quote(kind));
-            errors.push(Error::forbidden(&path, words));
+            errors.push(FieldError::forbidden(&path, words));
         }
     }
     let certificate = |object| str_at(object, &["status", "certificate"]);
@@ -386,7 +387,7 @@ fn validate_change(object: &Value, old: &Value, subresource: Option<&str>, error
         } else {
             return;
         };
-        errors.push(Error::forbidden(&status.child("certificate"), words));
+        errors.push(FieldError::forbidden(&status.child("certificate"), words));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Controller revisions: a snapshot that never changes.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -10,16 +10,19 @@ pub(crate) struct ControllerRevision;
 
 impl Behaviour for ControllerRevision {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        require_non_negative(int_at(object, &["revision"]), &Path::root("revision"), errors);
+        require_non_negative(int_at(object, &["revision"]), &PathRef::root("revision"), errors);
         match at(object, &["data"]) {
-            None => errors.push(Error::required(&Path::root("data"), "data is mandatory")),
+            None => errors.push(FieldError::required(&PathRef::root("data"), "data is mandatory")),
             Some(Value::Object(_)) => {}
-            Some(_) => errors.push(Error::required(&Path::root("data"), "data must be a valid JSON object")),
+            Some(_) => errors.push(FieldError::required(
+                &PathRef::root("data"),
+                "data must be a valid JSON object",
+            )),
         }
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        require_non_negative(int_at(object, &["revision"]), &Path::root("revision"), errors);
+        require_non_negative(int_at(object, &["revision"]), &PathRef::root("revision"), errors);
         require_immutable(object, old, &["data"], errors);
     }
 }

@@ -1,7 +1,7 @@
 //! Leases (B4): who holds something, and for how long since the last renewal. The fields of coordinated leader election
 //! are off in 1.36.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -28,10 +28,10 @@ impl Behaviour for Lease {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let duration = opt_int_at(object, &["spec", "leaseDurationSeconds"]);
         if let Some(duration) = duration.filter(|duration| *duration <= 0) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("leaseDurationSeconds"),
                 duration,
                 "must be greater than 0",
@@ -40,7 +40,7 @@ impl Behaviour for Lease {
         let transitions = opt_int_at(object, &["spec", "leaseTransitions"]);
         if let Some(transitions) = transitions.filter(|transitions| *transitions < 0) {
             let words = "must be greater than or equal to 0";
-            errors.push(Error::invalid(&path.child("leaseTransitions"), transitions, words));
+            errors.push(FieldError::invalid(&path.child("leaseTransitions"), transitions, words));
         }
     }
 

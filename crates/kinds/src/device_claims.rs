@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -35,7 +35,7 @@ impl Behaviour for ResourceClaim {
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         let spec = part(object, "spec");
-        validate_claim(spec, &Path::root("spec"), errors);
+        validate_claim(spec, &PathRef::root("spec"), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
@@ -56,7 +56,7 @@ impl Behaviour for ResourceClaimTemplate {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let template = part(object, "spec");
         volume_sources::validate_template_metadata(template, &path.child("metadata"), errors);
         let spec = part(template, "spec");
@@ -74,7 +74,7 @@ pub(crate) struct DeviceClass;
 
 impl Behaviour for DeviceClass {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let spec = part(object, "spec");
         validate_selectors(spec, &path.child("selectors"), errors);
         let configs = list_at(spec, &["config"]);
@@ -88,7 +88,7 @@ impl Behaviour for DeviceClass {
             opt_str_at(spec, &["extendedResourceName"]).filter(|name| !resource_names::is_extended(name))
         {
             let words = "must be a valid extended resource name";
-            errors.push(Error::invalid(&path.child("extendedResourceName"), name, words));
+            errors.push(FieldError::invalid(&path.child("extendedResourceName"), name, words));
         }
     }
 
@@ -122,23 +122,23 @@ fn require_same_spec(name: &str, object: &Value, old: &Value, errors: &mut Error
     let (new, old) = (part(object, "spec"), part(old, "spec"));
     if !internal::same(name, new, old) {
         let shown = internal::print(name, new);
-        errors.push(internal::invalid(&Path::root("spec"), &shown, IMMUTABLE));
+        errors.push(internal::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
     }
 }
 
 /// Whether a list is short enough to be looked at.
-fn fits(length: usize, max: usize, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn fits(length: usize, max: usize, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     if length > max {
-        errors.push(Error::too_many(path, length, max));
+        errors.push(FieldError::too_many(path, length, max));
     }
     length <= max
 }
 
-fn refuse_twins<'a>(keys: impl Iterator<Item = &'a str>, path: &Path<'_>, errors: &mut Errors) {
+fn refuse_twins<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for (index, key) in keys.enumerate() {
         if !seen.insert(key) {
-            errors.push(Error::duplicate(&path.index(index), key));
+            errors.push(FieldError::duplicate(&path.index(index), key));
         }
     }
 }
@@ -146,7 +146,7 @@ fn refuse_twins<'a>(keys: impl Iterator<Item = &'a str>, path: &Path<'_>, errors
 /// The names of a claim's requests, each with those of its alternatives.
 type RequestNames<'a> = HashMap<&'a str, HashSet<&'a str>>;
 
-fn validate_claim(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_claim(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("devices");
     let requests = list_at(spec, &["devices", "requests"]);
     let names: RequestNames<'_> = requests
@@ -185,21 +185,21 @@ fn validate_claim(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_request_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_request_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     complain(path, name, names::dns1123_label(name), errors);
 }
 
-fn validate_request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_request(request: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_request_name(str_at(request, &["name"]), &path.child("name"), errors);
     let alternatives = list_at(request, &["firstAvailable"]);
     match (at(request, &["exactly"]), alternatives.is_empty()) {
         (None, true) => {
             let words = "exactly one of `exactly` or `firstAvailable` is required";
-            errors.push(Error::required(path, words));
+            errors.push(FieldError::required(path, words));
         }
         (Some(_), false) => {
             let words = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set";
-            errors.push(Error::invalid(path, Value::Null, words));
+            errors.push(FieldError::invalid(path, Value::Null, words));
         }
         (Some(exactly), true) => validate_wish(exactly, &path.child("exactly"), errors),
         (None, false) => {
@@ -218,11 +218,11 @@ fn validate_request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// What one request, or one alternative of it, asks for.
-fn validate_wish(wish: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_wish(wish: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let class = str_at(wish, &["deviceClassName"]);
     let class_path = path.child("deviceClassName");
     if class.is_empty() {
-        errors.push(Error::required(&class_path, ""));
+        errors.push(FieldError::required(&class_path, ""));
     } else {
         complain(&class_path, class, names::dns1123_subdomain(class), errors);
     }
@@ -231,16 +231,20 @@ fn validate_wish(wish: &Value, path: &Path<'_>, errors: &mut Errors) {
     match str_at(wish, &["allocationMode"]) {
         "All" if count != 0 => {
             let words = "must not be specified when allocationMode is 'All'";
-            errors.push(Error::invalid(&path.child("count"), count, words));
+            errors.push(FieldError::invalid(&path.child("count"), count, words));
         }
         "ExactCount" if count <= 0 => {
-            errors.push(Error::invalid(&path.child("count"), count, "must be greater than zero"));
+            errors.push(FieldError::invalid(
+                &path.child("count"),
+                count,
+                "must be greater than zero",
+            ));
         }
         "All" | "ExactCount" => {}
-        other => errors.push(Error::not_supported(
+        other => errors.push(FieldError::not_supported(
             &path.child("allocationMode"),
             other,
-            &["All", "ExactCount"],
+            ["All", "ExactCount"],
         )),
     }
     let tolerations = path.child("tolerations");
@@ -249,7 +253,7 @@ fn validate_wish(wish: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_selectors(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_selectors(holder: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let selectors = list_at(holder, &["selectors"]);
     if !fits(selectors.len(), SELECTORS_MAX, path, errors) {
         return;
@@ -258,21 +262,21 @@ fn validate_selectors(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
         let path = path.index(index);
         let path = path.child("cel");
         if at(selector, &["cel"]).is_none() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
         } else if str_at(selector, &["cel", "expression"]).len() > EXPRESSION_MAX {
-            errors.push(Error::too_long(&path.child("expression"), EXPRESSION_MAX));
+            errors.push(FieldError::too_long(&path.child("expression"), EXPRESSION_MAX));
         }
     }
 }
 
-fn validate_toleration(toleration: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_toleration(toleration: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (key, value) = (str_at(toleration, &["key"]), str_at(toleration, &["value"]));
     if !key.is_empty() {
         labels::validate_label_name(key, &path.child("key"), errors);
     }
     match str_at(toleration, &["operator"]) {
         "Exists" if !value.is_empty() => {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("value"),
                 value,
                 "must be empty for operator `Exists`",
@@ -280,24 +284,24 @@ fn validate_toleration(toleration: &Value, path: &Path<'_>, errors: &mut Errors)
         }
         "Exists" => {}
         "Equal" => complain(&path.child("value"), value, names::label_value(value), errors),
-        "" => errors.push(Error::required(&path.child("operator"), "")),
-        other => errors.push(Error::not_supported(
+        "" => errors.push(FieldError::required(&path.child("operator"), "")),
+        other => errors.push(FieldError::not_supported(
             &path.child("operator"),
             other,
-            &["Equal", "Exists"],
+            ["Equal", "Exists"],
         )),
     }
     let effect = str_at(toleration, &["effect"]);
     if !matches!(effect, "" | "NoExecute" | "NoSchedule" | "None") {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("effect"),
             effect,
-            &["NoExecute", "NoSchedule", "None"],
+            ["NoExecute", "NoSchedule", "None"],
         ));
     }
 }
 
-fn validate_constraint(constraint: &Value, names: &RequestNames<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_constraint(constraint: &Value, names: &RequestNames<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     validate_references(constraint, names, &path.child("requests"), errors);
     let matched = opt_str_at(constraint, &["matchAttribute"]);
     let distinct = opt_str_at(constraint, &["distinctAttribute"]);
@@ -307,12 +311,12 @@ fn validate_constraint(constraint: &Value, names: &RequestNames<'_>, path: &Path
         (None, None) => {
             let words = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields \
                          are set";
-            errors.push(Error::required(path, words));
+            errors.push(FieldError::required(path, words));
         }
     }
 }
 
-fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let references = strings_at(holder, &["requests"]);
     if !fits(references.len(), REQUESTS_MAX, path, errors) {
         return;
@@ -331,17 +335,17 @@ fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &Path<'_>
             _ => false,
         };
         if !is_known {
-            errors.push(Error::invalid(&path, *reference, NOT_A_REQUEST));
+            errors.push(FieldError::invalid(&path, *reference, NOT_A_REQUEST));
         }
     }
     refuse_twins(references.iter().copied(), path, errors);
 }
 
 /// `domain/name`, where the name is a C identifier.
-fn validate_attribute(name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_attribute(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let identifier = |text: &str, errors: &mut Errors| {
         if text.len() > IDENTIFIER_MAX {
-            errors.push(Error::too_long(path, IDENTIFIER_MAX));
+            errors.push(FieldError::too_long(path, IDENTIFIER_MAX));
         }
         complain(path, text, names::c_identifier(text), errors);
     };
@@ -349,12 +353,12 @@ fn validate_attribute(name: &str, path: &Path<'_>, errors: &mut Errors) {
         [only] => identifier(only, errors),
         [domain, rest] => {
             if domain.is_empty() {
-                errors.push(Error::invalid(path, "", "the domain must not be empty"));
+                errors.push(FieldError::invalid(path, "", "the domain must not be empty"));
             } else {
                 validate_driver(domain, path, errors);
             }
             if rest.is_empty() {
-                errors.push(Error::invalid(path, "", "the name must not be empty"));
+                errors.push(FieldError::invalid(path, "", "the name must not be empty"));
             } else {
                 identifier(rest, errors);
             }
@@ -363,35 +367,39 @@ fn validate_attribute(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
     if !name.contains('/') {
         let words = "a fully qualified name must be a domain and a name separated by a slash";
-        errors.push(Error::invalid(path, name, words));
+        errors.push(FieldError::invalid(path, name, words));
     }
 }
 
-fn validate_driver(driver: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_driver(driver: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if driver.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     if driver.len() > names::LABEL_MAX {
-        errors.push(Error::too_long(path, names::LABEL_MAX));
+        errors.push(FieldError::too_long(path, names::LABEL_MAX));
     }
     complain(path, driver, names::dns1123_subdomain(&driver.to_lowercase()), errors);
 }
 
-fn validate_config(config: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_config(config: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("opaque");
     let Some(opaque) = at(config, &["opaque"]) else {
-        errors.push(Error::required(&path, ""));
+        errors.push(FieldError::required(&path, ""));
         return;
     };
     validate_driver(str_at(opaque, &["driver"]), &path.child("driver"), errors);
     let path = path.child("parameters");
     match at(opaque, &["parameters"]) {
-        None => errors.push(Error::required(&path, "")),
+        None => errors.push(FieldError::required(&path, "")),
         Some(parameters) if parameters.to_string().len() > PARAMETERS_MAX => {
-            errors.push(Error::too_long(&path, PARAMETERS_MAX));
+            errors.push(FieldError::too_long(&path, PARAMETERS_MAX));
         }
         Some(Value::Object(_)) => {}
-        Some(_) => errors.push(Error::invalid(&path, "<value omitted>", "must be a valid JSON object")),
+        Some(_) => errors.push(FieldError::invalid(
+            &path,
+            "<value omitted>",
+            "must be a valid JSON object",
+        )),
     }
 }

@@ -1,7 +1,7 @@
 //! Events. core/v1 and events.k8s.io/v1 are two writings of the same objects (B3): this file validates both and
 //! converts between them.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -153,9 +153,9 @@ impl Behaviour for Event {
         validate_always(object, Writing::Events, errors);
         validate_series(object, errors);
         if is_unset(object, &["eventTime"]) {
-            errors.push(Error::required(&Path::root("eventTime"), ""));
+            errors.push(FieldError::required(&PathRef::root("eventTime"), ""));
         }
-        let mut refuse = |field: &str, words: &str| errors.push(Error::invalid(&Path::root(field), "", words));
+        let mut refuse = |field: &str, words: &str| errors.push(FieldError::invalid(&PathRef::root(field), "", words));
         let kind = str_at(object, &["type"]);
         if !matches!(kind, "Normal" | "Warning") {
             refuse("type", &format!("has invalid value: {kind}"));
@@ -202,7 +202,7 @@ impl Behaviour for Event {
             let name = Writing::Events.name(core);
             let (new, before) = (at(object, &[name]), at(old, &[name]));
             if !same(new, before) {
-                errors.push(shown::invalid(&Path::root(core), &rendered(core, new), IMMUTABLE));
+                errors.push(shown::invalid(&PathRef::root(core), &rendered(core, new), IMMUTABLE));
             }
         }
     }
@@ -251,8 +251,8 @@ fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
         (true, _) => true,
     };
     if !matches {
-        let path = Path::root("involvedObject");
-        errors.push(Error::invalid(
+        let path = PathRef::root("involvedObject");
+        errors.push(FieldError::invalid(
             &path.child("namespace"),
             involved,
             "does not match event.namespace",
@@ -262,7 +262,7 @@ fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
         validate_timed(event, writing, errors);
     }
     complain(
-        &Path::root("namespace"),
+        &PathRef::root("namespace"),
         namespace,
         names::dns1123_subdomain(namespace),
         errors,
@@ -271,9 +271,9 @@ fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
 
 fn validate_timed(event: &Value, writing: Writing, errors: &mut Errors) {
     let reporter = writing.text(event, "reportingComponent");
-    let reporter_path = Path::root(writing.name("reportingComponent"));
+    let reporter_path = PathRef::root(writing.name("reportingComponent"));
     if reporter.is_empty() {
-        errors.push(Error::required(&reporter_path, ""));
+        errors.push(FieldError::required(&reporter_path, ""));
     }
     complain(&reporter_path, reporter, names::qualified_name(reporter), errors);
     for (field, max, required) in [
@@ -282,12 +282,16 @@ fn validate_timed(event: &Value, writing: Writing, errors: &mut Errors) {
         ("reason", 128, true),
         ("message", 1024, false),
     ] {
-        let (text, path) = (writing.text(event, field), Path::root(field));
+        let (text, path) = (writing.text(event, field), PathRef::root(field));
         if required && text.is_empty() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
         }
         if text.len() > max {
-            errors.push(Error::invalid(&path, "", format!("can have at most {max} characters")));
+            errors.push(FieldError::invalid(
+                &path,
+                "",
+                format!("can have at most {max} characters"),
+            ));
         }
     }
 }
@@ -295,9 +299,13 @@ fn validate_timed(event: &Value, writing: Writing, errors: &mut Errors) {
 fn validate_series(event: &Value, errors: &mut Errors) {
     let Some(series) = at(event, &["series"]) else { return };
     if int_at(series, &["count"]) < 2 {
-        errors.push(Error::invalid(&Path::root("series.count"), "", "should be at least 2"));
+        errors.push(FieldError::invalid(
+            &PathRef::root("series.count"),
+            "",
+            "should be at least 2",
+        ));
     }
     if is_unset(series, &["lastObservedTime"]) {
-        errors.push(Error::required(&Path::root("series.lastObservedTime"), ""));
+        errors.push(FieldError::required(&PathRef::root("series.lastObservedTime"), ""));
     }
 }

@@ -2,7 +2,8 @@
 //! On an update upstream checks the metadata itself and then lets most kinds check it again, so that a refused field
 //! has several equal causes; the strategy says how often.
 
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_schema::field::go_quote;
 use serde_json::{Map, Value};
 
 use crate::rules::access::{
@@ -64,12 +65,12 @@ pub fn validate_create(metadata: &Value, namespaced: bool, strategy: &Strategy, 
 }
 
 /// Everything wrong with a map of labels.
-pub fn validate_labels(map: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub fn validate_labels(map: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     labels::validate_labels(Some(map), path, errors);
 }
 
 /// Everything wrong with a map of annotations.
-pub fn validate_annotations(map: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub fn validate_annotations(map: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     annotations::validate(Some(map), path, errors);
 }
 
@@ -122,7 +123,7 @@ fn check_object_meta(
     checks_generate_name: bool,
     errors: &mut Errors,
 ) {
-    let path = Path::root("metadata");
+    let path = PathRef::root("metadata");
     let (name, generate_name) = (str_at(metadata, &["name"]), str_at(metadata, &["generateName"]));
     if checks_generate_name && !generate_name.is_empty() {
         complain(
@@ -133,17 +134,20 @@ fn check_object_meta(
         );
     }
     if name.is_empty() {
-        errors.push(Error::required(&path.child("name"), "name or generateName is required"));
+        errors.push(FieldError::required(
+            &path.child("name"),
+            "name or generateName is required",
+        ));
     } else {
         complain(&path.child("name"), name, rule.name(name), errors);
     }
     let namespace = str_at(metadata, &["namespace"]);
     let namespace_path = path.child("namespace");
     match (namespaced, namespace.is_empty()) {
-        (true, true) => errors.push(Error::required(&namespace_path, "")),
+        (true, true) => errors.push(FieldError::required(&namespace_path, "")),
         (true, false) => complain(&namespace_path, namespace, names::dns1123_label(namespace), errors),
         (false, true) => {}
-        (false, false) => errors.push(Error::forbidden(&namespace_path, "not allowed on this type")),
+        (false, false) => errors.push(FieldError::forbidden(&namespace_path, "not allowed on this type")),
     }
     require_non_negative(int_at(metadata, &["generation"]), &path.child("generation"), errors);
     labels::validate_labels(metadata.get("labels"), &path.child("labels"), errors);
@@ -153,14 +157,14 @@ fn check_object_meta(
     check_managed_fields(metadata, &path.child("managedFields"), errors);
 }
 
-fn check_owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_owners(metadata: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let owners = list_at(metadata, &["ownerReferences"]);
     let mut first_controller: Option<String> = None;
     for owner in owners {
         let (api_version, kind) = (str_at(owner, &["apiVersion"]), str_at(owner, &["kind"]));
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         if version.is_empty() || version.contains('/') {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("apiVersion"),
                 api_version,
                 "version must not be empty",
@@ -169,7 +173,7 @@ fn check_owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
         for field in ["kind", "name", "uid"] {
             let value = str_at(owner, &[field]);
             if value.is_empty() {
-                errors.push(Error::invalid(&path.child(field), value, "must not be empty"));
+                errors.push(FieldError::invalid(&path.child(field), value, "must not be empty"));
             }
         }
         if (group, version, kind) == ("", "v1", "Event") {
@@ -197,20 +201,20 @@ fn check_owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_finalizers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_finalizers(metadata: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let finalizers = strings_at(metadata, &["finalizers"]);
     for finalizer in &finalizers {
         complain(path, *finalizer, names::qualified_name(finalizer), errors);
     }
     if finalizers.contains(&"orphan") && finalizers.contains(&"foregroundDeletion") {
         let words = "finalizer orphan and foregroundDeletion cannot be both set";
-        errors.push(Error::invalid(path, finalizers, words));
+        errors.push(FieldError::invalid(path, finalizers, words));
     }
 }
 
 /// The stricter rule of Kubernetes' own kinds: a finalizer has a domain, unless it is one of the old three.
 fn check_finalizers_are_known(metadata: &Value, errors: &mut Errors) {
-    let path = Path::root("metadata");
+    let path = PathRef::root("metadata");
     let path = path.child("finalizers");
     for (index, finalizer) in strings_at(metadata, &["finalizers"]).into_iter().enumerate() {
         finalizer_is_known(finalizer, &path.index(index), errors);
@@ -218,21 +222,21 @@ fn check_finalizers_are_known(metadata: &Value, errors: &mut Errors) {
 }
 
 /// Reports a finalizer that neither has a domain nor is one of Kubernetes' own.
-pub(crate) fn finalizer_is_known(finalizer: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn finalizer_is_known(finalizer: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if !finalizer.contains('/') && !matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion") {
         let words = "name is neither a standard finalizer name nor is it fully qualified";
-        errors.push(Error::invalid(path, finalizer, words));
+        errors.push(FieldError::invalid(path, finalizer, words));
     }
 }
 
-fn check_managed_fields(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_managed_fields(metadata: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const MANAGER_MAX: usize = 128;
     const SUBRESOURCE_MAX: usize = 256;
     for (index, entry) in list_at(metadata, &["managedFields"]).iter().enumerate() {
         let path = path.index(index);
         let operation = str_at(entry, &["operation"]);
         if !matches!(operation, "Apply" | "Update") {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("operation"),
                 operation,
                 "must be `Apply` or `Update`",
@@ -240,7 +244,7 @@ fn check_managed_fields(metadata: &Value, path: &Path<'_>, errors: &mut Errors) 
         }
         let fields_type = str_at(entry, &["fieldsType"]);
         if !matches!(fields_type, "" | "FieldsV1") {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("fieldsType"),
                 fields_type,
                 "must be `FieldsV1`",
@@ -248,19 +252,19 @@ fn check_managed_fields(metadata: &Value, path: &Path<'_>, errors: &mut Errors) 
         }
         for (field, max) in [("manager", MANAGER_MAX), ("subresource", SUBRESOURCE_MAX)] {
             if str_at(entry, &[field]).len() > max {
-                errors.push(Error::too_long(&path.child(field), max));
+                errors.push(FieldError::too_long(&path.child(field), max));
             }
         }
     }
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let path = Path::root("metadata");
+    let path = PathRef::root("metadata");
     if at(old, &["deletionTimestamp"]).is_some() {
         check_no_new_finalizers(new, old, &path.child("finalizers"), errors);
     }
     if str_at(new, &["resourceVersion"]).is_empty() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("resourceVersion"),
             "",
             "must be specified for an update",
@@ -268,7 +272,7 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
     let generation = int_at(new, &["generation"]);
     if generation < int_at(old, &["generation"]) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("generation"),
             generation,
             "must not be decremented",
@@ -290,7 +294,7 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
     check_managed_fields(new, &path.child("managedFields"), errors);
 }
 
-fn check_no_new_finalizers(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_no_new_finalizers(new: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let known = strings_at(old, &["finalizers"]);
     let mut added: Vec<&str> = strings_at(new, &["finalizers"]);
     added.retain(|finalizer| !known.contains(finalizer));
@@ -298,7 +302,7 @@ fn check_no_new_finalizers(new: &Value, old: &Value, path: &Path<'_>, errors: &m
     added.dedup();
     if !added.is_empty() {
         let quoted: Vec<String> = added.into_iter().map(go_quote).collect();
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             path,
             format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",

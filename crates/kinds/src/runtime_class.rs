@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 
 use serde_json::Value;
 
@@ -22,9 +22,14 @@ impl Behaviour for RuntimeClass {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         let handler = str_at(object, &["handler"]);
         if handler.is_empty() {
-            errors.push(Error::required(&Path::root("handler"), ""));
+            errors.push(FieldError::required(&PathRef::root("handler"), ""));
         } else {
-            complain(&Path::root("handler"), handler, names::dns1123_label(handler), errors);
+            complain(
+                &PathRef::root("handler"),
+                handler,
+                names::dns1123_label(handler),
+                errors,
+            );
         }
         validate_overhead(object, errors);
         validate_scheduling(object, errors);
@@ -45,7 +50,7 @@ impl Behaviour for RuntimeClass {
 }
 
 fn validate_overhead(object: &Value, errors: &mut Errors) {
-    let path = Path::root("overhead");
+    let path = PathRef::root("overhead");
     // Upstream checks the overhead as limits of a container.
     let limits = path.child("limits");
     let fixed = map_at(object, &["overhead", "podFixed"]);
@@ -55,12 +60,12 @@ fn validate_overhead(object: &Value, errors: &mut Errors) {
     }
     let has = |wanted: fn(&str) -> bool| fixed.is_some_and(|fixed| fixed.keys().any(|name| wanted(name)));
     if has(is_huge_page) && !has(|name| matches!(name, "cpu" | "memory")) {
-        errors.push(Error::forbidden(&path, "HugePages require cpu or memory"));
+        errors.push(FieldError::forbidden(&path, "HugePages require cpu or memory"));
     }
 }
 
 fn validate_scheduling(object: &Value, errors: &mut Errors) {
-    let path = Path::root("scheduling");
+    let path = PathRef::root("scheduling");
     labels::validate_labels(
         at(object, &["scheduling", "nodeSelector"]),
         &path.child("nodeSelector"),

@@ -1,6 +1,6 @@
 //! Priority classes: a name for a priority, which never changes. Names and values of the system are its own.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -23,25 +23,29 @@ impl Behaviour for PriorityClass {
                 let words = format!(
                     "priority class names with 'system-' prefix are reserved for system use only. error: {problem}"
                 );
-                let metadata = Path::root("metadata");
-                errors.push(Error::forbidden(&metadata.child("name"), words));
+                let metadata = PathRef::root("metadata");
+                errors.push(FieldError::forbidden(&metadata.child("name"), words));
             }
         } else if value > HIGHEST_USER_PRIORITY {
             let words = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
-            errors.push(Error::forbidden(&Path::root("value"), words));
+            errors.push(FieldError::forbidden(&PathRef::root("value"), words));
         }
-        let path = Path::root("preemptionPolicy");
+        let path = PathRef::root("preemptionPolicy");
         match opt_str_at(object, &["preemptionPolicy"]) {
             None | Some("PreemptLowerPriority" | "Never") => {}
-            Some("") => errors.push(Error::required(&path, "")),
-            Some(other) => errors.push(Error::not_supported(&path, other, &["PreemptLowerPriority", "Never"])),
+            Some("") => errors.push(FieldError::required(&path, "")),
+            Some(other) => errors.push(FieldError::not_supported(
+                &path,
+                other,
+                ["PreemptLowerPriority", "Never"],
+            )),
         }
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
         if int_at(object, &["value"]) != int_at(old, &["value"]) {
-            errors.push(Error::forbidden(
-                &Path::root("value"),
+            errors.push(FieldError::forbidden(
+                &PathRef::root("value"),
                 "may not be changed in an update.",
             ));
         }

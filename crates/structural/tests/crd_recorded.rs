@@ -1,8 +1,8 @@
 //! Definitions that were sent to kube-apiserver 1.36.3, and what it answered: every cause, every warning. Upstream walks
 //! maps in random order, so causes are compared sorted.
 
+use kubewright_apimachinery::field::Errors;
 use kubewright_kinds::{meta, strategy::strategy};
-use kubewright_schema::field::Errors;
 use kubewright_schema::{Types, decode};
 use kubewright_structural::crd;
 use serde_json::{Value, json};

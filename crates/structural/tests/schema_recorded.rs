@@ -1,7 +1,7 @@
 //! What the real server answered to creates and updates of custom resources, and what we answer (C6–C9, C16, C18, W2).
 //! The order of causes is random upstream, so they are compared sorted.
 
-use kubewright_schema::field::Errors;
+use kubewright_apimachinery::field::Errors;
 use kubewright_structural::Schema;
 use serde_json::{Value, json};
 

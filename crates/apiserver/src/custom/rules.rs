@@ -1,7 +1,7 @@
 //! The rules of `CustomResourceDefinitions` themselves, as `kinds` has them for other built-ins (C3, C5, C19).
 
+use kubewright_apimachinery::field::Errors;
 use kubewright_kinds::{Behaviour, Create, Update};
-use kubewright_schema::field::Errors;
 use kubewright_structural::crd;
 use serde_json::Value;
 

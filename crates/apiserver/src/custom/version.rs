@@ -4,11 +4,11 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::strategy::{Strategy, custom_strategy};
 use kubewright_kinds::{Behaviour, Create, Update, rules::names};
 use kubewright_merge::ConversionError;
 use kubewright_schema::Decoded;
-use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_store::Record;
 use kubewright_structural::schema::{Scale, Schema, select};
 use kubewright_structural::{crd, discovery};
@@ -371,7 +371,11 @@ impl Version {
         ] {
             let found = text(field);
             if found != wanted {
-                errors.push(Error::invalid(&Path::root(field), found, format!("must be {wanted}")));
+                errors.push(FieldError::invalid(
+                    &PathRef::root(field),
+                    found,
+                    format!("must be {wanted}"),
+                ));
             }
         }
         errors

@@ -1,8 +1,8 @@
 //! What a reader of a log asks for, and whether it makes sense, in upstream's words.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_codec::quote;
-use kubewright_schema::field::{Error, Errors, Path};
 
 use crate::status::{Result, Status};
 use crate::wire::query::Query;
@@ -65,11 +65,15 @@ fn check(
     let mut errors = Errors::new();
     if let Some(tail) = tail.filter(|tail| *tail < 0) {
         let words = "must be greater than or equal to 0";
-        errors.push(Error::invalid(&Path::root("tailLines"), tail, words));
+        errors.push(FieldError::invalid(&PathRef::root("tailLines"), tail, words));
     }
     let mut require_positive = |field: &str, value: i64| {
         if value < 1 {
-            errors.push(Error::invalid(&Path::root(field), value, "must be greater than 0"));
+            errors.push(FieldError::invalid(
+                &PathRef::root(field),
+                value,
+                "must be greater than 0",
+            ));
         }
     };
     if let Some(limit) = limit {
@@ -78,13 +82,13 @@ fn check(
     match (seconds, since) {
         (Some(_), Some(_)) => {
             let words = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-            errors.push(Error::forbidden(&Path::root("[]"), words));
+            errors.push(FieldError::forbidden(&PathRef::root("[]"), words));
         }
         (Some(seconds), None) => require_positive("sinceSeconds", seconds),
         (None, _) => {}
     }
     if query.get("stream").is_some() {
-        errors.push(Error::forbidden(&Path::root("stream"), "may not be specified"));
+        errors.push(FieldError::forbidden(&PathRef::root("stream"), "may not be specified"));
     }
     if errors.is_empty() {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Label selectors: `a=b, c!=d, e in (f,g), h notin (i), j, !k, l>1`.
 
+use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_kinds::rules::names;
-use kubewright_schema::field::{Error, Path};
 use kubewright_store::Record;
 use serde_json::Value;
 
@@ -184,7 +184,7 @@ impl Parser {
         let problems = names::qualified_name(&key);
         if !problems.is_empty() {
             // Upstream has no path here, and prints that.
-            let error = Error::invalid(&Path::root("<nil>"), key, problems.join("; "));
+            let error = FieldError::invalid(&PathRef::root("<nil>"), key, problems.join("; "));
             return Err(error.to_string());
         }
         if negated {
@@ -208,9 +208,9 @@ impl Parser {
             Token::Symbol(symbol @ ("<" | ">")) => {
                 let value = self.value()?;
                 let Ok(limit) = value.parse() else {
-                    let values = Path::root("values");
+                    let values = PathRef::root("values");
                     let detail = "for 'Gt', 'Lt' operators, the value must be an integer";
-                    return Err(Error::invalid(&values.index(0), value, detail).to_string());
+                    return Err(FieldError::invalid(&values.index(0), value, detail).to_string());
                 };
                 if symbol == ">" {
                     Test::Above(limit)
@@ -291,9 +291,11 @@ fn check_values(key: &str, values: &[String]) -> Result<(), String> {
     for (at, value) in values.iter().enumerate() {
         let problems = names::label_value(value);
         if !problems.is_empty() {
-            let path = Path::root("values");
+            let path = PathRef::root("values");
             let path = path.index(at);
-            errors.push(Error::invalid(&path.key(key), Value::from(value.as_str()), problems.join("; ")).to_string());
+            errors.push(
+                FieldError::invalid(&path.key(key), Value::from(value.as_str()), problems.join("; ")).to_string(),
+            );
         }
     }
     match errors.len() {

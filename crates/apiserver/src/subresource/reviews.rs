@@ -2,9 +2,9 @@
 
 use http::StatusCode;
 use kubewright_access::{Attributes, Rule};
+use kubewright_apimachinery::field::{BadValue, Errors, FieldError, PathRef};
 use kubewright_kinds::meta;
 use kubewright_schema::Types;
-use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
 use serde_json::{Map, Value, json};
 
 use super::{part, selectors};
@@ -111,7 +111,7 @@ fn asked(spec: &Value) -> (Attributes<'_>, String) {
 
 fn validate(review: &Value, about: About) -> Errors {
     let spec = &review["spec"];
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     let mut errors = Errors::new();
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     // Upstream shows its own type, whose fields have Go's names.
@@ -119,21 +119,29 @@ fn validate(review: &Value, about: About) -> Errors {
     match (resource.is_object(), path.is_object()) {
         (true, true) => {
             let detail = "cannot be specified in combination with resourceAttributes";
-            errors.push(Error::invalid(&root.child("nonResourceAttributes"), shown(), detail));
+            errors.push(FieldError::invalid(
+                &root.child("nonResourceAttributes"),
+                shown(),
+                detail,
+            ));
         }
         (false, false) => {
             let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            errors.push(Error::invalid(&root.child("resourceAttributes"), Value::Null, detail));
+            errors.push(FieldError::invalid(
+                &root.child("resourceAttributes"),
+                Value::Null,
+                detail,
+            ));
         }
         _ => {}
     }
     let names_nobody = text(spec, "user").is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
     if about != About::Oneself && names_nobody {
         let detail = "at least one of user or group must be specified";
-        errors.push(Error::invalid(&root.child("user"), "", detail));
+        errors.push(FieldError::invalid(&root.child("user"), "", detail));
     }
     if resource.is_object() {
-        selectors::validate(resource, &Path::root("spec.resourceAttributes"), &mut errors);
+        selectors::validate(resource, &PathRef::root("spec.resourceAttributes"), &mut errors);
     }
     let metadata = object::metadata(review);
     let is_extra = |key: &str| key != "managedFields" && !(about == About::AnybodyHere && key == "namespace");
@@ -147,28 +155,27 @@ fn validate(review: &Value, about: About) -> Errors {
     if about == About::AnybodyHere {
         let namespace = text(resource, "namespace");
         if resource.is_object() && namespace != object::meta_text(review, "namespace") {
-            let path = Path::root("spec.resourceAttributes.namespace");
-            errors.push(Error::invalid(&path, namespace, "must match metadata.namespace"));
+            let path = PathRef::root("spec.resourceAttributes.namespace");
+            errors.push(FieldError::invalid(&path, namespace, "must match metadata.namespace"));
         }
         if path.is_object() {
             let detail = "disallowed on this kind of request";
-            errors.push(Error::invalid(&root.child("nonResourceAttributes"), shown(), detail));
+            errors.push(FieldError::invalid(
+                &root.child("nonResourceAttributes"),
+                shown(),
+                detail,
+            ));
         }
     }
     errors
 }
 
 /// The complaint about an object's metadata, which is shown in the order of its type.
-fn bad_metadata(review: &Value, detail: &str) -> Error {
+fn bad_metadata(review: &Value, detail: &str) -> FieldError {
     let ty = Types::builtin().kind(AUTHORIZATION, "v1", "SubjectAccessReview");
     let ty = ty.and_then(|ty| Some(ty.field_named("metadata")?.type_ref()));
     let shown = go_text::json_of(ty, &review["metadata"], &Value::Null);
-    Error {
-        kind: ErrorKind::Invalid,
-        field: "metadata".into(),
-        value: None,
-        detail: format!("{shown}: {detail}"),
-    }
+    FieldError::invalid("metadata", BadValue::verbatim(shown), detail)
 }
 
 fn is_nothing(value: &Value) -> bool {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use kubewright_apimachinery::field::Errors;
 use kubewright_codec::{json, yaml};
 use kubewright_kinds::meta;
 use kubewright_kinds::workloads::scale;
 use kubewright_merge::{
     self as merge, ConversionError, FieldManager, JsonPatch, Versions, managed, merge_patch, strategic,
 };
-use kubewright_schema::field::Errors;
 use kubewright_schema::{self as schema, TypeRef};
 use kubewright_store::Record;
 use serde_json::Value;

@@ -1,14 +1,14 @@
 //! The selectors of access reviews: what is wrong with them, and what of them cannot be read (Z6).
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::rules::names;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use super::reviews::text;
 use crate::select::{fields, labels};
 
 /// Everything wrong with the selectors of `resourceAttributes`. Operators that nobody knows are for newer servers.
-pub(super) fn validate(attributes: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(attributes: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for key in ["fieldSelector", "labelSelector"] {
         let selector = &attributes[key];
         if !selector.is_object() {
@@ -18,11 +18,11 @@ pub(super) fn validate(attributes: &Value, path: &Path<'_>, errors: &mut Errors)
         let (raw, requirements) = (text(selector, "rawSelector"), requirements(selector));
         if !raw.is_empty() && !requirements.is_empty() {
             let detail = "may not specified at the same time as requirements";
-            errors.push(Error::invalid(&path.child("rawSelector"), raw, detail));
+            errors.push(FieldError::invalid(&path.child("rawSelector"), raw, detail));
         }
         if raw.is_empty() && requirements.is_empty() {
             let detail = format!("when {path} is specified, requirements or rawSelector is required");
-            errors.push(Error::required(&path.child("requirements"), detail));
+            errors.push(FieldError::required(&path.child("requirements"), detail));
         }
         let list = path.child("requirements");
         for (at, requirement) in requirements.iter().enumerate() {
@@ -39,33 +39,33 @@ fn values(requirement: &Value) -> &[Value] {
     requirement["values"].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn validate_requirement(requirement: &Value, of_labels: bool, path: &Path<'_>, errors: &mut Errors) {
+fn validate_requirement(requirement: &Value, of_labels: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let values = values(requirement);
     match text(requirement, "operator") {
         "In" | "NotIn" if values.is_empty() => {
             let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-            errors.push(Error::required(&path.child("values"), detail));
+            errors.push(FieldError::required(&path.child("values"), detail));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            errors.push(Error::forbidden(&path.child("values"), detail));
+            errors.push(FieldError::forbidden(&path.child("values"), detail));
         }
         _ => {}
     }
     let key = text(requirement, "key");
     if !of_labels {
         if key.is_empty() {
-            errors.push(Error::required(&path.child("key"), "must be specified"));
+            errors.push(FieldError::required(&path.child("key"), "must be specified"));
         }
         return;
     }
     for detail in names::qualified_name(key) {
-        errors.push(Error::invalid(&path.child("key"), key, detail));
+        errors.push(FieldError::invalid(&path.child("key"), key, detail));
     }
     for (at, value) in values.iter().enumerate() {
         let value = value.as_str().unwrap_or_default();
         for detail in names::label_value(value) {
-            errors.push(Error::invalid(&path.child("values").index(at), value, detail));
+            errors.push(FieldError::invalid(&path.child("values").index(at), value, detail));
         }
     }
 }

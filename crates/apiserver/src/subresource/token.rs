@@ -2,9 +2,9 @@
 
 use http::StatusCode;
 use jiff::SignedDuration;
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::meta;
 use kubewright_merge::{ConversionError, FieldManager, Versions};
-use kubewright_schema::field::{Error, Errors, Path};
 use kubewright_schema::{self as schema, TypeRef};
 use kubewright_system::clock;
 use serde_json::{Value, json};
@@ -48,9 +48,9 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     part::mutate(call, Part::TOKEN_REQUEST, &name, &mut request, options.dry_run).await?;
     let given = meta_text(&request, "name");
     if !given.is_empty() && given != name {
-        let path = Path::root("metadata");
+        let path = PathRef::root("metadata");
         let detail = "must match the service account name if specified";
-        let error = Error::invalid(&path.child("name"), given, detail);
+        let error = FieldError::invalid(&path.child("name"), given, detail);
         return Err(Status::invalid(GROUP, "TokenRequest", &name, &vec![error]));
     }
     let account = call.existing()?;
@@ -174,15 +174,15 @@ fn check_uid(name: &str, wanted: &str, found: &str) -> Result<()> {
 
 fn check_seconds(request: &Value) -> Result<()> {
     let seconds = seconds_of(request);
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let mut errors = Errors::new();
     if seconds < LEAST_SECONDS {
         let detail = "may not specify a duration less than 10 minutes";
-        errors.push(Error::invalid(&path.child("expirationSeconds"), seconds, detail));
+        errors.push(FieldError::invalid(&path.child("expirationSeconds"), seconds, detail));
     }
     if seconds > MOST_SECONDS {
         let detail = "may not specify a duration larger than 2^32 seconds";
-        errors.push(Error::invalid(&path.child("expirationSeconds"), seconds, detail));
+        errors.push(FieldError::invalid(&path.child("expirationSeconds"), seconds, detail));
     }
     if errors.is_empty() {
         Ok(())

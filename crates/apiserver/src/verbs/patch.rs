@@ -1,9 +1,9 @@
 //! `patch`: JSON patch, merge patch, strategic merge patch and server-side apply (W3–W6, S1–S14).
 
 use http::StatusCode;
+use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
-use kubewright_schema::field::{Error, Path};
 use serde_json::Value;
 
 use super::addressed::{check_name, place_in_namespace};
@@ -161,7 +161,12 @@ fn patched(
             Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
             _ => go_text::json_of(resource.ty(), &merged, &shown),
         };
-        Status::invalid("", "", "", &vec![Error::invalid(&Path::root("patch"), shown, why)])
+        Status::invalid(
+            "",
+            "",
+            "",
+            &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)],
+        )
     };
     if language != Language::Strategic
         && resource.custom().is_none()

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_cel::RESERVED_WORDS;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use super::rule;
@@ -80,7 +80,7 @@ impl Behaviour for ValidatingAdmissionPolicyBinding {
 impl Behaviour for MutatingAdmissionPolicyBinding {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         validate_binding(object, errors);
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         validate_mutated(object, "matchResources", &spec.child("matchResources"), errors);
     }
 
@@ -95,23 +95,23 @@ impl Behaviour for MutatingAdmissionPolicyBinding {
 
 /// What both kinds of policy have in common, up to the match conditions.
 fn validate_scope(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let policy = spec.child("failurePolicy");
     match opt_str_at(object, &["spec", "failurePolicy"]) {
-        None => errors.push(Error::required(&policy, "")),
+        None => errors.push(FieldError::required(&policy, "")),
         Some("Fail" | "Ignore") => {}
-        Some(other) => errors.push(Error::not_supported(&policy, other, &["Fail", "Ignore"])),
+        Some(other) => errors.push(FieldError::not_supported(&policy, other, ["Fail", "Ignore"])),
     }
     if let Some(kind) = at(object, &["spec", "paramKind"]) {
         validate_param_kind(kind, &spec.child("paramKind"), errors);
     }
     let path = spec.child("matchConstraints");
     match at(object, &["spec", "matchConstraints"]) {
-        None => errors.push(Error::required(&path, "")),
+        None => errors.push(FieldError::required(&path, "")),
         Some(constraints) => {
             validate_match(constraints, &path, errors);
             if list_at(constraints, &["resourceRules"]).is_empty() {
-                errors.push(Error::required(&path.child("resourceRules"), ""));
+                errors.push(FieldError::required(&path.child("resourceRules"), ""));
             }
         }
     }
@@ -126,27 +126,27 @@ fn validate_policy_conditions(object: &Value, old: Option<&Value>, errors: &mut 
             .all(|name| same(field(object, name), field(old, name)))
     });
     if !unchanged && let Some(spec) = at(object, &["spec"]) {
-        rule::validate_conditions(spec, &Path::root("spec"), |_| Ok(()), errors);
+        rule::validate_conditions(spec, &PathRef::root("spec"), |_| Ok(()), errors);
     }
 }
 
 fn validate_variables(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("variables");
     for (index, variable) in list_at(object, &["spec", "variables"]).iter().enumerate() {
         let path = path.index(index);
         let name = str_at(variable, &["name"]);
         if name.trim().is_empty() {
-            errors.push(Error::required(&path.child("name"), "name is not specified"));
+            errors.push(FieldError::required(&path.child("name"), "name is not specified"));
         } else if !names::c_identifier(name).is_empty() || RESERVED_WORDS.contains(&name) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("name"),
                 name,
                 "must be a valid CEL identifier",
             ));
         }
         if str_at(variable, &["expression"]).trim().is_empty() {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("expression"),
                 "expression is not specified",
             ));
@@ -161,13 +161,13 @@ fn validate_common(object: &Value, old: Option<&Value>, errors: &mut Errors) {
 }
 
 fn validate_validations(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let validations = list_at(object, &["spec", "validations"]);
     let annotations = list_at(object, &["spec", "auditAnnotations"]);
     if validations.is_empty() && annotations.is_empty() {
         for field in ["validations", "auditAnnotations"] {
             let detail = "validations or auditAnnotations must contain at least one item";
-            errors.push(Error::required(&spec.child(field), detail));
+            errors.push(FieldError::required(&spec.child(field), detail));
         }
         return;
     }
@@ -202,7 +202,7 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
         let key = str_at(annotation, &["key"]);
         let full = format!("{policy}/{key}");
         if policy.is_empty() {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("key"),
                 key,
                 "requires metadata.name be non-empty",
@@ -212,31 +212,31 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
         }
         let expression = str_at(annotation, &["valueExpression"]).trim();
         if expression.is_empty() {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("valueExpression"),
                 "valueExpression is not specified",
             ));
         } else if expression.len() > VALUE_EXPRESSION_MAX {
             let detail = format!("must not exceed {VALUE_EXPRESSION_MAX} bytes in length");
-            errors.push(Error::required(&path.child("valueExpression"), detail));
+            errors.push(FieldError::required(&path.child("valueExpression"), detail));
         }
         if !keys.insert(key) {
-            errors.push(Error::duplicate(&path.child("key"), key));
+            errors.push(FieldError::duplicate(&path.child("key"), key));
         }
     }
 }
 
-fn validate_validation(validation: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_validation(validation: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let field = |name| str_at(validation, &[name]);
     if field("expression").trim().is_empty() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path.child("expression"),
             "expression is not specified",
         ));
     }
     for name in ["messageExpression", "message"] {
         if !field(name).is_empty() && field(name).trim().is_empty() {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child(name),
                 field(name),
                 "must be non-empty if specified",
@@ -244,7 +244,7 @@ fn validate_validation(validation: &Value, path: &Path<'_>, errors: &mut Errors)
         }
     }
     if field("message").trim().contains(['\n', '\r']) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("message"),
             field("message"),
             "must not contain line breaks",
@@ -254,12 +254,12 @@ fn validate_validation(validation: &Value, path: &Path<'_>, errors: &mut Errors)
         && !matches!(reason, "Forbidden" | "Invalid" | "RequestEntityTooLarge")
     {
         let supported = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-        errors.push(Error::not_supported(&path.child("reason"), reason, &supported));
+        errors.push(FieldError::not_supported(&path.child("reason"), reason, supported));
     }
 }
 
 fn validate_mutating(object: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     validate_scope(object, errors);
     validate_mutated(object, "matchConstraints", &spec.child("matchConstraints"), errors);
     validate_policy_conditions(object, old, errors);
@@ -267,65 +267,69 @@ fn validate_mutating(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mutations = list_at(object, &["spec", "mutations"]);
     let path = spec.child("mutations");
     if mutations.is_empty() {
-        errors.push(Error::required(&path, "mutations must contain at least one item"));
+        errors.push(FieldError::required(&path, "mutations must contain at least one item"));
     }
     for (index, mutation) in mutations.iter().enumerate() {
         validate_mutation(mutation, &path.index(index), errors);
     }
     let path = spec.child("reinvocationPolicy");
     match str_at(object, &["spec", "reinvocationPolicy"]) {
-        "" => errors.push(Error::required(&path, "")),
+        "" => errors.push(FieldError::required(&path, "")),
         "Never" | "IfNeeded" => {}
-        other => errors.push(Error::not_supported(&path, other, &["IfNeeded", "Never"])),
+        other => errors.push(FieldError::not_supported(&path, other, ["IfNeeded", "Never"])),
     }
 }
 
 /// A deletion cannot be mutated.
-fn validate_mutated(object: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_mutated(object: &Value, field: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let rules = path.child("resourceRules");
     for rule in list_at(object, &["spec", field, "resourceRules"]) {
         for operation in strings_at(rule, &["operations"])
             .into_iter()
             .filter(|name| !MUTATED.contains(name))
         {
-            errors.push(Error::not_supported(&rules.child("operations"), operation, &MUTATED));
+            errors.push(FieldError::not_supported(
+                &rules.child("operations"),
+                operation,
+                MUTATED,
+            ));
         }
     }
 }
 
-fn validate_mutation(mutation: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_mutation(mutation: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (wanted, other) = match str_at(mutation, &["patchType"]) {
         "JSONPatch" => ("jsonPatch", "applyConfiguration"),
         "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
-        "" => return errors.push(Error::required(&path.child("patchType"), "")),
+        "" => return errors.push(FieldError::required(&path.child("patchType"), "")),
         unknown => {
             let supported = ["ApplyConfiguration", "JSONPatch"];
-            return errors.push(Error::not_supported(&path.child("patchType"), unknown, &supported));
+            return errors.push(FieldError::not_supported(&path.child("patchType"), unknown, supported));
         }
     };
     let kind = str_at(mutation, &["patchType"]);
     let wanted_path = path.child(wanted);
     if at(mutation, &[wanted]).is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &wanted_path,
             format!("must be specified when patchType is {kind}"),
         ));
     } else if str_at(mutation, &[wanted, "expression"]).trim().is_empty() {
-        errors.push(Error::required(&wanted_path.child("expression"), ""));
+        errors.push(FieldError::required(&wanted_path.child("expression"), ""));
     }
     if at(mutation, &[other]).is_some() {
         let detail = format!("must not be specified when patchType is {kind}");
-        errors.push(Error::invalid(&path.child(other), format!("{{{other}}}"), detail));
+        errors.push(FieldError::invalid(&path.child(other), format!("{{{other}}}"), detail));
     }
 }
 
-fn validate_param_kind(kind: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_param_kind(kind: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let version = str_at(kind, &["apiVersion"]);
     let version_path = path.child("apiVersion");
     if version.is_empty() {
-        errors.push(Error::required(&version_path, ""));
+        errors.push(FieldError::required(&version_path, ""));
     } else if version.matches('/').count() > 1 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &version_path,
             version,
             format!("unexpected GroupVersion string: {version}"),
@@ -338,41 +342,41 @@ fn validate_param_kind(kind: &Value, path: &Path<'_>, errors: &mut Errors) {
             names::dns1123_subdomain(group)
         };
         if !complaints.is_empty() {
-            errors.push(Error::invalid(&version_path, group, complaints.join(",")));
+            errors.push(FieldError::invalid(&version_path, group, complaints.join(",")));
         }
         let complaints = names::dns1035_label(short);
         if short.is_empty() {
-            errors.push(Error::invalid(&version_path, version, "version must be specified"));
+            errors.push(FieldError::invalid(&version_path, version, "version must be specified"));
         } else if !complaints.is_empty() {
-            errors.push(Error::invalid(&version_path, short, complaints.join(",")));
+            errors.push(FieldError::invalid(&version_path, short, complaints.join(",")));
         }
     }
     let name = str_at(kind, &["kind"]);
     let complaints = names::dns1035_label(&name.to_lowercase());
     if name.is_empty() {
-        errors.push(Error::required(&path.child("kind"), ""));
+        errors.push(FieldError::required(&path.child("kind"), ""));
     } else if !complaints.is_empty() {
         let detail = format!(
             "may have mixed case, but should otherwise match: {}",
             complaints.join(",")
         );
-        errors.push(Error::invalid(&path.child("kind"), name, detail));
+        errors.push(FieldError::invalid(&path.child("kind"), name, detail));
     }
 }
 
-fn validate_match(resources: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_match(resources: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     match opt_str_at(resources, &["matchPolicy"]) {
-        None => errors.push(Error::required(&path.child("matchPolicy"), "")),
+        None => errors.push(FieldError::required(&path.child("matchPolicy"), "")),
         Some("Exact" | "Equivalent") => {}
-        Some(other) => errors.push(Error::not_supported(
+        Some(other) => errors.push(FieldError::not_supported(
             &path.child("matchPolicy"),
             other,
-            &["Equivalent", "Exact"],
+            ["Equivalent", "Exact"],
         )),
     }
     for field in ["namespaceSelector", "objectSelector"] {
         match at(resources, &[field]) {
-            None => errors.push(Error::required(&path.child(field), "")),
+            None => errors.push(FieldError::required(&path.child(field), "")),
             selector => validate_selector(selector, SelectorOptions::default(), &path.child(field), errors),
         }
     }
@@ -385,10 +389,10 @@ fn validate_match(resources: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn validate_binding(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let name = str_at(object, &["spec", "policyName"]);
     if name.is_empty() {
-        errors.push(Error::required(&spec.child("policyName"), ""));
+        errors.push(FieldError::required(&spec.child("policyName"), ""));
     } else {
         complain(&spec.child("policyName"), name, names::dns1123_subdomain(name), errors);
     }
@@ -400,60 +404,63 @@ fn validate_binding(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_param_ref(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_param_ref(reference: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let exclusive = "name and selector are mutually exclusive";
     let name = str_at(reference, &["name"]);
     let selector = at(reference, &["selector"]);
     if !name.is_empty() {
         complain(&path.child("name"), name, names::path_segment_name(name), errors);
         if selector.is_some() {
-            errors.push(Error::forbidden(&path.child("name"), exclusive));
+            errors.push(FieldError::forbidden(&path.child("name"), exclusive));
         }
     }
     if selector.is_some() {
         validate_selector(selector, SelectorOptions::default(), &path.child("selector"), errors);
         if !name.is_empty() {
-            errors.push(Error::forbidden(&path.child("selector"), exclusive));
+            errors.push(FieldError::forbidden(&path.child("selector"), exclusive));
         }
     }
     if name.is_empty() && selector.is_none() {
-        errors.push(Error::required(path, "one of name or selector must be specified"));
+        errors.push(FieldError::required(path, "one of name or selector must be specified"));
     }
     let path = path.child("parameterNotFoundAction");
     match str_at(reference, &["parameterNotFoundAction"]) {
-        "" => errors.push(Error::required(&path, "")),
+        "" => errors.push(FieldError::required(&path, "")),
         "Deny" | "Allow" => {}
-        other => errors.push(Error::not_supported(&path, other, &["Deny", "Allow"])),
+        other => errors.push(FieldError::not_supported(&path, other, ["Deny", "Allow"])),
     }
 }
 
 fn validate_actions(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("validationActions");
     let actions = strings_at(object, &["spec", "validationActions"]);
     for (index, action) in actions.iter().enumerate() {
         if !matches!(*action, "Deny" | "Warn" | "Audit") {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.index(index),
                 *action,
-                &["Audit", "Deny", "Warn"],
+                ["Audit", "Deny", "Warn"],
             ));
         }
         if actions[..index].contains(action) {
-            errors.push(Error::duplicate(&path.index(index), *action));
+            errors.push(FieldError::duplicate(&path.index(index), *action));
         }
     }
     if actions.contains(&"Deny") && actions.contains(&"Warn") {
         let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
-        errors.push(Error::invalid(&path, actions.clone(), detail));
+        errors.push(FieldError::invalid(&path, actions.clone(), detail));
     }
     if actions.is_empty() {
-        errors.push(Error::required(&path, "at least one validation action is required"));
+        errors.push(FieldError::required(
+            &path,
+            "at least one validation action is required",
+        ));
     }
 }
 
 fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let checking = status.child("typeChecking");
     let path = checking.child("expressionWarnings");
     for (index, warning) in list_at(object, &["status", "typeChecking", "expressionWarnings"])
@@ -463,7 +470,7 @@ fn validate_status(object: &Value, errors: &mut Errors) {
         let path = path.index(index);
         for field in ["warning", "fieldRef"] {
             if str_at(warning, &[field]).trim().is_empty() {
-                errors.push(Error::required(&path.child(field), ""));
+                errors.push(FieldError::required(&path.child(field), ""));
             }
         }
     }

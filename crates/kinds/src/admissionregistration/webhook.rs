@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::{rule, url};
@@ -105,7 +105,7 @@ impl Demands {
 }
 
 fn validate(object: &Value, mutating: bool, demands: Demands, errors: &mut Errors) {
-    let root = Path::root("webhooks");
+    let root = PathRef::root("webhooks");
     let mut names = HashSet::new();
     for (index, hook) in list_at(object, &["webhooks"]).iter().enumerate() {
         let path = root.index(index);
@@ -113,12 +113,12 @@ fn validate(object: &Value, mutating: bool, demands: Demands, errors: &mut Error
         validate_review_versions(hook, demands, &path.child("admissionReviewVersions"), errors);
         let name = str_at(hook, &["name"]);
         if demands.unique_names && !name.is_empty() && !names.insert(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         }
     }
 }
 
-fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>, errors: &mut Errors) {
+fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &PathRef<'_>, errors: &mut Errors) {
     validate_qualified_name(str_at(hook, &["name"]), &path.child("name"), errors);
     let rules = path.child("rules");
     for (index, item) in list_at(hook, &["rules"]).iter().enumerate() {
@@ -128,7 +128,7 @@ fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>
         if let Some(value) = opt_str_at(hook, &[field])
             && !supported.contains(&value)
         {
-            errors.push(Error::not_supported(&path.child(field), value, supported));
+            errors.push(FieldError::not_supported(&path.child(field), value, supported));
         }
     };
     one_of("failurePolicy", &["Fail", "Ignore"], errors);
@@ -140,14 +140,14 @@ fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>
     };
     if at(hook, &["sideEffects"]).is_none() {
         let detail = format!("must specify one of {}", effects.join(", "));
-        errors.push(Error::required(&path.child("sideEffects"), detail));
+        errors.push(FieldError::required(&path.child("sideEffects"), detail));
     }
     one_of("sideEffects", effects, errors);
     if let Some(timeout) = opt_int_at(hook, &["timeoutSeconds"])
         && !(1..=30).contains(&timeout)
     {
         let detail = "the timeout value must be between 1 and 30 seconds";
-        errors.push(Error::invalid(&path.child("timeoutSeconds"), timeout, detail));
+        errors.push(FieldError::invalid(&path.child("timeoutSeconds"), timeout, detail));
     }
     for selector in ["namespaceSelector", "objectSelector"] {
         validate_selector(at(hook, &[selector]), demands.selectors, &path.child(selector), errors);
@@ -162,7 +162,10 @@ fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>
     ) {
         (Some(text), None) => url::validate_url(text, &client.child("url"), errors),
         (None, Some(service)) => url::validate_service(service, &client.child("service"), errors),
-        _ => errors.push(Error::required(&client, "exactly one of url or service is required")),
+        _ => errors.push(FieldError::required(
+            &client,
+            "exactly one of url or service is required",
+        )),
     }
     if demands.conditions {
         rule::validate_conditions(hook, path, kubewright_admission::check_expression, errors);
@@ -170,16 +173,16 @@ fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &Path<'_>
 }
 
 /// A webhook's name has a domain: three segments at least.
-fn validate_qualified_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_qualified_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if name.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     let complaints = names::dns1123_subdomain(name);
     if !complaints.is_empty() {
-        errors.push(Error::invalid(path, name, complaints.join(",")));
+        errors.push(FieldError::invalid(path, name, complaints.join(",")));
     } else if name.split('.').count() < 3 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             name,
             "should be a domain with at least three segments separated by dots",
@@ -187,11 +190,11 @@ fn validate_qualified_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_review_versions(hook: &Value, demands: Demands, path: &Path<'_>, errors: &mut Errors) {
+fn validate_review_versions(hook: &Value, demands: Demands, path: &PathRef<'_>, errors: &mut Errors) {
     let versions = strings_at(hook, &["admissionReviewVersions"]);
     let known = REVIEW_VERSIONS.join(", ");
     if versions.is_empty() {
-        errors.push(Error::required(path, format!("must specify one of {known}")));
+        errors.push(FieldError::required(path, format!("must specify one of {known}")));
         return;
     }
     let mut seen = HashSet::new();
@@ -199,11 +202,11 @@ fn validate_review_versions(hook: &Value, demands: Demands, path: &Path<'_>, err
         if seen.insert(*version) {
             complain(&path.index(index), *version, names::dns1035_label(version), errors);
         } else {
-            errors.push(Error::invalid(&path.index(index), *version, "duplicate version"));
+            errors.push(FieldError::invalid(&path.index(index), *version, "duplicate version"));
         }
     }
     if demands.known_review_version && !versions.iter().any(|version| REVIEW_VERSIONS.contains(version)) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             versions,
             format!("must include at least one of {known}"),

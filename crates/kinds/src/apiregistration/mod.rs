@@ -1,6 +1,7 @@
 //! `APIServices`: which server answers for a group and version.
 
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_schema::field::go_quote;
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
@@ -49,24 +50,28 @@ fn validate_name(object: &Value, errors: &mut Errors) {
     let name = str_at(object, &["metadata", "name"]);
     if !name.is_empty() && names::path_segment_name(name).is_empty() && name != required {
         let detail = format!("must be `spec.version+\".\"+spec.group`: {}", go_quote(&required));
-        errors.push(Error::invalid(&Path::root("metadata").child("name"), name, detail));
+        errors.push(FieldError::invalid(
+            &PathRef::root("metadata").child("name"),
+            name,
+            detail,
+        ));
     }
 }
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let (group, version) = (str_at(object, &["spec", "group"]), str_at(object, &["spec", "version"]));
     if !group.is_empty() {
         complain(&spec.child("group"), group, names::dns1123_subdomain(group), errors);
     } else if version != "v1" {
         let detail = "only v1 may have an empty group and it better be legacy kube";
-        errors.push(Error::required(&spec.child("group"), detail));
+        errors.push(FieldError::required(&spec.child("group"), detail));
     }
     complain(&spec.child("version"), version, names::dns1035_label(version), errors);
     for (field, max) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
         let priority = int_at(object, &["spec", field]);
         if !(1..=max).contains(&priority) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &spec.child(field),
                 priority,
                 format!("must be positive and less than {max}"),
@@ -81,35 +86,35 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
 }
 
 /// What this server itself serves needs no certificate.
-fn validate_local(object: &Value, spec: &Path<'_>, errors: &mut Errors) {
+fn validate_local(object: &Value, spec: &PathRef<'_>, errors: &mut Errors) {
     let bundle = str_at(object, &["spec", "caBundle"]);
     if !bundle.is_empty() {
         let shown = format!("{} bytes", decoded_length(bundle));
         let words = "local APIServices may not have a caBundle";
-        errors.push(Error::invalid(&spec.child("caBundle"), shown, words));
+        errors.push(FieldError::invalid(&spec.child("caBundle"), shown, words));
     }
     if bool_at(object, &["spec", "insecureSkipTLSVerify"]) {
         let words = "local APIServices may not have insecureSkipTLSVerify";
-        errors.push(Error::invalid(&spec.child("insecureSkipTLSVerify"), true, words));
+        errors.push(FieldError::invalid(&spec.child("insecureSkipTLSVerify"), true, words));
     }
 }
 
-fn validate_service(object: &Value, spec: &Path<'_>, errors: &mut Errors) {
+fn validate_service(object: &Value, spec: &PathRef<'_>, errors: &mut Errors) {
     let service = spec.child("service");
     for field in ["namespace", "name"] {
         if str_at(object, &["spec", "service", field]).is_empty() {
-            errors.push(Error::required(&service.child(field), ""));
+            errors.push(FieldError::required(&service.child(field), ""));
         }
     }
     let port = int_at(object, &["spec", "service", "port"]);
     let complaints = names::port_number(port);
     if !complaints.is_empty() {
         let detail = format!("port is not valid: {}", complaints.join(", "));
-        errors.push(Error::invalid(&service.child("port"), port, detail));
+        errors.push(FieldError::invalid(&service.child("port"), port, detail));
     }
     if bool_at(object, &["spec", "insecureSkipTLSVerify"]) && !str_at(object, &["spec", "caBundle"]).is_empty() {
         let words = "may not be true if caBundle is present";
-        errors.push(Error::invalid(&spec.child("insecureSkipTLSVerify"), true, words));
+        errors.push(FieldError::invalid(&spec.child("insecureSkipTLSVerify"), true, words));
     }
 }
 
@@ -119,16 +124,16 @@ fn decoded_length(text: &str) -> usize {
 }
 
 fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("conditions");
     for (index, condition) in list_at(object, &["status", "conditions"]).iter().enumerate() {
         let value = str_at(condition, &["status"]);
         if !matches!(value, "True" | "False" | "Unknown") {
             let path = path.index(index);
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.child("status"),
                 value,
-                &["True", "False", "Unknown"],
+                ["True", "False", "Unknown"],
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! What an autoscaler looks at. A metric has one source, and the source must be the one its type names.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use super::validate::{Reference, api_version_problem, validate_reference};
@@ -20,7 +20,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("containerResource", "ContainerResource"),
 ];
 
-pub(super) fn validate(object: &Value, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(object: &Value, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let mut rule = Reference {
         allow_core_group: true,
         allow_any: false,
@@ -40,18 +40,18 @@ pub(super) fn validate(object: &Value, old: Option<&Value>, path: &Path<'_>, err
         .any(|metric| matches!(str_at(metric, &["type"]), "Object" | "External"));
     if opt_int_at(object, &["spec", "minReplicas"]) == Some(0) && !idle {
         let detail = "must specify at least one Object or External metric to support scaling to zero replicas";
-        errors.push(Error::forbidden(path, detail));
+        errors.push(FieldError::forbidden(path, detail));
     }
 }
 
-fn validate_metric(metric: &Value, rule: Reference, path: &Path<'_>, errors: &mut Errors) {
+fn validate_metric(metric: &Value, rule: Reference, path: &PathRef<'_>, errors: &mut Errors) {
     let kind = str_at(metric, &["type"]);
     let type_path = path.child("type");
     if kind.is_empty() {
-        errors.push(Error::required(&type_path, "must specify a metric source type"));
+        errors.push(FieldError::required(&type_path, "must specify a metric source type"));
     }
     if !TYPES.contains(&kind) {
-        errors.push(Error::not_supported(&type_path, kind, &TYPES));
+        errors.push(FieldError::not_supported(&type_path, kind, TYPES));
     }
     let present: Vec<&str> = SOURCES
         .into_iter()
@@ -74,14 +74,14 @@ fn validate_metric(metric: &Value, rule: Reference, path: &Path<'_>, errors: &mu
     match expected {
         Some(source) if !present.contains(&source) => {
             let detail = "must populate information for the given metric source";
-            errors.push(Error::required(&path.child(source), detail));
+            errors.push(FieldError::required(&path.child(source), detail));
         }
         Some(_) => {}
-        None => errors.push(Error::not_supported(&type_path, kind, &TYPES)),
+        None => errors.push(FieldError::not_supported(&type_path, kind, TYPES)),
     }
     if present.len() != 1 {
         for source in present.into_iter().filter(|source| Some(*source) != expected) {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child(source),
                 "must populate the given metric source only",
             ));
@@ -89,7 +89,7 @@ fn validate_metric(metric: &Value, rule: Reference, path: &Path<'_>, errors: &mu
     }
 }
 
-fn validate_source(kind: &str, source: &Value, rule: Reference, path: &Path<'_>, errors: &mut Errors) {
+fn validate_source(kind: &str, source: &Value, rule: Reference, path: &PathRef<'_>, errors: &mut Errors) {
     match kind {
         "object" => {
             validate_reference(
@@ -110,53 +110,53 @@ fn validate_source(kind: &str, source: &Value, rule: Reference, path: &Path<'_>,
     let average_path = target_path.child("averageValue");
     match kind {
         "object" if !value && !average => {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &average_path,
                 "must set either a target value or averageValue",
             ));
         }
         "external" if !value && !average => {
             let detail = "must set either a target value for metric or a per-pod target";
-            errors.push(Error::required(&average_path, detail));
+            errors.push(FieldError::required(&average_path, detail));
         }
         "external" if value && average => {
             let detail = "may not set both a target value for metric and a per-pod target";
-            errors.push(Error::forbidden(&target_path.child("value"), detail));
+            errors.push(FieldError::forbidden(&target_path.child("value"), detail));
         }
         "pods" if !average => {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &average_path,
                 "must specify a positive target averageValue",
             ));
         }
         "resource" | "containerResource" if !utilization && !average => {
             let detail = "must set either a target raw value or a target utilization";
-            errors.push(Error::required(&target_path.child("averageUtilization"), detail));
+            errors.push(FieldError::required(&target_path.child("averageUtilization"), detail));
         }
         "resource" | "containerResource" if utilization && average => {
             let detail = "may not set both a target raw value and a target utilization";
-            errors.push(Error::forbidden(&average_path, detail));
+            errors.push(FieldError::forbidden(&average_path, detail));
         }
         _ => {}
     }
 }
 
-fn validate_identifier(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_identifier(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let metric = path.child("metric");
     let path = metric.child("name");
     let name = str_at(source, &["metric", "name"]);
     if name.is_empty() {
-        errors.push(Error::required(&path, "must specify a metric name"));
+        errors.push(FieldError::required(&path, "must specify a metric name"));
     } else {
         complain(&path, name, names::path_segment_name(name), errors);
     }
 }
 
-fn validate_resource_name(kind: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_resource_name(kind: &str, source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(source, &["name"]);
     let name_path = path.child("name");
     if name.is_empty() {
-        errors.push(Error::required(&name_path, "must specify a resource name"));
+        errors.push(FieldError::required(&name_path, "must specify a resource name"));
     } else if kind == "containerResource" {
         validate_container_name(name, &name_path, errors);
     }
@@ -164,21 +164,21 @@ fn validate_resource_name(kind: &str, source: &Value, path: &Path<'_>, errors: &
         let container = str_at(source, &["container"]);
         let path = path.child("container");
         if container.is_empty() {
-            errors.push(Error::required(&path, "must specify a container"));
+            errors.push(FieldError::required(&path, "must specify a container"));
         } else {
             complain(&path, container, names::dns1123_label(container), errors);
         }
     }
 }
 
-fn validate_target(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_target(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let kind = str_at(source, &["target", "type"]);
     let type_path = path.child("type");
     if kind.is_empty() {
-        errors.push(Error::required(&type_path, "must specify a metric target type"));
+        errors.push(FieldError::required(&type_path, "must specify a metric target type"));
     }
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &type_path,
             kind,
             "must be either Utilization, Value, or AverageValue",
@@ -188,14 +188,14 @@ fn validate_target(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         if let Some(value) = at(source, &["target", field]) {
             let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
             if Quantity::parse(&text).is_ok_and(|quantity| quantity.sign() != 1) {
-                errors.push(Error::invalid(&path.child(field), text, "must be positive"));
+                errors.push(FieldError::invalid(&path.child(field), text, "must be positive"));
             }
         }
     }
     if let Some(utilization) = opt_int_at(source, &["target", "averageUtilization"])
         && utilization < 1
     {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("averageUtilization"),
             utilization,
             "must be greater than 0",

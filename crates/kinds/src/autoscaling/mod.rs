@@ -5,7 +5,7 @@ mod default;
 mod metrics;
 mod validate;
 
-use kubewright_schema::field::Errors;
+use kubewright_apimachinery::field::Errors;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;

@@ -1,7 +1,7 @@
 //! Everything that can be wrong with an autoscaler, in upstream's order; metrics have a file of their own.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use super::metrics;
@@ -21,7 +21,7 @@ pub(super) struct Reference {
 }
 
 pub(super) fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let min = opt_int_at(object, &["spec", "minReplicas"]);
     let max = int_at(object, &["spec", "maxReplicas"]);
     let old_min = old.and_then(|old| opt_int_at(old, &["spec", "minReplicas"]));
@@ -30,16 +30,20 @@ pub(super) fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors)
         && min < lowest
     {
         let detail = format!("must be greater than or equal to {lowest}");
-        errors.push(Error::invalid(&spec.child("minReplicas"), min, detail));
+        errors.push(FieldError::invalid(&spec.child("minReplicas"), min, detail));
     }
     let max_path = spec.child("maxReplicas");
     if max == 0 {
-        errors.push(Error::required(&max_path, "must be set and greater than 0"));
+        errors.push(FieldError::required(&max_path, "must be set and greater than 0"));
     } else if max < 0 {
-        errors.push(Error::invalid(&max_path, max, "must be greater than or equal to 1"));
+        errors.push(FieldError::invalid(
+            &max_path,
+            max,
+            "must be greater than or equal to 1",
+        ));
     }
     if min.is_some_and(|min| max < min) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &max_path,
             max,
             "must be greater than or equal to `minReplicas`",
@@ -70,7 +74,7 @@ pub(super) fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors)
     }
 }
 
-pub(super) fn validate_reference(reference: Option<&Value>, rule: Reference, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_reference(reference: Option<&Value>, rule: Reference, path: &PathRef<'_>, errors: &mut Errors) {
     let nothing = Value::Null;
     let reference = reference.unwrap_or(&nothing);
     for field in ["kind", "name"] {
@@ -78,7 +82,7 @@ pub(super) fn validate_reference(reference: Option<&Value>, rule: Reference, pat
     }
     let version = str_at(reference, &["apiVersion"]);
     if let Some(problem) = api_version_problem(version, rule) {
-        errors.push(Error::invalid(&path.child("apiVersion"), version, problem));
+        errors.push(FieldError::invalid(&path.child("apiVersion"), version, problem));
     }
 }
 
@@ -96,11 +100,11 @@ pub(super) fn api_version_problem(version: &str, rule: Reference) -> Option<Stri
     (group.is_empty() && !rule.allow_core_group).then(|| "apiVersion must specify API group".to_owned())
 }
 
-fn validate_rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_rules(rules: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let window_path = path.child("stabilizationWindowSeconds");
     if let Some(window) = opt_int_at(rules, &["stabilizationWindowSeconds"]) {
         if window < 0 {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &window_path,
                 window,
                 "must be greater than or equal to zero",
@@ -108,45 +112,53 @@ fn validate_rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if window > STABILIZATION_MAX {
             let detail = format!("must be less than or equal to {STABILIZATION_MAX}");
-            errors.push(Error::invalid(&window_path, window, detail));
+            errors.push(FieldError::invalid(&window_path, window, detail));
         }
     }
     if let Some(policy) = opt_str_at(rules, &["selectPolicy"])
         && !matches!(policy, "Max" | "Min" | "Disabled")
     {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("selectPolicy"),
             policy,
-            &["Disabled", "Max", "Min"],
+            ["Disabled", "Max", "Min"],
         ));
     }
     let policies_path = path.child("policies");
     let policies = list_at(rules, &["policies"]);
     if policies.is_empty() {
-        errors.push(Error::required(&policies_path, "must specify at least one Policy"));
+        errors.push(FieldError::required(&policies_path, "must specify at least one Policy"));
     }
     for (index, policy) in policies.iter().enumerate() {
         let path = policies_path.index(index);
         let kind = str_at(policy, &["type"]);
         if !matches!(kind, "Pods" | "Percent") {
-            errors.push(Error::not_supported(&path.child("type"), kind, &["Percent", "Pods"]));
+            errors.push(FieldError::not_supported(
+                &path.child("type"),
+                kind,
+                ["Percent", "Pods"],
+            ));
         }
         for field in ["value", "periodSeconds"] {
             let number = int_at(policy, &[field]);
             if number <= 0 {
-                errors.push(Error::invalid(&path.child(field), number, "must be greater than zero"));
+                errors.push(FieldError::invalid(
+                    &path.child(field),
+                    number,
+                    "must be greater than zero",
+                ));
             }
         }
         let period = int_at(policy, &["periodSeconds"]);
         if period > PERIOD_MAX {
             let detail = format!("must be less than or equal to {PERIOD_MAX}");
-            errors.push(Error::invalid(&path.child("periodSeconds"), period, detail));
+            errors.push(FieldError::invalid(&path.child("periodSeconds"), period, detail));
         }
     }
     if let Some(tolerance) = opt_str_at(rules, &["tolerance"])
         && Quantity::parse(tolerance).is_ok_and(|quantity| quantity.is_negative())
     {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("tolerance"),
             tolerance,
             "must be greater than or equal to 0",
@@ -155,7 +167,7 @@ fn validate_rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 pub(super) fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     for field in ["currentReplicas", "desiredReplicas"] {
         require_non_negative(int_at(object, &["status", field]), &status.child(field), errors);
     }

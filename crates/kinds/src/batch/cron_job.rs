@@ -1,7 +1,7 @@
 //! `CronJobs`: a schedule, a time zone, and the Job that is made from a template each time. What is wrong with that Job is
 //! said by the rules of Jobs.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -50,9 +50,9 @@ impl Behaviour for CronJob {
         validate_spec(object, None, errors);
         let name = str_at(object, &["metadata", "name"]);
         if name.len() > NAME_MAX {
-            let path = Path::root("metadata");
+            let path = PathRef::root("metadata");
             let words = format!("must be no more than {NAME_MAX} characters");
-            errors.push(Error::invalid(&path.child("name"), name, words));
+            errors.push(FieldError::invalid(&path.child("name"), name, words));
         }
     }
 
@@ -68,7 +68,7 @@ impl Behaviour for CronJob {
             found.extend(common::name_warning(object));
         }
         if common::changes_spec(object, old) {
-            let path = Path::root("spec");
+            let path = PathRef::root("spec");
             let path = path.child("jobTemplate");
             let spec = at(object, &["spec", "jobTemplate", "spec"]).unwrap_or(&Value::Null);
             found.extend(job::spec_warnings(spec, &path.child("spec")));
@@ -87,7 +87,7 @@ fn job_spec_mut(object: &mut Value) -> Option<&mut Value> {
 fn validate_spec(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let spec = part(object, "spec");
     let old = old.and_then(|old| old.get("spec"));
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     validate_schedule(spec, old, &path.child("schedule"), errors);
     require_non_negative(
         int_at(spec, &["startingDeadlineSeconds"]),
@@ -100,13 +100,13 @@ fn validate_spec(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
     match str_at(spec, &["concurrencyPolicy"]) {
         "Allow" | "Forbid" | "Replace" => {}
-        "" => errors.push(Error::required(&path.child("concurrencyPolicy"), "")),
+        "" => errors.push(FieldError::required(&path.child("concurrencyPolicy"), "")),
         other => {
             let supported = ["Allow", "Forbid", "Replace"];
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.child("concurrencyPolicy"),
                 other,
-                &supported,
+                supported,
             ));
         }
     }
@@ -124,7 +124,7 @@ fn validate_spec(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-fn validate_job(spec: Option<&Value>, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_job(spec: Option<&Value>, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let spec = spec.unwrap_or(&Value::Null);
     job::validate_spec(spec, options, path, errors);
     if let Some(selector) = at(spec, &["selector"]) {
@@ -136,22 +136,22 @@ fn validate_job(spec: Option<&Value>, options: Options, path: &Path<'_>, errors:
         ));
     }
     if bool_at(spec, &["manualSelector"]) {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("manualSelector"),
             true,
-            &["nil", "false"],
+            ["nil", "false"],
         ));
     }
 }
 
-fn validate_schedule(spec: &Value, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_schedule(spec: &Value, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let schedule = str_at(spec, &["schedule"]);
     if schedule.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     if let Err(complaint) = cron::check(schedule) {
-        errors.push(Error::invalid(path, schedule, complaint));
+        errors.push(FieldError::invalid(path, schedule, complaint));
     }
     if !schedule.contains("TZ") {
         return;
@@ -159,17 +159,21 @@ fn validate_schedule(spec: &Value, old: Option<&Value>, path: &Path<'_>, errors:
     let had_zone = old.is_some_and(|old| str_at(old, &["schedule"]).contains("TZ"));
     if !had_zone {
         let words = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-        errors.push(Error::invalid(path, schedule, words));
+        errors.push(FieldError::invalid(path, schedule, words));
     } else if at(spec, &["timeZone"]).is_some() {
         let words = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
-        errors.push(Error::invalid(path, schedule, words));
+        errors.push(FieldError::invalid(path, schedule, words));
     }
 }
 
-fn validate_time_zone(zone: Option<&str>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_time_zone(zone: Option<&str>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(zone) = zone else { return };
     if zone.is_empty() {
-        errors.push(Error::invalid(path, zone, "timeZone must be nil or non-empty string"));
+        errors.push(FieldError::invalid(
+            path,
+            zone,
+            "timeZone must be nil or non-empty string",
+        ));
         return;
     }
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+');
@@ -180,14 +184,14 @@ fn validate_time_zone(zone: Option<&str>, path: &Path<'_>, errors: &mut Errors) 
             && part.bytes().all(allowed)
     };
     if !zone.split('/').all(is_part) {
-        errors.push(Error::invalid(path, zone, format!("unknown time zone {zone}")));
+        errors.push(FieldError::invalid(path, zone, format!("unknown time zone {zone}")));
         return;
     }
     if zone.eq_ignore_ascii_case("Local") {
         let words = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-        errors.push(Error::invalid(path, zone, words));
+        errors.push(FieldError::invalid(path, zone, words));
     }
     if !time_zone::exists(zone) {
-        errors.push(Error::invalid(path, zone, time_zone::refusal(zone)));
+        errors.push(FieldError::invalid(path, zone, time_zone::refusal(zone)));
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs: pods that run to completion. The server labels and selects their pods by the uid of the Job unless its creator
 //! does; most of a Job never changes.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -91,7 +91,7 @@ impl Behaviour for Job {
             found.extend(common::name_warning(object));
         }
         if common::changes_spec(object, old) {
-            found.extend(spec_warnings(part(object, "spec"), &Path::root("spec")));
+            found.extend(spec_warnings(part(object, "spec"), &PathRef::root("spec")));
         }
         found
     }
@@ -111,7 +111,7 @@ pub(super) fn default_policy(spec: &mut Value) {
 }
 
 /// The warnings of a job's spec, at `path`.
-pub(super) fn spec_warnings(spec: &Value, path: &Path<'_>) -> Vec<String> {
+pub(super) fn spec_warnings(spec: &Value, path: &PathRef<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let indexed = str_at(spec, &["completionMode"]) == "Indexed";
     if indexed && int_at(spec, &["completions"]) > MANY && int_at(spec, &["parallelism"]) > MANY_FOR_BACKOFF {
@@ -181,9 +181,9 @@ fn validate(job: &Value, options: Options, prefixed_labels: bool, errors: &mut E
     if str_at(spec, &["completionMode"]) == "Indexed" && completions > 0 {
         let hostname = format!("{name}-{}", completions - 1);
         if !names::dns1123_label(&hostname).is_empty() {
-            let path = Path::root("metadata");
+            let path = PathRef::root("metadata");
             let words = format!("will not able to create pod with invalid DNS label: {hostname}");
-            errors.push(Error::invalid(&path.child("name"), name, words));
+            errors.push(FieldError::invalid(&path.child("name"), name, words));
         }
     }
 }
@@ -195,24 +195,24 @@ fn validate_generated_selector(job: &Value, prefixed_labels: bool, errors: &mut 
     }
     let (name, uid) = (str_at(job, &["metadata", "name"]), str_at(job, &["metadata", "uid"]));
     if uid.is_empty() {
-        errors.push(Error::required(&Path::root("metadata").child("uid"), ""));
+        errors.push(FieldError::required(&PathRef::root("metadata").child("uid"), ""));
     }
     let mut expected = vec![(LEGACY_CONTROLLER_UID, uid), (LEGACY_JOB_NAME, name)];
     if prefixed_labels {
         expected.extend([(CONTROLLER_UID, uid), (JOB_NAME, name)]);
     }
     let labels = at(job, &["spec", "template", "metadata", "labels"]);
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let template_path = path.child("template");
     let metadata_path = template_path.child("metadata");
     let labels_path = metadata_path.child("labels");
     for (key, value) in &expected {
         let words = format!("must be '{value}'");
         match labels.and_then(|labels| opt_str_at(labels, &[key])) {
-            None => errors.push(Error::required(&labels_path.key(key), words)),
+            None => errors.push(FieldError::required(&labels_path.key(key), words)),
             Some(found) if found != *value => {
                 let shown = labels.cloned().unwrap_or_default();
-                errors.push(Error::invalid(&labels_path.key(key), shown, words));
+                errors.push(FieldError::invalid(&labels_path.key(key), shown, words));
             }
             Some(_) => {}
         }
@@ -234,12 +234,12 @@ fn validate_generated_selector(job: &Value, prefixed_labels: bool, errors: &mut 
 }
 
 fn validate_spec_with_selector(spec: &Value, options: Options, errors: &mut Errors) {
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     validate_spec(spec, options, &path, errors);
     let selector = at(spec, &["selector"]);
     let before = errors.len();
     if selector.is_none() {
-        errors.push(Error::required(&path.child("selector"), ""));
+        errors.push(FieldError::required(&path.child("selector"), ""));
     } else {
         let tolerance = SelectorOptions {
             allow_invalid_values: options.invalid_affinity_values,
@@ -255,7 +255,7 @@ fn validate_spec_with_selector(spec: &Value, options: Options, errors: &mut Erro
 }
 
 /// Everything wrong with a job's spec, its selector excepted; `CronJobs` have such specs too.
-pub(super) fn validate_spec(spec: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_spec(spec: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     for field in [
         "parallelism",
         "completions",
@@ -270,7 +270,7 @@ pub(super) fn validate_spec(spec: &Value, options: Options, path: &Path<'_>, err
     let per_index = opt_int_at(spec, &["backoffLimitPerIndex"]);
     let max_failed = opt_int_at(spec, &["maxFailedIndexes"]);
     if max_failed.is_some() && per_index.is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path.child("backoffLimitPerIndex"),
             "when maxFailedIndexes is specified",
         ));
@@ -282,13 +282,17 @@ pub(super) fn validate_spec(spec: &Value, options: Options, path: &Path<'_>, err
         Some("Indexed") => validate_indexed(spec, path, errors),
         Some(other) => {
             let supported = ["NonIndexed", "Indexed"];
-            errors.push(Error::not_supported(&path.child("completionMode"), other, &supported));
+            errors.push(FieldError::not_supported(
+                &path.child("completionMode"),
+                other,
+                supported,
+            ));
         }
     }
     if matches!(mode, None | Some("NonIndexed")) {
         for (field, value) in [("backoffLimitPerIndex", per_index), ("maxFailedIndexes", max_failed)] {
             if let Some(value) = value {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &path.child(field),
                     value,
                     "requires indexed completion mode",
@@ -302,70 +306,70 @@ pub(super) fn validate_spec(spec: &Value, options: Options, path: &Path<'_>, err
     validate_restart_policy(spec, &template_path.child("spec"), errors);
 }
 
-fn validate_restart_policy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_restart_policy(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("restartPolicy");
     match str_at(spec, &["template", "spec", "restartPolicy"]) {
-        "Always" | "" => errors.push(Error::required(&path, r#"valid values: "OnFailure", "Never""#)),
+        "Always" | "" => errors.push(FieldError::required(&path, r#"valid values: "OnFailure", "Never""#)),
         "Never" => {}
         "OnFailure" => {
             if at(spec, &["podFailurePolicy"]).is_some() {
                 let words = r#"only "Never" is supported when podFailurePolicy is specified"#;
-                errors.push(Error::invalid(&path, "OnFailure", words));
+                errors.push(FieldError::invalid(&path, "OnFailure", words));
             }
         }
-        other => errors.push(Error::not_supported(&path, other, &["OnFailure", "Never"])),
+        other => errors.push(FieldError::not_supported(&path, other, ["OnFailure", "Never"])),
     }
 }
 
-fn validate_managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_managed_by(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const MAX: usize = 63;
     let Some(manager) = opt_str_at(spec, &["managedBy"]) else {
         return;
     };
     match manager.split_once('/') {
-        _ if manager.is_empty() => errors.push(Error::required(path, "")),
+        _ if manager.is_empty() => errors.push(FieldError::required(path, "")),
         Some((host, rest)) if !host.is_empty() && !rest.is_empty() => {
             complain(path, host, names::dns1123_subdomain(host), errors);
             if !names::is_http_path(rest) {
                 let words = names::regex_message("Invalid path", names::HTTP_PATH, &[]);
-                errors.push(Error::invalid(path, rest, words));
+                errors.push(FieldError::invalid(path, rest, words));
             }
         }
         _ => {
             let words = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
-            errors.push(Error::invalid(path, manager, words));
+            errors.push(FieldError::invalid(path, manager, words));
         }
     }
     if manager.len() > MAX {
-        errors.push(Error::too_long(path, MAX));
+        errors.push(FieldError::too_long(path, MAX));
     }
 }
 
-fn validate_indexed(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_indexed(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let completions = opt_int_at(spec, &["completions"]);
     let parallelism = opt_int_at(spec, &["parallelism"]);
     let max_failed = opt_int_at(spec, &["maxFailedIndexes"]);
     let (parallelism_path, failed_path) = (path.child("parallelism"), path.child("maxFailedIndexes"));
     if completions.is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path.child("completions"),
             "when completion mode is Indexed",
         ));
     }
     if let Some(parallelism) = parallelism.filter(|parallelism| *parallelism > MANY) {
         let words = format!("must be less than or equal to {MANY} when completion mode is Indexed");
-        errors.push(Error::invalid(&parallelism_path, parallelism, words));
+        errors.push(FieldError::invalid(&parallelism_path, parallelism, words));
     }
     if let Some(failed) = max_failed {
         if completions.is_some_and(|completions| failed > completions) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &failed_path,
                 failed,
                 "must be less than or equal to completions",
             ));
         }
         if failed > MANY {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &failed_path,
                 failed,
                 format!("must be less than or equal to {MANY}"),
@@ -377,7 +381,7 @@ fn validate_indexed(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     if max_failed.is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &failed_path,
             format!("must be specified when completions is above {MANY}"),
         ));
@@ -386,10 +390,10 @@ fn validate_indexed(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         "must be less than or equal to {MANY_FOR_BACKOFF} when completions are above {MANY} and used with backoff limit per index"
     );
     if let Some(parallelism) = parallelism.filter(|parallelism| *parallelism > MANY_FOR_BACKOFF) {
-        errors.push(Error::invalid(&parallelism_path, parallelism, words.as_str()));
+        errors.push(FieldError::invalid(&parallelism_path, parallelism, words.as_str()));
     }
     if let Some(failed) = max_failed.filter(|failed| *failed > MANY_FOR_BACKOFF) {
-        errors.push(Error::invalid(&failed_path, failed, words));
+        errors.push(FieldError::invalid(&failed_path, failed, words));
     }
 }
 
@@ -398,7 +402,7 @@ fn validate_change(job: &Value, old: &Value, options: Options, errors: &mut Erro
     let spec = part(job, "spec");
     let old_spec = part(old, "spec");
     validate_spec_with_selector(spec, options, errors);
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     validate_completions(spec, old_spec, &path.child("completions"), errors);
     common::validate_selector_unchanged(job, old, errors);
     validate_template_change(spec, old, &path, errors);
@@ -417,14 +421,14 @@ fn validate_change(job: &Value, old: &Value, options: Options, errors: &mut Erro
     immutable("successPolicy", &of_type("SuccessPolicy"));
 }
 
-fn validate_completions(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_completions(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let field = ["completions"];
     let (completions, before) = (opt_int_at(spec, &field), opt_int_at(old, &field));
     if completions == before {
         return;
     }
     if str_at(spec, &["completionMode"]) != "Indexed" {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             completions.map_or(Value::Null, Value::from),
             IMMUTABLE,
@@ -433,12 +437,12 @@ fn validate_completions(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut
         && Some(completions) != opt_int_at(spec, &["parallelism"])
     {
         let words = "can only be modified in tandem with spec.parallelism";
-        errors.push(Error::invalid(path, completions, words));
+        errors.push(FieldError::invalid(path, completions, words));
     }
 }
 
 /// A suspended job whose pods are gone may still be rescheduled and resized.
-fn validate_template_change(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_template_change(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let template = part(spec, "template");
     let mut before = at(old, &["spec", "template"]).cloned().unwrap_or_default();
     let suspended = opt_bool_at(old, &["spec", "suspend"]) == Some(true);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::pod::internal;
@@ -18,7 +18,7 @@ const MAX_EXIT_CODES: usize = 255;
 const MAX_INDEXES_TEXT: usize = 64 * 1024;
 
 /// Everything wrong with the policies of a job's spec.
-pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let failure = at(spec, &["podFailurePolicy"]);
     if let Some(policy) = failure {
         validate_failure(spec, policy, &path.child("podFailurePolicy"), errors);
@@ -38,7 +38,7 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         &["Failed", "TerminatingOrFailed"]
     };
     if let Some(policy) = opt_str_at(spec, &["podReplacementPolicy"]).filter(|policy| !supported.contains(policy)) {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("podReplacementPolicy"),
             policy,
             supported,
@@ -46,11 +46,11 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_failure(spec: &Value, policy: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_failure(spec: &Value, policy: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("rules");
     let rules = list_at(policy, &["rules"]);
     if rules.len() > MAX_RULES {
-        errors.push(Error::too_many(&path, rules.len(), MAX_RULES));
+        errors.push(FieldError::too_many(&path, rules.len(), MAX_RULES));
     }
     let containers: HashSet<&str> = ["containers", "initContainers"]
         .into_iter()
@@ -62,23 +62,29 @@ fn validate_failure(spec: &Value, policy: &Value, path: &Path<'_>, errors: &mut 
     }
 }
 
-fn validate_failure_rule(spec: &Value, rule: &Value, containers: &HashSet<&str>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_failure_rule(
+    spec: &Value,
+    rule: &Value,
+    containers: &HashSet<&str>,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
     let action_path = path.child("action");
     match str_at(rule, &["action"]) {
-        "" => errors.push(Error::required(
+        "" => errors.push(FieldError::required(
             &action_path,
             r#"valid values: ["Count" "FailIndex" "FailJob" "Ignore"]"#,
         )),
         "FailIndex" => {
             if at(spec, &["backoffLimitPerIndex"]).is_none() {
                 let words = "requires the backoffLimitPerIndex to be set";
-                errors.push(Error::invalid(&action_path, "FailIndex", words));
+                errors.push(FieldError::invalid(&action_path, "FailIndex", words));
             }
         }
         "Count" | "FailJob" | "Ignore" => {}
         other => {
             let supported = ["Count", "FailIndex", "FailJob", "Ignore"];
-            errors.push(Error::not_supported(&action_path, other, &supported));
+            errors.push(FieldError::not_supported(&action_path, other, supported));
         }
     }
     let codes = at(rule, &["onExitCodes"]);
@@ -97,19 +103,23 @@ fn validate_failure_rule(spec: &Value, rule: &Value, containers: &HashSet<&str>,
     errors.push(shown::invalid_unshown(path, words));
 }
 
-fn validate_exit_codes(codes: &Value, containers: &HashSet<&str>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_exit_codes(codes: &Value, containers: &HashSet<&str>, path: &PathRef<'_>, errors: &mut Errors) {
     let operator = str_at(codes, &["operator"]);
     match operator {
         "In" | "NotIn" => {}
-        "" => errors.push(Error::required(
+        "" => errors.push(FieldError::required(
             &path.child("operator"),
             r#"valid values: ["In" "NotIn"]"#,
         )),
-        other => errors.push(Error::not_supported(&path.child("operator"), other, &["In", "NotIn"])),
+        other => errors.push(FieldError::not_supported(
+            &path.child("operator"),
+            other,
+            ["In", "NotIn"],
+        )),
     }
     if let Some(name) = opt_str_at(codes, &["containerName"]).filter(|name| !containers.contains(name)) {
         let words = "must be one of the container or initContainer names in the pod template";
-        errors.push(Error::invalid(&path.child("containerName"), name, words));
+        errors.push(FieldError::invalid(&path.child("containerName"), name, words));
     }
     let values_path = path.child("values");
     let values: Vec<i64> = list_at(codes, &["values"])
@@ -118,28 +128,32 @@ fn validate_exit_codes(codes: &Value, containers: &HashSet<&str>, path: &Path<'_
         .collect();
     if values.is_empty() {
         let shown = at(codes, &["values"]).cloned().unwrap_or_default();
-        errors.push(Error::invalid(&values_path, shown, "at least one value is required"));
+        errors.push(FieldError::invalid(
+            &values_path,
+            shown,
+            "at least one value is required",
+        ));
     } else if values.len() > MAX_EXIT_CODES {
-        errors.push(Error::too_many(&values_path, values.len(), MAX_EXIT_CODES));
+        errors.push(FieldError::too_many(&values_path, values.len(), MAX_EXIT_CODES));
     }
     let mut seen = HashSet::new();
     for (index, value) in values.iter().enumerate() {
         let path = values_path.index(index);
         if operator == "In" && *value == 0 {
-            errors.push(Error::invalid(&path, 0, "must not be 0 for the In operator"));
+            errors.push(FieldError::invalid(&path, 0, "must not be 0 for the In operator"));
         }
         if !seen.insert(*value) {
-            errors.push(Error::duplicate(&path, *value));
+            errors.push(FieldError::duplicate(&path, *value));
         }
     }
     if !values.is_sorted() {
-        errors.push(Error::invalid(&values_path, values, "must be ordered"));
+        errors.push(FieldError::invalid(&values_path, values, "must be ordered"));
     }
 }
 
-fn validate_patterns(patterns: &[Value], path: &Path<'_>, errors: &mut Errors) {
+fn validate_patterns(patterns: &[Value], path: &PathRef<'_>, errors: &mut Errors) {
     if patterns.len() > MAX_PATTERNS {
-        errors.push(Error::too_many(path, patterns.len(), MAX_PATTERNS));
+        errors.push(FieldError::too_many(path, patterns.len(), MAX_PATTERNS));
     }
     for (index, pattern) in patterns.iter().enumerate() {
         let path = path.index(index);
@@ -147,30 +161,30 @@ fn validate_patterns(patterns: &[Value], path: &Path<'_>, errors: &mut Errors) {
         complain(&path.child("type"), kind, names::qualified_name(kind), errors);
         match str_at(pattern, &["status"]) {
             "False" | "True" | "Unknown" => {}
-            "" => errors.push(Error::required(
+            "" => errors.push(FieldError::required(
                 &path.child("status"),
                 r#"valid values: ["False" "True" "Unknown"]"#,
             )),
             other => {
-                errors.push(Error::not_supported(
+                errors.push(FieldError::not_supported(
                     &path.child("status"),
                     other,
-                    &["False", "True", "Unknown"],
+                    ["False", "True", "Unknown"],
                 ));
             }
         }
     }
 }
 
-fn validate_success(spec: &Value, policy: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_success(spec: &Value, policy: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("rules");
     let rules = list_at(policy, &["rules"]);
     if rules.is_empty() {
         let words = "at least one rules must be specified when the successPolicy is specified";
-        errors.push(Error::required(&path, words));
+        errors.push(FieldError::required(&path, words));
     }
     if rules.len() > MAX_RULES {
-        errors.push(Error::too_many(&path, rules.len(), MAX_RULES));
+        errors.push(FieldError::too_many(&path, rules.len(), MAX_RULES));
     }
     let completions = opt_int_at(spec, &["completions"]).unwrap_or_default();
     for (index, rule) in rules.iter().enumerate() {
@@ -179,19 +193,19 @@ fn validate_success(spec: &Value, policy: &Value, path: &Path<'_>, errors: &mut 
         let count = opt_int_at(rule, &["succeededCount"]);
         if listed.is_none() && count.is_none() {
             let words = "at least one of succeededCount or succeededIndexes must be specified";
-            errors.push(Error::required(&path, words));
+            errors.push(FieldError::required(&path, words));
         }
         let mut total = 0;
         if let Some(text) = listed {
             let path = path.child("succeededIndexes");
             if text.len() > MAX_INDEXES_TEXT {
-                errors.push(Error::too_long(&path, MAX_INDEXES_TEXT));
+                errors.push(FieldError::too_long(&path, MAX_INDEXES_TEXT));
             }
             match indexes::count(text, completions) {
                 Ok(listed) => total = listed,
                 Err(problem) => {
                     let words = format!("error parsing succeededIndexes: {problem}");
-                    errors.push(Error::invalid(&path, text, words));
+                    errors.push(FieldError::invalid(&path, text, words));
                 }
             }
         }
@@ -200,13 +214,13 @@ fn validate_success(spec: &Value, policy: &Value, path: &Path<'_>, errors: &mut 
         require_non_negative(count, &path, errors);
         if count > completions {
             let words = format!("must be less than or equal to {completions} (the number of specified completions)");
-            errors.push(Error::invalid(&path, count, words));
+            errors.push(FieldError::invalid(&path, count, words));
         }
         if listed.is_some() && count > total {
             let words = format!(
                 "must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
             );
-            errors.push(Error::invalid(&path, count, words));
+            errors.push(FieldError::invalid(&path, count, words));
         }
     }
 }

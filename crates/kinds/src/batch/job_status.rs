@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::pod::internal;
@@ -28,7 +28,7 @@ fn is_finished(job: &Value) -> bool {
 
 /// Everything wrong with an update of the status.
 pub(super) fn validate(job: &Value, old: &Value, errors: &mut Errors) {
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     validate_counts(job, &path, errors);
     validate_uncounted(job, &path.child("uncountedTerminatedPods"), errors);
     validate_ends(job, old, &path, errors);
@@ -38,14 +38,14 @@ pub(super) fn validate(job: &Value, old: &Value, errors: &mut Errors) {
     validate_progress(job, old, &path, errors);
 }
 
-fn validate_counts(job: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_counts(job: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for field in ["active", "succeeded", "failed", "ready", "terminating"] {
         let count = int_at(job, &["status", field]);
         crate::rules::access::require_non_negative(count, &path.child(field), errors);
     }
 }
 
-fn validate_uncounted(job: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_uncounted(job: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for list in ["succeeded", "failed"] {
         let path = path.child(list);
@@ -55,9 +55,9 @@ fn validate_uncounted(job: &Value, path: &Path<'_>, errors: &mut Errors) {
         {
             let uid = uid.as_str().unwrap_or_default();
             if uid.is_empty() {
-                errors.push(Error::invalid(&path.index(index), uid, "must not be empty"));
+                errors.push(FieldError::invalid(&path.index(index), uid, "must not be empty"));
             } else if !seen.insert(uid) {
-                errors.push(Error::duplicate(&path.index(index), uid));
+                errors.push(FieldError::duplicate(&path.index(index), uid));
             }
         }
     }
@@ -71,7 +71,7 @@ fn turned(job: &Value, old: &Value, kind: &str) -> bool {
     is_true(job, kind) != is_true(old, kind)
 }
 
-fn validate_ends(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let conditions = path.child("conditions");
     let mut refuse = |applies: bool, broken: bool, words: &str| {
         if applies && broken {
@@ -110,7 +110,7 @@ fn validate_ends(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors)
     );
 }
 
-fn validate_times(job: &Value, old: &Value, complete_turned: bool, path: &Path<'_>, errors: &mut Errors) {
+fn validate_times(job: &Value, old: &Value, complete_turned: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let end_path = path.child("completionTime");
     let (start, end) = (
         opt_str_at(job, &["status", "startTime"]),
@@ -122,10 +122,10 @@ fn validate_times(job: &Value, old: &Value, complete_turned: bool, path: &Path<'
         match end {
             Some(end) if !complete => {
                 let words = "cannot set completionTime when there is no Complete=True condition";
-                errors.push(Error::invalid(&end_path, end, words));
+                errors.push(FieldError::invalid(&end_path, end, words));
             }
             None if complete => {
-                errors.push(Error::required(
+                errors.push(FieldError::required(
                     &end_path,
                     "completionTime is required for Complete jobs",
                 ));
@@ -137,16 +137,20 @@ fn validate_times(job: &Value, old: &Value, complete_turned: bool, path: &Path<'
         && (changed(job, old, "startTime") || end_changed)
         && end < start
     {
-        errors.push(Error::invalid(&end_path, end, "must be equal to or after `startTime`"));
+        errors.push(FieldError::invalid(
+            &end_path,
+            end,
+            "must be equal to or after `startTime`",
+        ));
     }
 }
 
-fn validate_indexes(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_indexes(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let finished_turned = is_finished(job) != is_finished(old);
     if (finished_turned || changed(job, old, "active")) && is_finished(job) {
         let active = int_at(job, &["status", "active"]);
         if active > 0 {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("active"),
                 active,
                 "active>0 is invalid for finished job",
@@ -156,7 +160,7 @@ fn validate_indexes(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Erro
     let idle = bool_at(job, &["spec", "suspend"]) && opt_int_at(job, &["spec", "completions"]) == Some(0);
     let start_matters = (finished_turned || changed(job, old, "startTime")) && !idle;
     if start_matters && is_finished(job) && at(job, &["status", "startTime"]).is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path.child("startTime"),
             "startTime is required for finished job",
         ));
@@ -177,7 +181,7 @@ fn validate_indexes(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Erro
     validate_index_texts(job, old, path, errors);
 }
 
-fn validate_index_texts(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_index_texts(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let completions = opt_int_at(job, &["spec", "completions"]);
     let per_index = at(job, &["spec", "backoffLimitPerIndex"]).is_some();
     let done = str_at(job, &["status", "completedIndexes"]);
@@ -189,7 +193,7 @@ fn validate_index_texts(job: &Value, old: &Value, path: &Path<'_>, errors: &mut 
     );
     if let Some(completions) = completions {
         if let (true, Err(problem)) = (done_changed, indexes::count(done, completions)) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &done_path,
                 done,
                 format!("error parsing completedIndexes: {problem}"),
@@ -198,7 +202,7 @@ fn validate_index_texts(job: &Value, old: &Value, path: &Path<'_>, errors: &mut 
         if let (true, Some(failed)) = (failed_changed && per_index, failed)
             && let Err(problem) = indexes::count(failed, completions)
         {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &failed_path,
                 failed,
                 format!("error parsing failedIndexes: {problem}"),
@@ -207,32 +211,32 @@ fn validate_index_texts(job: &Value, old: &Value, path: &Path<'_>, errors: &mut 
     }
     if done_changed && !done.is_empty() && str_at(job, &["spec", "completionMode"]) != "Indexed" {
         let words = "cannot set non-empty completedIndexes when non-indexed completion mode";
-        errors.push(Error::invalid(&done_path, done, words));
+        errors.push(FieldError::invalid(&done_path, done, words));
     }
     let Some(failed) = failed else { return };
     if failed_changed && !per_index {
         let words = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
-        errors.push(Error::invalid(&failed_path, failed, words));
+        errors.push(FieldError::invalid(&failed_path, failed, words));
     }
     if let (true, Some(completions)) = (failed_changed || done_changed, completions)
         && let Some(index) = indexes::overlap(done, failed, completions)
     {
         let words = format!("failedIndexes and completedIndexes overlap at index: {index}");
-        errors.push(Error::invalid(&failed_path, failed, words));
+        errors.push(FieldError::invalid(&failed_path, failed, words));
     }
 }
 
-fn validate_pods(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_pods(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let finished_turned = is_finished(job) != is_finished(old);
     let terminating = int_at(job, &["status", "terminating"]);
     if (finished_turned || changed(job, old, "terminating")) && is_finished(job) && terminating > 0 {
         let words = "terminating>0 is invalid for finished job";
-        errors.push(Error::invalid(&path.child("terminating"), terminating, words));
+        errors.push(FieldError::invalid(&path.child("terminating"), terminating, words));
     }
     if let Some(ready) = opt_int_at(job, &["status", "ready"]) {
         let matters = changed(job, old, "ready") || changed(job, old, "active");
         if matters && ready > int_at(job, &["status", "active"]) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("ready"),
                 ready,
                 "cannot set more ready pods than active",
@@ -241,7 +245,7 @@ fn validate_pods(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors)
     }
 }
 
-fn validate_criteria(job: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_criteria(job: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let met = is_true(job, "SuccessCriteriaMet");
     let mut refuse = |broken: bool, words: &str| {
         if broken {
@@ -262,7 +266,7 @@ fn validate_criteria(job: &Value, path: &Path<'_>, errors: &mut Errors) {
     );
 }
 
-fn validate_progress(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_progress(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let conditions = path.child("conditions");
     for kind in ["Failed", "Complete", "FailureTarget"] {
         if is_true(old, kind) && !is_true(job, kind) {
@@ -275,7 +279,7 @@ fn validate_progress(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Err
     for (field, applies) in [("failed", true), ("succeeded", !elastic)] {
         let count = int_at(job, &["status", field]);
         if applies && count < int_at(old, &["status", field]) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child(field),
                 count,
                 format!("cannot decrease the {field} counter"),
@@ -286,14 +290,14 @@ fn validate_progress(job: &Value, old: &Value, path: &Path<'_>, errors: &mut Err
     if let (Some(end), Some(before)) = (time(job, "completionTime"), time(old, "completionTime"))
         && end != before
     {
-        errors.push(Error::invalid(&path.child("completionTime"), end, IMMUTABLE));
+        errors.push(FieldError::invalid(&path.child("completionTime"), end, IMMUTABLE));
     }
     let resuming = is_true(old, "Suspended") && has_condition(job, "Suspended", "False");
     let started = at(old, &["status", "startTime"]).is_some();
     if started && changed(job, old, "startTime") && !resuming && !bool_at(job, &["spec", "suspend"]) {
         let shown = time(job, "startTime").unwrap_or_default();
         let words = "field is immutable for unsuspended job once set";
-        errors.push(Error::invalid(&path.child("startTime"), shown, words));
+        errors.push(FieldError::invalid(&path.child("startTime"), shown, words));
     }
     let (met, was_met) = (is_true(job, "SuccessCriteriaMet"), is_true(old, "SuccessCriteriaMet"));
     if was_met && !met {

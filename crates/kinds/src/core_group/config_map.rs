@@ -1,6 +1,6 @@
 //! Config maps: keys that are file names, a size limit over text and bytes, and immutability.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -14,13 +14,13 @@ pub(crate) struct ConfigMap;
 
 impl Behaviour for ConfigMap {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let (data, binary) = (Path::root("data"), Path::root("binaryData"));
+        let (data, binary) = (PathRef::root("data"), PathRef::root("binaryData"));
         let is_binary = |key: &str| map_at(object, &["binaryData"]).is_some_and(|map| map.contains_key(key));
         let mut size = 0;
         for (key, value) in entries_at(object, &["data"]) {
             complain(&data.key(key), key, names::config_map_key(key), errors);
             if is_binary(key) {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &data.key(key),
                     key,
                     "duplicate of key present in binaryData",
@@ -34,7 +34,7 @@ impl Behaviour for ConfigMap {
         }
         if size > SIZE_LIMIT {
             // Upstream names no field here.
-            errors.push(Error::too_long(&Path::root("[]"), SIZE_LIMIT));
+            errors.push(FieldError::too_long(&PathRef::root("[]"), SIZE_LIMIT));
         }
     }
 
@@ -51,11 +51,11 @@ pub(crate) fn validate_immutable(object: &Value, old: &Value, fields: &[&str], e
         return;
     }
     if !bool_at(object, &["immutable"]) {
-        errors.push(Error::forbidden(&Path::root("immutable"), words));
+        errors.push(FieldError::forbidden(&PathRef::root("immutable"), words));
     }
     for field in fields {
         if !same(at(object, &[field]), at(old, &[field])) {
-            errors.push(Error::forbidden(&Path::root(field), words));
+            errors.push(FieldError::forbidden(&PathRef::root(field), words));
         }
     }
 }

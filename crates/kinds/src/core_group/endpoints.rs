@@ -1,6 +1,6 @@
 //! Endpoints, the predecessor of endpoint slices.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -26,7 +26,7 @@ impl Behaviour for Endpoints {
         if str_at(object, &["metadata", "labels", "endpoints.kubernetes.io/managed-by"]) == "endpoint-controller" {
             return Vec::new();
         }
-        let subsets = Path::root("subsets");
+        let subsets = PathRef::root("subsets");
         let mut warnings = Vec::new();
         for (index, subset) in list_at(object, &["subsets"]).iter().enumerate() {
             let path = subsets.index(index);
@@ -45,12 +45,12 @@ impl Behaviour for Endpoints {
 }
 
 fn validate_subsets(object: &Value, errors: &mut Errors) {
-    let subsets = Path::root("subsets");
+    let subsets = PathRef::root("subsets");
     for (index, subset) in list_at(object, &["subsets"]).iter().enumerate() {
         let path = subsets.index(index);
         let (ready, not_ready) = (list_at(subset, &["addresses"]), list_at(subset, &["notReadyAddresses"]));
         if ready.is_empty() && not_ready.is_empty() {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path,
                 "must specify `addresses` or `notReadyAddresses`",
             ));
@@ -69,7 +69,7 @@ fn validate_subsets(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_address(address: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_address(address: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let ip = str_at(address, &["ip"]);
     net::validate_ip_of_old_field(&path.child("ip"), ip, &[], errors);
     complain_if_set(address, "hostname", names::dns1123_label, path, errors);
@@ -79,12 +79,12 @@ fn validate_address(address: &Value, path: &Path<'_>, errors: &mut Errors) {
     endpoint_address::validate(ip, &path.child("ip"), errors);
 }
 
-fn validate_port(port: &Value, needs_name: bool, path: &Path<'_>, errors: &mut Errors) {
+fn validate_port(port: &Value, needs_name: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(port, &["name"]);
     if !name.is_empty() {
         complain(&path.child("name"), name, names::dns1123_label(name), errors);
     } else if needs_name {
-        errors.push(Error::required(&path.child("name"), ""));
+        errors.push(FieldError::required(&path.child("name"), ""));
     }
     let number = int_at(port, &["port"]);
     complain(&path.child("port"), number, names::port_number(number), errors);

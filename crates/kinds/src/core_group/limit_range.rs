@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::{Map, Value};
 
 use crate::behaviour::Behaviour;
@@ -22,7 +22,7 @@ impl Behaviour for LimitRange {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let path = path.child("limits");
         let mut kinds = BTreeSet::new();
         for (index, limit) in list_at(object, &["spec", "limits"]).iter().enumerate() {
@@ -30,7 +30,7 @@ impl Behaviour for LimitRange {
             let kind = str_at(limit, &["type"]);
             validate_kind(kind, &path.child("type"), errors);
             if !kinds.insert(kind) {
-                errors.push(Error::duplicate(&path.child("type"), kind));
+                errors.push(FieldError::duplicate(&path.child("type"), kind));
             }
             validate_limit(limit, kind, &path, errors);
         }
@@ -72,12 +72,12 @@ fn default_limit(limit: &mut Value) {
     }
 }
 
-fn validate_kind(kind: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_kind(kind: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let complaints = names::qualified_name(kind);
     if !complaints.is_empty() {
         complain(path, kind, complaints, errors);
     } else if !kind.contains('/') && !matches!(kind, "Pod" | "Container" | "PersistentVolumeClaim") {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             kind,
             "must be a standard limit type or fully qualified",
@@ -85,7 +85,7 @@ fn validate_kind(kind: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_limit(limit: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_limit(limit: &Value, kind: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let read = |field: &'static str, errors: &mut Errors| -> BTreeMap<String, Quantity> {
         let path = path.child(field);
         amounts(map_at(limit, &[field]))
@@ -108,7 +108,7 @@ fn validate_limit(limit: &Value, kind: &str, path: &Path<'_>, errors: &mut Error
     if kind == "Pod" {
         for field in ["default", "defaultRequest"] {
             if map_at(limit, &[field]).is_some_and(|map| !map.is_empty()) {
-                errors.push(Error::forbidden(
+                errors.push(FieldError::forbidden(
                     &path.child(field),
                     "may not be specified when `type` is 'Pod'",
                 ));
@@ -120,7 +120,7 @@ fn validate_limit(limit: &Value, kind: &str, path: &Path<'_>, errors: &mut Error
     }
     if kind == "PersistentVolumeClaim" && !min.contains_key("storage") && !max.contains_key("storage") {
         let words = "either minimum or maximum storage value is required, but neither was provided";
-        errors.push(Error::required(&path.child("limits"), words));
+        errors.push(FieldError::required(&path.child("limits"), words));
     }
     let ratios = read("maxLimitRequestRatio", errors);
     let resources: BTreeSet<&String> = [&max, &min, &default, &default_request, &ratios]
@@ -150,7 +150,7 @@ struct Amounts<'a> {
     ratio: Option<&'a Quantity>,
 }
 
-fn validate_amounts(amounts: &Amounts<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_amounts(amounts: &Amounts<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let &Amounts {
         name,
         min,
@@ -167,7 +167,11 @@ fn validate_amounts(amounts: &Amounts<'_>, path: &Path<'_>, errors: &mut Errors)
             if low > high {
                 let shown: &Quantity = shown;
                 let words = format!("{low_words} value {low} is greater than {high_words} value {high}");
-                errors.push(Error::invalid(&path.child(field).key(name), shown.to_string(), words));
+                errors.push(FieldError::invalid(
+                    &path.child(field).key(name),
+                    shown.to_string(),
+                    words,
+                ));
             }
         };
     at_most("min", min, min, "min", max, "max");
@@ -206,7 +210,7 @@ fn validate_amounts(amounts: &Amounts<'_>, path: &Path<'_>, errors: &mut Errors)
         && default != request
     {
         let words = format!("default value {default} must equal to defaultRequest value {request} in {name}");
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("defaultRequest").key(name),
             request.to_string(),
             words,
@@ -218,11 +222,11 @@ fn validate_ratio(
     ratio: &Quantity,
     min: Option<&Quantity>,
     max: Option<&Quantity>,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     if *ratio < Quantity::from_int(1) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             ratio.to_string(),
             format!("ratio {ratio} is less than 1"),
@@ -243,6 +247,6 @@ fn validate_ratio(
     };
     if ratio_value > limit {
         let words = format!("ratio {ratio} is greater than max/min = {limit:.6}");
-        errors.push(Error::invalid(path, ratio.to_string(), words));
+        errors.push(FieldError::invalid(path, ratio.to_string(), words));
     }
 }

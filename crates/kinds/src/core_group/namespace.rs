@@ -1,6 +1,6 @@
 //! Namespaces: the finalizer that keeps their content in order, the label with their name, the phase (D8).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -47,7 +47,7 @@ impl Behaviour for Namespace {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let path = path.child("finalizers");
         for finalizer in strings_at(object, &["spec", "finalizers"]) {
             validate_finalizer(finalizer, &path, errors);
@@ -58,7 +58,7 @@ impl Behaviour for Namespace {
         match subresource {
             Some("status") => validate_phase(object, errors),
             Some("finalize") => {
-                let path = Path::root("spec");
+                let path = PathRef::root("spec");
                 let path = path.child("finalizers");
                 for (index, finalizer) in strings_at(object, &["spec", "finalizers"]).into_iter().enumerate() {
                     validate_finalizer(finalizer, &path.index(index), errors);
@@ -79,7 +79,7 @@ fn label_with_name(object: &mut Value) {
     }
 }
 
-fn validate_finalizer(finalizer: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_finalizer(finalizer: &str, path: &PathRef<'_>, errors: &mut Errors) {
     complain(path, finalizer, names::qualified_name(finalizer), errors);
     finalizer_is_known(finalizer, path, errors);
 }
@@ -91,10 +91,10 @@ fn validate_phase(object: &Value, errors: &mut Errors) {
         Some(_) => ("Terminating", "not empty"),
     };
     if phase != expected {
-        let path = Path::root("status");
+        let path = PathRef::root("status");
         // The capital letter is upstream's.
         let words = format!("may only be '{expected}' if `deletionTimestamp` is {state}");
-        errors.push(Error::invalid(&path.child("Phase"), phase, words));
+        errors.push(FieldError::invalid(&path.child("Phase"), phase, words));
     }
 }
 

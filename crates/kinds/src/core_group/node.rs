@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -69,7 +69,7 @@ impl Behaviour for Node {
             let words = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
             warnings.push(words.to_owned());
         }
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let path = path.child("podCIDRs");
         for (index, cidr) in strings_at(object, &["spec", "podCIDRs"]).into_iter().enumerate() {
             warnings.extend(net::cidr_warnings(&path.index(index), cidr));
@@ -103,7 +103,7 @@ fn default_pod_cidrs(object: &mut Value) {
 
 fn validate_taints(object: &Value, errors: &mut Errors) {
     // Upstream looks in spec and names metadata.
-    let metadata = Path::root("metadata");
+    let metadata = PathRef::root("metadata");
     let path = metadata.child("taints");
     let mut seen = HashSet::new();
     for (index, taint) in list_at(object, &["spec", "taints"]).iter().enumerate() {
@@ -112,7 +112,7 @@ fn validate_taints(object: &Value, errors: &mut Errors) {
         labels::validate_label_name(key, &path.child("key"), errors);
         let complaints = names::label_value(value);
         if !complaints.is_empty() {
-            errors.push(Error::invalid(&path.child("value"), value, complaints.join(";")));
+            errors.push(FieldError::invalid(&path.child("value"), value, complaints.join(";")));
         }
         validate_effect(effect, &path.child("effect"), errors);
         if !seen.insert((effect, key)) {
@@ -129,17 +129,17 @@ fn validate_taints(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_effect(effect: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_effect(effect: &str, path: &PathRef<'_>, errors: &mut Errors) {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     if effect.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
     } else if !EFFECTS.contains(&effect) {
-        errors.push(Error::not_supported(path, effect, &EFFECTS));
+        errors.push(FieldError::not_supported(path, effect, EFFECTS));
     }
 }
 
 fn validate_resources(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     for field in ["capacity", "allocatable"] {
         let path = status.child(field);
         for (name, amount) in amounts(map_at(object, &["status", field])) {
@@ -149,18 +149,18 @@ fn validate_resources(object: &Value, errors: &mut Errors) {
 }
 
 fn validate_declared_features(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("declaredFeatures");
     let features = strings_at(object, &["status", "declaredFeatures"]);
     for (index, feature) in features.iter().enumerate() {
         if let Some(words) = feature_problem(feature) {
-            errors.push(Error::invalid(&path.index(index), *feature, words));
+            errors.push(FieldError::invalid(&path.index(index), *feature, words));
         }
         let Some(next) = features.get(index + 1) else { continue };
         if feature == next {
-            errors.push(Error::duplicate(&path.index(index + 1), *next));
+            errors.push(FieldError::duplicate(&path.index(index + 1), *next));
         } else if feature > next {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.index(index + 1),
                 *next,
                 "list must be sorted alphabetically",
@@ -189,7 +189,7 @@ fn feature_problem(feature: &str) -> Option<String> {
 }
 
 fn validate_pod_cidrs(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("podCIDRs");
     let cidrs = strings_at(object, &["spec", "podCIDRs"]);
     for (index, cidr) in cidrs.iter().enumerate() {
@@ -204,7 +204,7 @@ fn validate_pod_cidrs(object: &Value, errors: &mut Errors) {
         .collect();
     let is_dual = families.is_some_and(|families| families.contains(&true) && families.contains(&false));
     if !is_dual || cidrs.len() > 2 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             cidrs,
             "may specify no more than one CIDR for each IP family",
@@ -215,7 +215,7 @@ fn validate_pod_cidrs(object: &Value, errors: &mut Errors) {
 fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
     validate_resources(object, errors);
     validate_declared_features(object, errors);
-    let (spec, status) = (Path::root("spec"), Path::root("status"));
+    let (spec, status) = (PathRef::root("spec"), PathRef::root("status"));
     let addresses = status.child("addresses");
     let mut seen = HashSet::new();
     for (index, address) in list_at(object, &["status", "addresses"]).iter().enumerate() {
@@ -238,15 +238,15 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
             .count(),
     };
     for _ in 0..changes {
-        errors.push(Error::forbidden(&spec.child("podCIDRs"), words));
+        errors.push(FieldError::forbidden(&spec.child("podCIDRs"), words));
     }
     let provider = str_at(old, &["spec", "providerID"]);
     if !provider.is_empty() && provider != str_at(object, &["spec", "providerID"]) {
         let words = "node updates may not change providerID except from \"\" to valid";
-        errors.push(Error::forbidden(&spec.child("providerID"), words));
+        errors.push(FieldError::forbidden(&spec.child("providerID"), words));
     }
     validate_taints(object, errors);
     if str_at(object, &["spec", "externalID"]) != str_at(old, &["spec", "externalID"]) {
-        errors.push(Error::forbidden(&spec.child("externalID"), "may not be updated"));
+        errors.push(FieldError::forbidden(&spec.child("externalID"), "may not be updated"));
     }
 }

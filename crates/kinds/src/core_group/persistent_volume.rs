@@ -1,6 +1,6 @@
 //! Persistent volumes: exactly one source, which never changes.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Behaviour, Create};
@@ -92,7 +92,7 @@ impl Behaviour for PersistentVolume {
             let words = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
             found.push(words.to_owned());
         }
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let affinity = spec.child("nodeAffinity");
         let required = affinity.child("required");
         let path = required.child("nodeSelectorTerms");
@@ -149,23 +149,23 @@ pub(crate) fn set_phase_time(object: &mut Value, old: Option<&Value>, now: &str)
 }
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let spec = part(object, "spec");
     validate_modes(spec, &path.child("accessModes"), errors);
     validate_capacity(spec, &path.child("capacity"), errors);
     let policy = str_at(spec, &["persistentVolumeReclaimPolicy"]);
     let policy_path = path.child("persistentVolumeReclaimPolicy");
     if !matches!(policy, "" | "Delete" | "Recycle" | "Retain") {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &policy_path,
             policy,
-            &["Delete", "Recycle", "Retain"],
+            ["Delete", "Recycle", "Retain"],
         ));
     }
     validate_affinity(spec, &path.child("nodeAffinity"), errors);
     validate_sources(object, spec, &path, errors);
     if policy == "Recycle" && at(spec, &["hostPath"]).is_some() && is_root(str_at(spec, &["hostPath", "path"])) {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &policy_path,
             "may not be 'recycle' for a hostPath mount of '/'",
         ));
@@ -174,12 +174,12 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     if let Some(class) = opt_str_at(spec, &["volumeAttributesClassName"]) {
         let class_path = path.child("volumeAttributesClassName");
         if class.is_empty() {
-            errors.push(Error::required(&class_path, "an empty string is disallowed"));
+            errors.push(FieldError::required(&class_path, "an empty string is disallowed"));
         } else {
             complain(&class_path, class, names::dns1123_subdomain(class), errors);
         }
         if at(spec, &["csi"]).is_none() {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("csi"),
                 "has to be specified when using volumeAttributesClassName",
             ));
@@ -187,64 +187,68 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_modes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_modes(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let modes = strings_at(spec, &["accessModes"]);
     if modes.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
     }
     storage::validate_access_modes(&modes, path, errors);
 }
 
-fn validate_capacity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_capacity(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let capacity = map_at(spec, &["capacity"]);
     let length = capacity.map_or(0, Map::len);
     if length == 0 {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
     }
     if length > 1 || capacity.is_none_or(|capacity| !capacity.contains_key("storage")) {
         let shown = capacity.map_or(Value::Null, |capacity| Value::Object(capacity.clone()));
-        errors.push(Error::not_supported(path, shown, &["storage"]));
+        errors.push(FieldError::not_supported(path, shown, ["storage"]));
     }
     for (name, amount) in amounts(capacity) {
         let path = path.key(name);
         if amount.value() < 0 {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 amount.value(),
                 "must be a valid resource quantity",
             ));
         }
         if amount.sign() <= 0 {
-            errors.push(Error::invalid(&path, amount.to_string(), "must be greater than zero"));
+            errors.push(FieldError::invalid(
+                &path,
+                amount.to_string(),
+                "must be greater than zero",
+            ));
         }
     }
 }
 
-fn validate_affinity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_affinity(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(affinity) = at(spec, &["nodeAffinity"]) else {
         return;
     };
     let path = path.child("required");
     if at(affinity, &["required"]).is_none() {
-        errors.push(Error::required(&path, "must specify required node constraints"));
+        errors.push(FieldError::required(&path, "must specify required node constraints"));
         return;
     }
     let path = path.child("nodeSelectorTerms");
     let terms = list_at(affinity, &["required", "nodeSelectorTerms"]);
     if terms.is_empty() {
-        errors.push(Error::required(&path, "must have at least one node selector term"));
+        errors.push(FieldError::required(&path, "must have at least one node selector term"));
     }
     for (index, term) in terms.iter().enumerate() {
         scheduling::validate_node_term(term, false, &path.index(index), errors);
     }
 }
 
-fn validate_sources(object: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_sources(object: &Value, spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut count = 0;
     for (name, shown) in SOURCES {
         let Some(source) = at(spec, &[name]) else { continue };
         if count > 0 && name != "flexVolume" {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child(shown),
                 "may not specify more than 1 volume type",
             ));
@@ -265,12 +269,12 @@ fn validate_sources(object: &Value, spec: &Value, path: &Path<'_>, errors: &mut 
         }
     }
     if count == 0 {
-        errors.push(Error::required(path, "must specify a volume type"));
+        errors.push(FieldError::required(path, "must specify a volume type"));
     }
 }
 
 /// What the sources of a volume say of namespaces, which those of a pod do not.
-fn validate_namespaces(name: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_namespaces(name: &str, source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     match name {
         "glusterfs" => {
             let path = path.child("endpointsNamespace");
@@ -278,7 +282,7 @@ fn validate_namespaces(name: &str, source: &Value, path: &Path<'_>, errors: &mut
                 None => {}
                 Some("") => {
                     let words = "if the endpointnamespace is set, it must be a valid namespace name";
-                    errors.push(Error::invalid(&path, "", words));
+                    errors.push(FieldError::invalid(&path, "", words));
                 }
                 Some(namespace) => complain(&path, namespace, names::dns1123_label(namespace), errors),
             }
@@ -286,40 +290,44 @@ fn validate_namespaces(name: &str, source: &Value, path: &Path<'_>, errors: &mut
         "cinder" | "storageos"
             if at(source, &["secretRef"]).is_some() && str_at(source, &["secretRef", "namespace"]).is_empty() =>
         {
-            errors.push(Error::required(&path.child("secretRef").child("namespace"), ""));
+            errors.push(FieldError::required(&path.child("secretRef").child("namespace"), ""));
         }
         "azureFile" if opt_str_at(source, &["secretNamespace"]) == Some("") => {
-            errors.push(Error::required(&path.child("secretNamespace"), ""));
+            errors.push(FieldError::required(&path.child("secretNamespace"), ""));
         }
         _ => {}
     }
 }
 
-fn validate_local(spec: &Value, source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_local(spec: &Value, source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let local = path.child("local");
     match str_at(source, &["path"]) {
-        "" => errors.push(Error::required(&local.child("path"), "")),
+        "" => errors.push(FieldError::required(&local.child("path"), "")),
         target if target.split('/').any(|part| part == "..") => {
-            errors.push(Error::invalid(&local.child("path"), target, "must not contain '..'"));
+            errors.push(FieldError::invalid(
+                &local.child("path"),
+                target,
+                "must not contain '..'",
+            ));
         }
         _ => {}
     }
     if at(spec, &["nodeAffinity"]).is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path.child("nodeAffinity"),
             "Local volume requires node affinity",
         ));
     }
 }
 
-fn validate_csi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_csi(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let driver = str_at(source, &["driver"]);
     let driver_path = path.child("driver");
     if driver.is_empty() {
-        errors.push(Error::required(&driver_path, ""));
+        errors.push(FieldError::required(&driver_path, ""));
     } else {
         if driver.len() > names::LABEL_MAX {
-            errors.push(Error::too_long(&driver_path, names::LABEL_MAX));
+            errors.push(FieldError::too_long(&driver_path, names::LABEL_MAX));
         }
         complain(
             &driver_path,
@@ -329,7 +337,7 @@ fn validate_csi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         );
     }
     if str_at(source, &["volumeHandle"]).is_empty() {
-        errors.push(Error::required(&path.child("volumeHandle"), ""));
+        errors.push(FieldError::required(&path.child("volumeHandle"), ""));
     }
     for name in [
         "controllerPublishSecretRef",
@@ -342,7 +350,7 @@ fn validate_csi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         for field in ["name", "namespace"] {
             let value = str_at(secret, &[field]);
             if value.is_empty() {
-                errors.push(Error::required(&path.child(field), ""));
+                errors.push(FieldError::required(&path.child(field), ""));
             } else if field == "namespace" {
                 complain(&path.child(field), value, names::dns1123_label(value), errors);
             } else {
@@ -384,9 +392,9 @@ fn validate_mount_options(object: &Value, errors: &mut Errors) {
     ];
     let is_mounted = MOUNTED.iter().any(|source| at(object, &["spec", source]).is_some());
     if !is_mounted && at(object, &["metadata", "annotations", KEY]).is_some() {
-        let metadata = Path::root("metadata");
+        let metadata = PathRef::root("metadata");
         let annotations = metadata.child("annotations");
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &annotations.child(KEY),
             "may not specify mount options for this volume type",
         ));
@@ -415,19 +423,19 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
             "spec.persistentvolumesource is immutable after creation\n{}",
             diff::unified(&print(&old_source), &print(&new_source))
         );
-        let spec = Path::root("spec");
-        errors.push(Error::forbidden(&spec.child("persistentvolumesource"), words));
+        let spec = PathRef::root("spec");
+        errors.push(FieldError::forbidden(&spec.child("persistentvolumesource"), words));
     }
     if opt_str_at(object, &["spec", "volumeMode"]) != opt_str_at(old, &["spec", "volumeMode"]) {
         let shown = at(object, &["spec", "volumeMode"]).cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(&Path::root("volumeMode"), shown, IMMUTABLE));
+        errors.push(FieldError::invalid(&PathRef::root("volumeMode"), shown, IMMUTABLE));
     }
     validate_affinity_change(object, old, errors);
     let class = |object| opt_str_at(object, &["spec", "volumeAttributesClassName"]);
     if class(old).is_some() && class(object).is_none() {
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let words = "update from non-nil value to nil is forbidden";
-        errors.push(Error::forbidden(&spec.child("volumeAttributesClassName"), words));
+        errors.push(FieldError::forbidden(&spec.child("volumeAttributesClassName"), words));
     }
 }
 
@@ -439,7 +447,7 @@ fn validate_affinity_change(object: &Value, old: &Value, errors: &mut Errors) {
     if after.is_null() || !internal::same("VolumeNodeAffinity", after, &with_renamed_labels(before, after)) {
         let shown = internal::print_optional("VolumeNodeAffinity", after);
         let words = "field is immutable, except for updating from beta label to GA";
-        errors.push(internal::invalid(&Path::root("nodeAffinity"), &shown, words));
+        errors.push(internal::invalid(&PathRef::root("nodeAffinity"), &shown, words));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Persistent volume claims: two names for the data source, and a spec of which only the size may change, once bound.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -32,7 +32,7 @@ impl Behaviour for PersistentVolumeClaim {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        claims::validate(part(object, "spec"), &Path::root("spec"), errors);
+        claims::validate(part(object, "spec"), &PathRef::root("spec"), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
@@ -126,8 +126,8 @@ fn validate_class_annotation(object: &Value, old: &Value, errors: &mut Errors) {
         annotation(old).unwrap_or_default(),
     );
     if !moves_class_from_annotation(object, old) && new != before {
-        let metadata = Path::root("metadata");
-        errors.push(Error::invalid(
+        let metadata = PathRef::root("metadata");
+        errors.push(FieldError::invalid(
             &metadata.child("annotations").child(CLASS_ANNOTATION),
             new,
             IMMUTABLE,
@@ -140,14 +140,14 @@ fn storage(object: &Value, path: &[&str]) -> Quantity {
 }
 
 fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let is_bound = str_at(object, &["status", "phase"]) == "Bound";
     let (compared, before) = (comparable_spec(object, old, is_bound), comparable_before(object, old));
     if !internal::same("PersistentVolumeClaimSpec", &before, &compared) {
         let print = |spec| internal::print("PersistentVolumeClaimSpec", spec).pretty();
         let words =
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &spec,
             format!("{words}\n{}", diff::unified(&print(&before), &print(&compared))),
         ));
@@ -157,14 +157,14 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
     if new_size < old_size && new_size <= storage(old, &["status", "capacity", "storage"]) {
         let path = spec.child("resources");
         let path = path.child("requests");
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path.child("storage"),
             "field can not be less than status.capacity",
         ));
     }
     if opt_str_at(object, &["spec", "volumeMode"]) != opt_str_at(old, &["spec", "volumeMode"]) {
         let shown = at(object, &["spec", "volumeMode"]).cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(&Path::root("volumeMode"), shown, IMMUTABLE));
+        errors.push(FieldError::invalid(&PathRef::root("volumeMode"), shown, IMMUTABLE));
     }
     let class = |object| opt_str_at(object, &["spec", "volumeAttributesClassName"]);
     if class(object) != class(old) && at(old, &["status", "currentVolumeAttributesClassName"]).is_some() {
@@ -174,7 +174,7 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
             Some(_) => return,
         };
         let words = format!("update to {state} is forbidden when status.currentVolumeAttributesClassName is not nil");
-        errors.push(Error::forbidden(&spec.child("volumeAttributesClassName"), words));
+        errors.push(FieldError::forbidden(&spec.child("volumeAttributesClassName"), words));
     }
 }
 
@@ -225,10 +225,10 @@ const RESIZE_STATES: [&str; 5] = [
 
 fn validate_status(object: &Value, errors: &mut Errors) {
     if strings_at(object, &["spec", "accessModes"]).is_empty() {
-        let spec = Path::root("Spec");
-        errors.push(Error::required(&spec.child("accessModes"), ""));
+        let spec = PathRef::root("Spec");
+        errors.push(FieldError::required(&spec.child("accessModes"), ""));
     }
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("capacity");
     for (name, amount) in amounts(map_at(object, &["status", "capacity"])) {
         validate_basic(&amount, &path.key(name), errors);
@@ -240,7 +240,7 @@ fn validate_status(object: &Value, errors: &mut Errors) {
     {
         validate_resource_key(name, &path, errors);
         if !RESIZE_STATES.contains(&state.as_str().unwrap_or_default()) {
-            errors.push(Error::not_supported(&path, name.as_str(), &RESIZE_STATES));
+            errors.push(FieldError::not_supported(&path, name.as_str(), RESIZE_STATES));
         }
     }
     let path = status.child("allocatedResources");
@@ -251,9 +251,9 @@ fn validate_status(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_basic(amount: &Quantity, path: &Path<'_>, errors: &mut Errors) {
+fn validate_basic(amount: &Quantity, path: &PathRef<'_>, errors: &mut Errors) {
     if amount.value() < 0 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             amount.value(),
             "must be a valid resource quantity",
@@ -261,11 +261,11 @@ fn validate_basic(amount: &Quantity, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_resource_key(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_resource_key(name: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let before = errors.len();
     complain(path, name, names::qualified_name(name), errors);
     if errors.len() == before && is_native(name) && name != "storage" {
-        errors.push(Error::not_supported(path, name, &["storage"]));
+        errors.push(FieldError::not_supported(path, name, ["storage"]));
     }
     errors.len() == before
 }

@@ -1,6 +1,6 @@
 //! Pod templates as objects of their own.
 
-use kubewright_schema::field::{Errors, Path};
+use kubewright_apimachinery::field::{Errors, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -25,7 +25,7 @@ impl Behaviour for PodTemplate {
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         let template = part(object, "template");
-        template::validate(template, Options::default(), &Path::root("template"), errors);
+        template::validate(template, Options::default(), &PathRef::root("template"), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
@@ -33,12 +33,12 @@ impl Behaviour for PodTemplate {
         template::validate(
             template,
             Options::from_old(old.get("template")),
-            &Path::root("template"),
+            &PathRef::root("template"),
             errors,
         );
     }
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
-        template::warn(object.get("template"), &Path::root("template"))
+        template::warn(object.get("template"), &PathRef::root("template"))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -31,8 +31,8 @@ impl Behaviour for ResourceQuota {
         };
         if scopes(object) != scopes(old) {
             let shown = at(object, &["spec", "scopes"]).cloned().unwrap_or(Value::Null);
-            let path = Path::root("spec");
-            errors.push(Error::invalid(&path.child("scopes"), shown, IMMUTABLE));
+            let path = PathRef::root("spec");
+            errors.push(FieldError::invalid(&path.child("scopes"), shown, IMMUTABLE));
         }
     }
 
@@ -61,7 +61,7 @@ fn requests_exceed_limits(object: &Value, name: &str) -> Option<String> {
 }
 
 fn validate_amounts(object: &Value, section: &str, field: &str, errors: &mut Errors) {
-    let path = Path::root(section);
+    let path = PathRef::root(section);
     let path = path.child(field);
     for (name, amount) in amounts(map_at(object, &[section, field])) {
         validate_quota_name(name, &path.key(name), errors);
@@ -76,7 +76,7 @@ fn validate_status(object: &Value, errors: &mut Errors) {
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
     validate_amounts(object, "spec", "hard", errors);
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     validate_scopes(object, &path.child("scopes"), errors);
     let selector = path.child("scopeSelector");
     validate_scope_selector(object, &selector.child("matchExpressions"), errors);
@@ -131,11 +131,11 @@ fn conflicts(scopes: &[&str]) -> usize {
 /// Upstream shows all scopes for each one it refuses; this many sentences of that length are enough.
 const MAX_REFUSED_SCOPES: usize = 100;
 
-fn validate_scopes(object: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_scopes(object: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let scopes = strings_at(object, &["spec", "scopes"]);
     let mut refuse = |words: &str, times: usize| {
         for _ in 0..times {
-            errors.push(Error::invalid(path, scopes.clone(), words));
+            errors.push(FieldError::invalid(path, scopes.clone(), words));
         }
     };
     for scope in scopes.iter().take(MAX_REFUSED_SCOPES) {
@@ -145,12 +145,16 @@ fn validate_scopes(object: &Value, path: &Path<'_>, errors: &mut Errors) {
     refuse("conflicting scopes", conflicts(&scopes));
 }
 
-fn validate_scope_selector(object: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_scope_selector(object: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let requirements = list_at(object, &["spec", "scopeSelector", "matchExpressions"]);
     for requirement in requirements {
         let scope = str_at(requirement, &["scopeName"]);
         if !is_scope(scope) {
-            errors.push(Error::invalid(&path.child("scopeName"), scope, "unsupported scope"));
+            errors.push(FieldError::invalid(
+                &path.child("scopeName"),
+                scope,
+                "unsupported scope",
+            ));
         }
         for _ in 0..unfit_resources(object, scope) {
             let words = "unsupported scope applied to resource";
@@ -164,32 +168,32 @@ fn validate_scope_selector(object: &Value, path: &Path<'_>, errors: &mut Errors)
         .collect();
     for _ in 0..conflicts(&scopes) {
         let shown = at(object, &["spec", "scopes"]).cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(path, shown, "conflicting scopes"));
+        errors.push(FieldError::invalid(path, shown, "conflicting scopes"));
     }
 }
 
-fn validate_requirement(requirement: &Value, scope: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_requirement(requirement: &Value, scope: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let operator = str_at(requirement, &["operator"]);
     let values = strings_at(requirement, &["values"]);
     let only_exists = is_scope(scope) && !matches!(scope, "PriorityClass" | "VolumeAttributesClass");
     if only_exists && operator != "Exists" {
         let words = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-        errors.push(Error::invalid(&path.child("operator"), operator, words));
+        errors.push(FieldError::invalid(&path.child("operator"), operator, words));
     }
     match operator {
         "In" | "NotIn" => {
             if values.is_empty() {
                 let words = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-                errors.push(Error::required(&path.child("values"), words));
+                errors.push(FieldError::required(&path.child("values"), words));
             }
         }
         "Exists" | "DoesNotExist" => {
             if !values.is_empty() {
                 let words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-                errors.push(Error::invalid(&path.child("values"), values, words));
+                errors.push(FieldError::invalid(&path.child("values"), values, words));
             }
         }
-        _ => errors.push(Error::invalid(
+        _ => errors.push(FieldError::invalid(
             &path.child("operator"),
             operator,
             "not a valid selector operator",

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::config_map::{SIZE_LIMIT, decoded_length, validate_immutable};
@@ -25,14 +25,14 @@ impl Behaviour for Secret {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let path = Path::root("data");
+        let path = PathRef::root("data");
         let mut size = 0;
         for (key, value) in entries_at(object, &["data"]) {
             complain(&path.key(key), key, names::config_map_key(key), errors);
             size += decoded_length(value);
         }
         if size > SIZE_LIMIT {
-            errors.push(Error::too_long(&path, SIZE_LIMIT));
+            errors.push(FieldError::too_long(&path, SIZE_LIMIT));
         }
         validate_type(object, &path, errors);
     }
@@ -80,15 +80,15 @@ fn entry(object: &Value, key: &str) -> Option<Vec<u8>> {
     )
 }
 
-fn validate_type(object: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_type(object: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let has = |key: &str| map_at(object, &["data"]).is_some_and(|data| data.contains_key(key));
-    let mut require = |key: &str| errors.push(Error::required(&path.key(key), ""));
+    let mut require = |key: &str| errors.push(FieldError::required(&path.key(key), ""));
     match str_at(object, &["type"]) {
         "kubernetes.io/service-account-token" => {
             const OWNER: &str = "kubernetes.io/service-account.name";
             if str_at(object, &["metadata", "annotations", OWNER]).is_empty() {
-                let metadata = Path::root("metadata");
-                errors.push(Error::required(&metadata.child("annotations").key(OWNER), ""));
+                let metadata = PathRef::root("metadata");
+                errors.push(FieldError::required(&metadata.child("annotations").key(OWNER), ""));
             }
         }
         "kubernetes.io/dockercfg" => validate_json(object, ".dockercfg", path, errors),
@@ -108,12 +108,12 @@ fn validate_type(object: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_json(object: &Value, key: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_json(object: &Value, key: &str, path: &PathRef<'_>, errors: &mut Errors) {
     match entry(object, key) {
-        None => errors.push(Error::required(&path.key(key), "")),
+        None => errors.push(FieldError::required(&path.key(key), "")),
         Some(bytes) => {
             if let Err(words) = go_json::check_object(&bytes) {
-                errors.push(Error::invalid(&path.key(key), "<secret contents redacted>", words));
+                errors.push(FieldError::invalid(&path.key(key), "<secret contents redacted>", words));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -57,7 +57,7 @@ impl Behaviour for EndpointSlice {
             &["metadata", "labels", "endpointslice.kubernetes.io/managed-by"],
         );
         if !CONTROLLERS.contains(&manager) {
-            let endpoints = Path::root("endpoints");
+            let endpoints = PathRef::root("endpoints");
             for (index, endpoint) in list_at(object, &["endpoints"]).iter().enumerate() {
                 let path = endpoints.index(index);
                 let path = path.child("addresses");
@@ -90,12 +90,12 @@ fn drop_topology(object: &mut Value, old: Option<&Value>) {
 fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let kind = str_at(object, &["addressType"]);
     if kind.is_empty() {
-        errors.push(Error::required(&Path::root("addressType"), ""));
+        errors.push(FieldError::required(&PathRef::root("addressType"), ""));
     } else if !matches!(kind, "IPv4" | "IPv6" | "FQDN") {
-        errors.push(Error::not_supported(
-            &Path::root("addressType"),
+        errors.push(FieldError::not_supported(
+            &PathRef::root("addressType"),
             kind,
-            &["FQDN", "IPv4", "IPv6"],
+            ["FQDN", "IPv4", "IPv6"],
         ));
     }
     validate_ports(list_at(object, &["ports"]), errors);
@@ -108,9 +108,9 @@ fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
 }
 
 fn validate_ports(ports: &[Value], errors: &mut Errors) {
-    let root = Path::root("ports");
+    let root = PathRef::root("ports");
     if ports.len() > PORTS_MAX {
-        errors.push(Error::too_many(&root, ports.len(), PORTS_MAX));
+        errors.push(FieldError::too_many(&root, ports.len(), PORTS_MAX));
         return;
     }
     let mut seen = HashSet::new();
@@ -119,7 +119,7 @@ fn validate_ports(ports: &[Value], errors: &mut Errors) {
         complain_if_set(port, "name", names::dns1123_label, &path, errors);
         let name = str_at(port, &["name"]);
         if !seen.insert(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         }
         ports::validate_protocol(opt_str_at(port, &["protocol"]), &path, errors);
         ports::validate_app_protocol(port, &path, errors);
@@ -127,9 +127,9 @@ fn validate_ports(ports: &[Value], errors: &mut Errors) {
 }
 
 fn validate_endpoints(endpoints: &[Value], kind: &str, errors: &mut Errors) {
-    let root = Path::root("endpoints");
+    let root = PathRef::root("endpoints");
     if endpoints.len() > ENDPOINTS_MAX {
-        errors.push(Error::too_many(&root, endpoints.len(), ENDPOINTS_MAX));
+        errors.push(FieldError::too_many(&root, endpoints.len(), ENDPOINTS_MAX));
         return;
     }
     for (index, endpoint) in endpoints.iter().enumerate() {
@@ -137,9 +137,9 @@ fn validate_endpoints(endpoints: &[Value], kind: &str, errors: &mut Errors) {
         let addresses = strings_at(endpoint, &["addresses"]);
         let addresses_path = path.child("addresses");
         if addresses.is_empty() {
-            errors.push(Error::required(&addresses_path, "must contain at least 1 address"));
+            errors.push(FieldError::required(&addresses_path, "must contain at least 1 address"));
         } else if addresses.len() > ADDRESSES_MAX {
-            errors.push(Error::too_many(&addresses_path, addresses.len(), ADDRESSES_MAX));
+            errors.push(FieldError::too_many(&addresses_path, addresses.len(), ADDRESSES_MAX));
         }
         for (index, address) in addresses.into_iter().enumerate() {
             validate_address(address, kind, &addresses_path, index, errors);
@@ -151,7 +151,7 @@ fn validate_endpoints(endpoints: &[Value], kind: &str, errors: &mut Errors) {
         let topology_path = path.child("deprecatedTopology");
         let size = topology.and_then(Value::as_object).map_or(0, serde_json::Map::len);
         if size > TOPOLOGY_MAX {
-            errors.push(Error::too_many(&topology_path, size, TOPOLOGY_MAX));
+            errors.push(FieldError::too_many(&topology_path, size, TOPOLOGY_MAX));
         }
         labels::validate_labels(topology, &topology_path, errors);
         if let Some(host) = opt_str_at(endpoint, &["hostname"]) {
@@ -163,7 +163,7 @@ fn validate_endpoints(endpoints: &[Value], kind: &str, errors: &mut Errors) {
     }
 }
 
-fn validate_address(address: &str, kind: &str, path: &Path<'_>, index: usize, errors: &mut Errors) {
+fn validate_address(address: &str, kind: &str, path: &PathRef<'_>, index: usize, errors: &mut Errors) {
     let item = path.index(index);
     let before = errors.len();
     match kind {
@@ -176,22 +176,22 @@ fn validate_address(address: &str, kind: &str, path: &Path<'_>, index: usize, er
         return;
     }
     if parse_ip_sloppy(address).is_some_and(|parsed| parsed.is_ipv6() != (kind == "IPv6")) {
-        errors.push(Error::invalid(path, address, format!("must be an {kind} address")));
+        errors.push(FieldError::invalid(path, address, format!("must be an {kind} address")));
     }
     endpoint_address::validate(address, &item, errors);
 }
 
-fn validate_domain_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_domain_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if name.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     let name = name.strip_suffix('.').unwrap_or(name);
     let complaints = names::dns1123_subdomain(name);
     if !complaints.is_empty() {
-        errors.push(Error::invalid(path, name, complaints.join(",")));
+        errors.push(FieldError::invalid(path, name, complaints.join(",")));
     } else if !name.contains('.') {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             name,
             "should be a domain with at least two segments separated by dots",
@@ -201,11 +201,11 @@ fn validate_domain_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
         .map(|label| (label, names::dns1123_label(label)))
         .find(|(_, found)| !found.is_empty())
     {
-        errors.push(Error::invalid(path, label, complaints.join(",")));
+        errors.push(FieldError::invalid(path, label, complaints.join(",")));
     }
 }
 
-fn validate_hints(hints: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_hints(hints: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (field, rule) in [
         ("forZones", names::label_value as fn(&str) -> Vec<String>),
         ("forNodes", names::dns1123_subdomain),
@@ -213,7 +213,7 @@ fn validate_hints(hints: &Value, path: &Path<'_>, errors: &mut Errors) {
         let path = path.child(field);
         let targets = list_at(hints, &[field]);
         if targets.len() > HINTS_MAX {
-            errors.push(Error::too_many(&path, targets.len(), HINTS_MAX));
+            errors.push(FieldError::too_many(&path, targets.len(), HINTS_MAX));
             return;
         }
         let mut seen = HashSet::new();
@@ -222,7 +222,7 @@ fn validate_hints(hints: &Value, path: &Path<'_>, errors: &mut Errors) {
             let path = path.child("name");
             let name = str_at(target, &["name"]);
             if !seen.insert(name) {
-                errors.push(Error::duplicate(&path, name));
+                errors.push(FieldError::duplicate(&path, name));
             }
             complain(&path, name, rule(name), errors);
         }

@@ -1,6 +1,6 @@
 //! `FlowSchemas`: which requests belong together, and to which priority level.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use super::{mandatory, validate_conditions};
@@ -41,14 +41,14 @@ impl Behaviour for FlowSchema {
 }
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let precedence = int_at(object, &["spec", "matchingPrecedence"]);
     let path = spec.child("matchingPrecedence");
     if precedence <= 0 {
-        errors.push(Error::invalid(&path, precedence, "must be a positive value"));
+        errors.push(FieldError::invalid(&path, precedence, "must be a positive value"));
     }
     if precedence > PRECEDENCE_MAX {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             precedence,
             format!("must not be greater than {PRECEDENCE_MAX}"),
@@ -56,24 +56,24 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     }
     if precedence == 1 && str_at(object, &["metadata", "name"]) != "exempt" {
         let detail = "only the schema named 'exempt' may have matchingPrecedence 1";
-        errors.push(Error::invalid(&path, precedence, detail));
+        errors.push(FieldError::invalid(&path, precedence, detail));
     }
     if at(object, &["spec", "distinguisherMethod"]).is_some() {
         let kind = str_at(object, &["spec", "distinguisherMethod", "type"]);
         if !matches!(kind, "ByNamespace" | "ByUser") {
             let method = spec.child("distinguisherMethod");
             let shown = json!({ "Type": kind });
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &method.child("type"),
                 shown,
-                &["ByNamespace", "ByUser"],
+                ["ByNamespace", "ByUser"],
             ));
         }
     }
     let level = str_at(object, &["spec", "priorityLevelConfiguration", "name"]);
     let configuration = spec.child("priorityLevelConfiguration");
     if level.is_empty() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &configuration.child("name"),
             "must reference a priority level",
         ));
@@ -91,11 +91,11 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_rule(rule: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let subjects = list_at(rule, &["subjects"]);
     let subjects_path = path.child("subjects");
     if subjects.is_empty() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &subjects_path,
             "subjects must contain at least one value",
         ));
@@ -105,7 +105,7 @@ fn validate_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let (resources, others) = (list_at(rule, &["resourceRules"]), list_at(rule, &["nonResourceRules"]));
     if resources.is_empty() && others.is_empty() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             path,
             "at least one of resourceRules and nonResourceRules has to be non-empty",
         ));
@@ -120,7 +120,7 @@ fn validate_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_subject(subject: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let kinds = [
         ("ServiceAccount", "serviceAccount"),
         ("User", "user"),
@@ -128,23 +128,23 @@ fn validate_subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
     ];
     let kind = str_at(subject, &["kind"]);
     let Some((_, field)) = kinds.into_iter().find(|(name, _)| *name == kind) else {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("kind"),
             kind,
-            &["Group", "ServiceAccount", "User"],
+            ["Group", "ServiceAccount", "User"],
         ));
         return;
     };
     let of_kind = path.child(field);
     if at(subject, &[field]).is_none() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &of_kind,
             format!("{field} is required when subject kind is '{kind}'"),
         ));
     } else {
         let name = str_at(subject, &[field, "name"]);
         if name.is_empty() {
-            errors.push(Error::required(&of_kind.child("name"), ""));
+            errors.push(FieldError::required(&of_kind.child("name"), ""));
         } else if kind == "ServiceAccount" && name != "*" {
             complain(&of_kind.child("name"), name, names::dns1123_subdomain(name), errors);
         }
@@ -152,7 +152,10 @@ fn validate_subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
             let namespace = str_at(subject, &[field, "namespace"]);
             let path = of_kind.child("namespace");
             if namespace.is_empty() {
-                errors.push(Error::required(&path, "must specify namespace for service account"));
+                errors.push(FieldError::required(
+                    &path,
+                    "must specify namespace for service account",
+                ));
             } else {
                 complain(&path, namespace, names::dns1123_label(namespace), errors);
             }
@@ -170,32 +173,32 @@ fn validate_subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
     {
         if at(subject, &[field]).is_some() {
             let detail = format!("{field} is forbidden when subject kind is not '{name}'");
-            errors.push(Error::forbidden(&path.child(field), detail));
+            errors.push(FieldError::forbidden(&path.child(field), detail));
         }
     }
 }
 
 /// `*` stands alone.
-fn validate_wildcard(values: &[&str], what: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_wildcard(values: &[&str], what: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if values.len() > 1 && values.contains(&"*") {
         let detail = format!("if '*' is present, must not specify other {what}");
-        errors.push(Error::invalid(path, values.to_vec(), detail));
+        errors.push(FieldError::invalid(path, values.to_vec(), detail));
     }
 }
 
-fn validate_verbs(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_verbs(rule: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let verbs = strings_at(rule, &["verbs"]);
     let path = path.child("verbs");
     if verbs.is_empty() {
-        errors.push(Error::required(&path, "verbs must contain at least one value"));
+        errors.push(FieldError::required(&path, "verbs must contain at least one value"));
     } else if verbs.contains(&"*") {
         validate_wildcard(&verbs, "verbs", &path, errors);
     } else if verbs.iter().any(|verb| !VERBS.contains(verb)) {
-        errors.push(Error::not_supported(&path, verbs, &VERBS));
+        errors.push(FieldError::not_supported(&path, verbs, VERBS));
     }
 }
 
-fn validate_resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_resource_rule(rule: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_verbs(rule, path, errors);
     for (field, none, what) in [
         (
@@ -211,7 +214,7 @@ fn validate_resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     ] {
         let values = strings_at(rule, &[field]);
         if values.is_empty() {
-            errors.push(Error::required(&path.child(field), none));
+            errors.push(FieldError::required(&path.child(field), none));
         }
         validate_wildcard(&values, what, &path.child(field), errors);
     }
@@ -219,25 +222,25 @@ fn validate_resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("namespaces");
     if namespaces.is_empty() && !bool_at(rule, &["clusterScope"]) {
         let detail = "resource rules that are not cluster scoped must supply at least one namespace";
-        errors.push(Error::required(&path, detail));
+        errors.push(FieldError::required(&path, detail));
     } else if namespaces.contains(&"*") {
         validate_wildcard(&namespaces, "namespaces", &path, errors);
     } else {
         for (index, namespace) in namespaces.into_iter().enumerate() {
             for complaint in names::dns1123_label(namespace) {
                 let detail = format!("each member of this list must be '*' or a DNS-1123 label; {complaint}");
-                errors.push(Error::invalid(&path.index(index), namespace, detail));
+                errors.push(FieldError::invalid(&path.index(index), namespace, detail));
             }
         }
     }
 }
 
-fn validate_non_resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_non_resource_rule(rule: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_verbs(rule, path, errors);
     let urls = strings_at(rule, &["nonResourceURLs"]);
     let path = path.child("nonResourceURLs");
     if urls.is_empty() {
-        errors.push(Error::required(
+        errors.push(FieldError::required(
             &path,
             "nonResourceURLs must contain at least one value",
         ));
@@ -246,7 +249,7 @@ fn validate_non_resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors
     } else {
         for (index, url) in urls.into_iter().enumerate() {
             if let Some(problem) = url_problem(url) {
-                errors.push(Error::invalid(&path.index(index), url, problem));
+                errors.push(FieldError::invalid(&path.index(index), url, problem));
             }
         }
     }

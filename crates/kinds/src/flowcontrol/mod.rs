@@ -6,7 +6,7 @@ mod priority_level;
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{list_at, str_at};
@@ -15,17 +15,17 @@ pub(crate) use priority_level::PriorityLevelConfiguration;
 
 /// The conditions of both kinds: each of a type, no type twice.
 fn validate_conditions(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let path = status.child("conditions");
     let mut seen = HashSet::new();
     for (index, condition) in list_at(object, &["status", "conditions"]).iter().enumerate() {
         let path = path.index(index);
         let kind = str_at(condition, &["type"]);
         if !seen.insert(kind) {
-            errors.push(Error::duplicate(&path.child("type"), kind));
+            errors.push(FieldError::duplicate(&path.child("type"), kind));
         }
         if kind.is_empty() {
-            errors.push(Error::required(&path.child("type"), ""));
+            errors.push(FieldError::required(&path.child("type"), ""));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `PriorityLevelConfigurations`: how many requests of a level run at once, and what the others do meanwhile.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::{mandatory, validate_conditions};
@@ -18,7 +18,10 @@ impl Behaviour for PriorityLevelConfiguration {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         if at(object, &["metadata", "annotations", ROUND_TRIP_ANNOTATION]).is_some() {
             let detail = format!("annotation '{ROUND_TRIP_ANNOTATION}' is forbidden");
-            errors.push(Error::forbidden(&Path::root("metadata").child("annotations"), detail));
+            errors.push(FieldError::forbidden(
+                &PathRef::root("metadata").child("annotations"),
+                detail,
+            ));
         }
         validate_spec(object, errors);
         mandatory::validate_level(object, errors);
@@ -35,11 +38,11 @@ impl Behaviour for PriorityLevelConfiguration {
 }
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let kind = str_at(object, &["spec", "type"]);
     let path = spec.child("type");
     if (str_at(object, &["metadata", "name"]) == "exempt") != (kind == "Exempt") {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             kind,
             "must be 'Exempt' if and only if `name` is 'exempt'",
@@ -49,7 +52,7 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     match kind {
         "Exempt" => {
             if limited.is_some() {
-                errors.push(Error::forbidden(
+                errors.push(FieldError::forbidden(
                     &spec.child("limited"),
                     "must be nil if the type is not Limited",
                 ));
@@ -61,7 +64,7 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
         }
         "Limited" => {
             if exempt.is_some() {
-                errors.push(Error::forbidden(
+                errors.push(FieldError::forbidden(
                     &spec.child("exempt"),
                     "must be nil if the type is Limited",
                 ));
@@ -69,22 +72,22 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
             match limited {
                 Some(limited) => validate_limited(limited, &spec.child("limited"), errors),
                 None => {
-                    errors.push(Error::required(
+                    errors.push(FieldError::required(
                         &spec.child("limited"),
                         "must not be empty when type is Limited",
                     ));
                 }
             }
         }
-        "" => errors.push(Error::required(&path, "")),
-        other => errors.push(Error::not_supported(&path, other, &["Exempt", "Limited"])),
+        "" => errors.push(FieldError::required(&path, "")),
+        other => errors.push(FieldError::not_supported(&path, other, ["Exempt", "Limited"])),
     }
 }
 
-fn validate_shares(level: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_shares(level: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let shares = int_at(level, &["nominalConcurrencyShares"]);
     if shares < 0 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("nominalConcurrencyShares"),
             shares,
             "must be a non-negative integer",
@@ -92,11 +95,11 @@ fn validate_shares(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_lendable(level: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_lendable(level: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(percent) = opt_int_at(level, &["lendablePercent"])
         && !(0..=100).contains(&percent)
     {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("lendablePercent"),
             percent,
             "must be between 0 and 100, inclusive",
@@ -104,7 +107,7 @@ fn validate_lendable(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_limited(limited: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_limited(limited: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_shares(limited, path, errors);
     let response = path.child("limitResponse");
     let queuing = at(limited, &["limitResponse", "queuing"]);
@@ -112,19 +115,19 @@ fn validate_limited(limited: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (str_at(limited, &["limitResponse", "type"]), queuing) {
         ("Reject", Some(_)) => {
             let detail = "must be nil if limited.limitResponse.type is not Limited";
-            errors.push(Error::forbidden(&queuing_path, detail));
+            errors.push(FieldError::forbidden(&queuing_path, detail));
         }
         ("Reject", None) => {}
         ("Queue", None) => {
             let detail = "must not be empty if limited.limitResponse.type is Limited";
-            errors.push(Error::required(&queuing_path, detail));
+            errors.push(FieldError::required(&queuing_path, detail));
         }
         ("Queue", Some(queuing)) => validate_queuing(queuing, &queuing_path, errors),
-        ("", _) => errors.push(Error::required(&response.child("type"), "")),
-        (other, _) => errors.push(Error::not_supported(
+        ("", _) => errors.push(FieldError::required(&response.child("type"), "")),
+        (other, _) => errors.push(FieldError::not_supported(
             &response.child("type"),
             other,
-            &["Queue", "Reject"],
+            ["Queue", "Reject"],
         )),
     }
     validate_lendable(limited, path, errors);
@@ -132,34 +135,38 @@ fn validate_limited(limited: &Value, path: &Path<'_>, errors: &mut Errors) {
         && percent < 0
     {
         let detail = "if specified, must be a non-negative integer";
-        errors.push(Error::invalid(&path.child("borrowingLimitPercent"), percent, detail));
+        errors.push(FieldError::invalid(
+            &path.child("borrowingLimitPercent"),
+            percent,
+            detail,
+        ));
     }
 }
 
-fn validate_queuing(queuing: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_queuing(queuing: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (limit, queues, hand) = (
         int_at(queuing, &["queueLengthLimit"]),
         int_at(queuing, &["queues"]),
         int_at(queuing, &["handSize"]),
     );
     if limit <= 0 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("queueLengthLimit"),
             limit,
             "must be positive",
         ));
     }
     if queues <= 0 {
-        errors.push(Error::invalid(&path.child("queues"), queues, "must be positive"));
+        errors.push(FieldError::invalid(&path.child("queues"), queues, "must be positive"));
     } else if queues > QUEUES_MAX {
         let detail = format!("must not be greater than {QUEUES_MAX}");
-        errors.push(Error::invalid(&path.child("queues"), queues, detail));
+        errors.push(FieldError::invalid(&path.child("queues"), queues, detail));
     }
     let path = path.child("handSize");
     if hand <= 0 {
-        errors.push(Error::invalid(&path, hand, "must be positive"));
+        errors.push(FieldError::invalid(&path, hand, "must be positive"));
     } else if hand > queues {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             hand,
             format!("should not be greater than queues ({queues})"),
@@ -168,7 +175,7 @@ fn validate_queuing(queuing: &Value, path: &Path<'_>, errors: &mut Errors) {
         let detail = format!(
             "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {HASH_BITS_MAX}"
         );
-        errors.push(Error::invalid(&path, hand, detail));
+        errors.push(FieldError::invalid(&path, hand, detail));
     }
 }
 

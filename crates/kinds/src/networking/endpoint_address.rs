@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 
 use crate::rules::net::parse_ip_sloppy;
 
 /// Refuses addresses that mean something else on every machine, or only on one link.
-pub(crate) fn validate(text: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(text: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(address) = parse_ip_sloppy(text) else {
-        errors.push(Error::invalid(path, text, "must be a valid IP address"));
+        errors.push(FieldError::invalid(path, text, "must be a valid IP address"));
         return;
     };
     let (link_local, link_local_multicast) = match address {
@@ -19,7 +19,7 @@ pub(crate) fn validate(text: &str, path: &Path<'_>, errors: &mut Errors) {
             (first & 0xffc0 == 0xfe80, first & 0xff0f == 0xff02)
         }
     };
-    let mut refuse = |detail: String| errors.push(Error::invalid(path, text, detail));
+    let mut refuse = |detail: String| errors.push(FieldError::invalid(path, text, detail));
     if address.is_unspecified() {
         refuse(format!("may not be unspecified ({text})"));
     }

@@ -1,6 +1,6 @@
 //! Ingresses: hosts, paths and the backends behind them.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -29,9 +29,13 @@ impl Behaviour for Ingress {
         if let (Some(annotated), Some(class)) = (annotation, opt_str_at(object, &["spec", "ingressClassName"]))
             && annotated != class
         {
-            let annotations = Path::root("annotations");
+            let annotations = PathRef::root("annotations");
             let detail = "must match `ingressClassName` when both are specified";
-            errors.push(Error::invalid(&annotations.child(CLASS_ANNOTATION), annotated, detail));
+            errors.push(FieldError::invalid(
+                &annotations.child(CLASS_ANNOTATION),
+                annotated,
+                detail,
+            ));
         }
     }
 
@@ -74,7 +78,7 @@ fn tolerated(old: &Value) -> Tolerated {
             .any(|tls| !secret_name(tls).is_empty()),
         wildcard_rules: list_at(old, &["spec", "rules"]).iter().any(|rule| {
             let mut errors = Errors::new();
-            validate_rule_value(rule, &Path::root("rule"), &mut errors);
+            validate_rule_value(rule, &PathRef::root("rule"), &mut errors);
             str_at(rule, &["host"]).contains('*') && !errors.is_empty()
         }),
     }
@@ -90,12 +94,12 @@ fn secret_name(tls: &Value) -> Vec<String> {
 }
 
 fn validate_spec(object: &Value, tolerated: Tolerated, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let backend = at(object, &["spec", "defaultBackend"]);
     let rules = list_at(object, &["spec", "rules"]);
     if rules.is_empty() && backend.is_none() {
         let shown = at(object, &["spec", "rules"]).cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &spec,
             shown,
             "either `defaultBackend` or `rules` must be specified",
@@ -112,7 +116,7 @@ fn validate_spec(object: &Value, tolerated: Tolerated, errors: &mut Errors) {
         if !host.is_empty() {
             let host_path = path.child("host");
             if parse_ip_sloppy(host).is_some() {
-                errors.push(Error::invalid(&host_path, host, NOT_AN_ADDRESS));
+                errors.push(FieldError::invalid(&host_path, host, NOT_AN_ADDRESS));
             }
             complain(&host_path, host, host_complaints(host), errors);
         }
@@ -154,7 +158,7 @@ fn host_complaints(host: &str) -> Vec<String> {
     }
 }
 
-fn validate_rule_value(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_rule_value(rule: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if at(rule, &["http"]).is_none() {
         return;
     }
@@ -162,21 +166,24 @@ fn validate_rule_value(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let paths_path = http.child("paths");
     let paths = list_at(rule, &["http", "paths"]);
     if paths.is_empty() {
-        errors.push(Error::required(&paths_path, ""));
+        errors.push(FieldError::required(&paths_path, ""));
     }
     for (index, item) in paths.iter().enumerate() {
         validate_path(item, &paths_path.index(index), errors);
     }
 }
 
-fn validate_path(item: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_path(item: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(kind) = opt_str_at(item, &["pathType"]) else {
-        errors.push(Error::required(&path.child("pathType"), "pathType must be specified"));
+        errors.push(FieldError::required(
+            &path.child("pathType"),
+            "pathType must be specified",
+        ));
         return;
     };
     let text = str_at(item, &["path"]);
     let path_path = path.child("path");
-    let mut refuse = |detail: String| errors.push(Error::invalid(&path_path, text, detail));
+    let mut refuse = |detail: String| errors.push(FieldError::invalid(&path_path, text, detail));
     match kind {
         "Exact" | "Prefix" => {
             if !text.starts_with('/') {
@@ -199,17 +206,17 @@ fn validate_path(item: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         other => {
             let supported = ["Exact", "ImplementationSpecific", "Prefix"];
-            errors.push(Error::not_supported(&path.child("pathType"), other, &supported));
+            errors.push(FieldError::not_supported(&path.child("pathType"), other, supported));
         }
     }
     let empty = Value::Null;
     validate_backend(at(item, &["backend"]).unwrap_or(&empty), &path.child("backend"), errors);
 }
 
-fn validate_backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_backend(backend: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let service = path.child("service");
     match (at(backend, &["resource"]), at(backend, &["service"])) {
-        (Some(_), Some(_)) => errors.push(Error::invalid(
+        (Some(_), Some(_)) => errors.push(FieldError::invalid(
             path,
             "",
             "cannot set both resource and service backends",
@@ -218,7 +225,7 @@ fn validate_backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
         (None, Some(_)) => {
             let name = str_at(backend, &["service", "name"]);
             if name.is_empty() {
-                errors.push(Error::required(&service.child("name"), ""));
+                errors.push(FieldError::required(&service.child("name"), ""));
             } else {
                 complain(&service.child("name"), name, names::dns1123_label(name), errors);
             }
@@ -228,18 +235,18 @@ fn validate_backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
                 int_at(backend, &["service", "port", "number"]),
             );
             match (name.is_empty(), number) {
-                (true, 0) => errors.push(Error::required(path, "port name or number is required")),
+                (true, 0) => errors.push(FieldError::required(path, "port name or number is required")),
                 (true, number) => complain(&port.child("number"), number, names::port_number(number), errors),
                 (false, 0) => complain(&port.child("name"), name, names::port_name(name), errors),
-                (false, _) => errors.push(Error::invalid(path, "", "cannot set both port name & port number")),
+                (false, _) => errors.push(FieldError::invalid(path, "", "cannot set both port name & port number")),
             }
         }
-        (None, None) => errors.push(Error::invalid(path, "", "resource or service backend is required")),
+        (None, None) => errors.push(FieldError::invalid(path, "", "resource or service backend is required")),
     }
 }
 
 /// A reference by group, kind and name.
-pub(super) fn validate_reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_reference(reference: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(group) = opt_str_at(reference, &["apiGroup"]) {
         complain(&path.child("apiGroup"), group, names::dns1123_subdomain(group), errors);
     }
@@ -255,7 +262,7 @@ fn validate_status(object: &Value, old: &Value, errors: &mut Errors) {
         .map(|item| str_at(item, &["ip"]))
         .filter(|ip| !ip.is_empty())
         .collect();
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let balancer = status.child("loadBalancer");
     let path = balancer.child("ingress");
     for (index, item) in list_at(object, &place).iter().enumerate() {

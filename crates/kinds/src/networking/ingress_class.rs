@@ -1,6 +1,6 @@
 //! `IngressClasses`: which controller serves an Ingress.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::ingress::validate_reference;
@@ -31,11 +31,11 @@ impl Behaviour for IngressClass {
 }
 
 fn validate(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let controller = str_at(object, &["spec", "controller"]);
     let path = spec.child("controller");
     if controller.len() > CONTROLLER_MAX {
-        errors.push(Error::too_long(&path, CONTROLLER_MAX));
+        errors.push(FieldError::too_long(&path, CONTROLLER_MAX));
     }
     validate_domain_prefixed_path(controller, &path, errors);
     if let Some(parameters) = at(object, &["spec", "parameters"]) {
@@ -44,16 +44,16 @@ fn validate(object: &Value, errors: &mut Errors) {
 }
 
 /// A host, a slash and a path, such as `example.com/controller`.
-pub(crate) fn validate_domain_prefixed_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_domain_prefixed_path(text: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if text.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     let Some((host, rest)) = text
         .split_once('/')
         .filter(|(host, rest)| !host.is_empty() && !rest.is_empty())
     else {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             text,
             r#"must be a domain-prefixed path (such as "acme.io/foo")"#,
@@ -62,7 +62,7 @@ pub(crate) fn validate_domain_prefixed_path(text: &str, path: &Path<'_>, errors:
     };
     complain(path, host, names::dns1123_subdomain(host), errors);
     if !names::is_http_path(rest) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             rest,
             names::regex_message("Invalid path", names::HTTP_PATH, &[]),
@@ -70,31 +70,31 @@ pub(crate) fn validate_domain_prefixed_path(text: &str, path: &Path<'_>, errors:
     }
 }
 
-fn validate_parameters(parameters: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_parameters(parameters: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_reference(parameters, path, errors);
     let namespace = opt_str_at(parameters, &["namespace"]);
     let namespace_path = path.child("namespace");
     match (opt_str_at(parameters, &["scope"]), namespace) {
-        (None, _) => errors.push(Error::required(&path.child("scope"), "")),
+        (None, _) => errors.push(FieldError::required(&path.child("scope"), "")),
         (Some("Namespace"), None) => {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &namespace_path,
                 "`parameters.scope` is set to 'Namespace'",
             ));
         }
         (Some("Namespace"), Some(name)) => complain(&namespace_path, name, names::dns1123_label(name), errors),
         (Some("Cluster"), Some(_)) => {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &namespace_path,
                 "`parameters.scope` is set to 'Cluster'",
             ));
         }
         (Some("Cluster"), None) => {}
         (Some(scope), _) => {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.child("scope"),
                 scope,
-                &["Cluster", "Namespace"],
+                ["Cluster", "Namespace"],
             ));
         }
     }

@@ -1,6 +1,6 @@
 //! `NetworkPolicies`: who may talk to selected pods, and to whom they may talk.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
@@ -62,7 +62,7 @@ impl Behaviour for NetworkPolicy {
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
         let mut warnings = Vec::new();
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         for ((rules, rule), (peers, peer), block) in ip_blocks(object) {
             let (rules, at_rule) = (spec.child(rules), rule);
             let rule = rules.index(at_rule);
@@ -99,7 +99,7 @@ fn ip_blocks(object: &Value) -> impl Iterator<Item = (Place, Place, &Value)> {
 }
 
 fn validate(object: &Value, tolerated: &Tolerated<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     validate_selector(
         at(object, &["spec", "podSelector"]),
         tolerated.selectors,
@@ -123,7 +123,7 @@ fn validate(object: &Value, tolerated: &Tolerated<'_>, errors: &mut Errors) {
     let types = strings_at(object, &["spec", "policyTypes"]);
     let path = spec.child("policyTypes");
     if types.len() > 2 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             types,
             "may not specify more than two policyTypes",
@@ -135,18 +135,22 @@ fn validate(object: &Value, tolerated: &Tolerated<'_>, errors: &mut Errors) {
         .enumerate()
         .filter(|(_, kind)| !matches!(*kind, "Ingress" | "Egress"))
     {
-        errors.push(Error::not_supported(&path.index(index), kind, &["Ingress", "Egress"]));
+        errors.push(FieldError::not_supported(
+            &path.index(index),
+            kind,
+            ["Ingress", "Egress"],
+        ));
     }
 }
 
-fn validate_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_port(port: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(protocol) = opt_str_at(port, &["protocol"])
         && !matches!(protocol, "TCP" | "UDP" | "SCTP")
     {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &path.child("protocol"),
             protocol,
-            &["TCP", "UDP", "SCTP"],
+            ["TCP", "UDP", "SCTP"],
         ));
     }
     let end = opt_int_at(port, &["endPort"]);
@@ -154,7 +158,7 @@ fn validate_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     match at(port, &["port"]) {
         Some(Value::String(name)) => {
             if let Some(end) = end {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &end_path,
                     end,
                     "may not be specified when `port` is non-numeric",
@@ -167,7 +171,7 @@ fn validate_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
             complain(&port_path, number, names::port_number(number), errors);
             if let Some(end) = end {
                 if end < number {
-                    errors.push(Error::invalid(
+                    errors.push(FieldError::invalid(
                         &end_path,
                         number,
                         "must be greater than or equal to `port`",
@@ -178,7 +182,7 @@ fn validate_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         None => {
             if let Some(end) = end {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &end_path,
                     end,
                     "may not be specified when `port` is not specified",
@@ -188,7 +192,7 @@ fn validate_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_peer(peer: &Value, tolerated: &Tolerated<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_peer(peer: &Value, tolerated: &Tolerated<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let mut selectors = 0;
     for field in ["podSelector", "namespaceSelector"] {
         if let Some(selector) = at(peer, &[field]) {
@@ -200,19 +204,22 @@ fn validate_peer(peer: &Value, tolerated: &Tolerated<'_>, path: &Path<'_>, error
         Some(block) => {
             validate_block(block, tolerated, &path.child("ipBlock"), errors);
             if selectors > 0 {
-                errors.push(Error::forbidden(path, "may not specify both ipBlock and another peer"));
+                errors.push(FieldError::forbidden(
+                    path,
+                    "may not specify both ipBlock and another peer",
+                ));
             }
         }
-        None if selectors == 0 => errors.push(Error::required(path, "must specify a peer")),
+        None if selectors == 0 => errors.push(FieldError::required(path, "must specify a peer")),
         None => {}
     }
 }
 
-fn validate_block(block: &Value, tolerated: &Tolerated<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_block(block: &Value, tolerated: &Tolerated<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let range = str_at(block, &["cidr"]);
     let cidr_path = path.child("cidr");
     if range.is_empty() {
-        errors.push(Error::required(&cidr_path, ""));
+        errors.push(FieldError::required(&cidr_path, ""));
         return;
     }
     validate_cidr_of_old_field(&cidr_path, range, &tolerated.blocks, errors);
@@ -225,7 +232,7 @@ fn validate_block(block: &Value, tolerated: &Tolerated<'_>, path: &Path<'_>, err
             continue;
         };
         if !outer.contains(inner.network()) || outer.prefix >= inner.prefix {
-            errors.push(Error::invalid(&path, except, "must be a strict subset of `cidr`"));
+            errors.push(FieldError::invalid(&path, except, "must be a strict subset of `cidr`"));
         }
     }
 }

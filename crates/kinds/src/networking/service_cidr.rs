@@ -1,6 +1,6 @@
 //! `ServiceCIDRs` and `IPAddresses`: the ranges Services get their addresses from, and who holds which address (B2).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -25,30 +25,30 @@ impl Behaviour for ServiceCidr {
             strings_at(object, &["spec", "cidrs"]),
             strings_at(old, &["spec", "cidrs"]),
         );
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let path = spec.child("cidrs");
         if new.len() == old.len() {
             for (index, (new, _)) in new.iter().zip(&old).enumerate().filter(|(_, (new, old))| new != old) {
-                errors.push(Error::invalid(&path.index(index), *new, IMMUTABLE));
+                errors.push(FieldError::invalid(&path.index(index), *new, IMMUTABLE));
             }
         } else if old.len() == 1 && new.len() == 2 {
             if new[0] != old[0] {
-                errors.push(Error::invalid(&path.index(0), new[0], IMMUTABLE));
+                errors.push(FieldError::invalid(&path.index(0), new[0], IMMUTABLE));
             }
             validate_ranges(object, errors);
         } else {
             let shown = at(object, &["spec", "cidrs"]).cloned().unwrap_or(Value::Null);
-            errors.push(Error::invalid(&path, shown, IMMUTABLE));
+            errors.push(FieldError::invalid(&path, shown, IMMUTABLE));
         }
     }
 }
 
 fn validate_ranges(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("cidrs");
     let ranges = strings_at(object, &["spec", "cidrs"]);
     if ranges.is_empty() {
-        errors.push(Error::required(&path, "at least one CIDR required"));
+        errors.push(FieldError::required(&path, "at least one CIDR required"));
         return;
     }
     if ranges.len() > 2 {
@@ -63,7 +63,7 @@ fn validate_ranges(object: &Value, errors: &mut Errors) {
         let family = |range| parse_cidr_sloppy(range).map(|cidr| cidr.address.is_ipv6());
         if family(first).is_some() && family(first) == family(second) {
             let detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-            errors.push(Error::invalid(&path, ranges, detail));
+            errors.push(FieldError::invalid(&path, ranges, detail));
         }
     }
 }
@@ -73,10 +73,10 @@ pub(crate) struct IpAddress;
 
 impl Behaviour for IpAddress {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let path = spec.child("parentRef");
         let Some(parent) = at(object, &["spec", "parentRef"]) else {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
             return;
         };
         complain_if_set(parent, "group", names::dns1123_subdomain, &path, errors);
@@ -85,7 +85,7 @@ impl Behaviour for IpAddress {
             if !text.is_empty() {
                 complain(&path.child(field), text, names::path_segment_name(text), errors);
             } else if field != "namespace" {
-                errors.push(Error::required(&path.child(field), ""));
+                errors.push(FieldError::required(&path.child(field), ""));
             }
         }
     }
@@ -103,7 +103,7 @@ impl Behaviour for IpAddress {
                 },
             );
             errors.push(shown::invalid(
-                &Path::root("spec").child("parentRef"),
+                &PathRef::root("spec").child("parentRef"),
                 &shown,
                 IMMUTABLE,
             ));

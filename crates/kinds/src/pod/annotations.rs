@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, opt_str_at, part, str_at};
@@ -23,26 +23,26 @@ const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// Everything wrong with the meaningful annotations of a pod or template; `path` is where its annotations are.
-pub(crate) fn validate(object: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(object: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let spec = part(object, "spec");
     let annotation = |key: &str| opt_str_at(object, &["metadata", "annotations", key]);
     if let Some(value) = annotation(MIRROR)
         && str_at(spec, &["nodeName"]).is_empty()
     {
         let words = "must set spec.nodeName if mirror pod annotation is set";
-        errors.push(Error::invalid(&path.key(MIRROR), value, words));
+        errors.push(FieldError::invalid(&path.key(MIRROR), value, words));
     }
     if let Some(text) = annotation(TOLERATIONS).filter(|text| !text.is_empty()) {
         match serde_json::from_str::<Vec<Value>>(text) {
             Ok(tolerations) => {
                 scheduling::validate_tolerations(&tolerations, options, &path.child(TOLERATIONS), errors);
             }
-            Err(problem) => errors.push(Error::invalid(path, TOLERATIONS, problem.to_string())),
+            Err(problem) => errors.push(FieldError::invalid(path, TOLERATIONS, problem.to_string())),
         }
     }
     if !options.invalid_deletion_cost && !deletion_cost_is_valid(object) {
         let value = annotation(DELETION_COST).unwrap_or_default();
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.key(DELETION_COST),
             value,
             "must be a 32bit integer",
@@ -63,11 +63,11 @@ pub(crate) fn validate(object: &Value, options: Options, path: &Path<'_>, errors
             .get_or_insert_with(|| names_of(spec))
             .contains(container)
         {
-            errors.push(Error::invalid(&path.key(key), container, "container not found"));
+            errors.push(FieldError::invalid(&path.key(key), container, "container not found"));
         }
         let is_known = matches!(profile, "" | "runtime/default" | "unconfined") || profile.starts_with("localhost/");
         if !is_known {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.key(key),
                 profile,
                 format!("invalid AppArmor profile name: {profile:?}"),
@@ -82,12 +82,12 @@ fn names_of(spec: &Value) -> HashSet<&str> {
         .collect()
 }
 
-fn validate_seccomp(profile: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_seccomp(profile: &str, path: &PathRef<'_>, errors: &mut Errors) {
     match profile {
         "runtime/default" | "docker/default" | "unconfined" => {}
         _ => match profile.strip_prefix("localhost/") {
             Some(file) => paths::validate_descending(file, path, errors),
-            None => errors.push(Error::invalid(path, profile, "must be a valid seccomp profile")),
+            None => errors.push(FieldError::invalid(path, profile, "must be a valid seccomp profile")),
         },
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn deletion_cost_is_valid(object: &Value) -> bool {
 }
 
 /// Which of these annotations may appear, change or go on an update: none.
-pub(crate) fn validate_update(object: &Value, old: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_update(object: &Value, old: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let value_in = |object: &Value, key: &str| -> Option<String> {
         opt_str_at(object, &["metadata", "annotations", key]).map(str::to_owned)
     };
@@ -116,7 +116,7 @@ pub(crate) fn validate_update(object: &Value, old: &Value, options: Options, pat
         if value_in(object, key).as_deref() != Some(value)
             && let Some(what) = what(key)
         {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.key(key),
                 format!("may not remove or update {what}"),
             ));
@@ -126,17 +126,17 @@ pub(crate) fn validate_update(object: &Value, old: &Value, options: Options, pat
         if value_in(old, key).is_none()
             && let Some(what) = what(key)
         {
-            errors.push(Error::forbidden(&path.key(key), format!("may not add {what}")));
+            errors.push(FieldError::forbidden(&path.key(key), format!("may not add {what}")));
         }
     }
     validate(object, options, path, errors);
 }
 
 /// Annotation and field may both name a profile, but only the same one.
-pub(crate) fn validate_agreement(object: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_agreement(object: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let spec = part(object, "spec");
     let annotation = |key: &str| opt_str_at(object, &["metadata", "annotations", key]);
-    let seccomp = |profile: Option<&Value>, key: &str, path: &Path<'_>, errors: &mut Errors| {
+    let seccomp = |profile: Option<&Value>, key: &str, path: &PathRef<'_>, errors: &mut Errors| {
         if let (Some(profile), Some(value)) = (profile, annotation(key)) {
             let default = ["runtime/default", "docker/default"];
             agree(
@@ -182,7 +182,7 @@ pub(crate) fn validate_agreement(object: &Value, path: &Path<'_>, errors: &mut E
     });
 }
 
-fn agree(profile: &Value, annotation: &str, default: &[&str], what: &str, path: &Path<'_>, errors: &mut Errors) {
+fn agree(profile: &Value, annotation: &str, default: &[&str], what: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let agrees = match str_at(profile, &["type"]) {
         "Unconfined" => annotation == "unconfined",
         "RuntimeDefault" => default.contains(&annotation),
@@ -191,7 +191,7 @@ fn agree(profile: &Value, annotation: &str, default: &[&str], what: &str, path: 
             Some(file) => {
                 if opt_str_at(profile, &["localhostProfile"]) != Some(file) {
                     let words = format!("{what} profile in annotation and field must match");
-                    errors.push(Error::forbidden(&path.child("localhostProfile"), words));
+                    errors.push(FieldError::forbidden(&path.child("localhostProfile"), words));
                 }
                 true
             }
@@ -199,7 +199,7 @@ fn agree(profile: &Value, annotation: &str, default: &[&str], what: &str, path: 
         _ => true,
     };
     if !agrees {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path.child("type"),
             format!("{what} type in annotation and field must match"),
         ));

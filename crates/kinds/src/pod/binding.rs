@@ -1,6 +1,6 @@
 //! `pods/binding`: a scheduler assigns a pod to a node.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{entries_at, is_unset, list_at, map_mut, remove, str_at};
@@ -10,13 +10,17 @@ use super::conditions;
 /// Everything wrong with a Binding. Upstream answers these with a bare 500 whose message is the errors'.
 pub fn validate(binding: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::root("target");
+    let path = PathRef::root("target");
     let kind = str_at(binding, &["target", "kind"]);
     if !matches!(kind, "" | "Node") {
-        errors.push(Error::not_supported(&path.child("kind"), kind, &["Node", "<empty>"]));
+        errors.push(FieldError::not_supported(
+            &path.child("kind"),
+            kind,
+            ["Node", "<empty>"],
+        ));
     }
     if str_at(binding, &["target", "name"]).is_empty() {
-        errors.push(Error::required(&path.child("name"), ""));
+        errors.push(FieldError::required(&path.child("name"), ""));
     }
     errors
 }

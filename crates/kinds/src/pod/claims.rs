@@ -1,6 +1,6 @@
 //! The spec of a persistent volume claim inside another object: an ephemeral volume, a `StatefulSet`'s claim template.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, complain_if_set, opt_str_at, str_at, strings_at};
@@ -9,11 +9,11 @@ use crate::rules::resource_names::quantity;
 use crate::rules::{names, storage};
 
 /// Everything wrong with a claim's spec.
-pub(crate) fn validate(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let modes = strings_at(spec, &["accessModes"]);
     let modes_path = path.child("accessModes");
     if modes.is_empty() {
-        errors.push(Error::required(&modes_path, "at least 1 access mode is required"));
+        errors.push(FieldError::required(&modes_path, "at least 1 access mode is required"));
     }
     let selector = at(spec, &["selector"]);
     labels::validate_selector(selector, SelectorOptions::default(), &path.child("selector"), errors);
@@ -35,30 +35,34 @@ pub(crate) fn validate(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     );
 }
 
-fn validate_storage(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_storage(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.key("storage");
     let Some(storage) = at(spec, &["resources", "requests", "storage"]) else {
-        errors.push(Error::required(&path, ""));
+        errors.push(FieldError::required(&path, ""));
         return;
     };
     if let Some(amount) = quantity(storage)
         && amount.sign() <= 0
     {
-        errors.push(Error::invalid(&path, amount.to_string(), "must be greater than zero"));
+        errors.push(FieldError::invalid(
+            &path,
+            amount.to_string(),
+            "must be greater than zero",
+        ));
     }
 }
 
-fn validate_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_source(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for field in ["name", "kind"] {
         if str_at(source, &[field]).is_empty() {
-            errors.push(Error::required(&path.child(field), ""));
+            errors.push(FieldError::required(&path.child(field), ""));
         }
     }
     let (group, kind) = (str_at(source, &["apiGroup"]), str_at(source, &["kind"]));
     if group.is_empty() {
         if kind != "PersistentVolumeClaim" {
             let words = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            errors.push(Error::invalid(path, kind, words));
+            errors.push(FieldError::invalid(path, kind, words));
         }
     } else {
         complain(&path.child("apiGroup"), group, names::dns1123_subdomain(group), errors);
@@ -66,7 +70,7 @@ fn validate_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     complain_if_set(source, "namespace", names::dns1123_label, path, errors);
 }
 
-fn validate_sources_agree(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_sources_agree(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (Some(source), Some(reference)) = (at(spec, &["dataSource"]), at(spec, &["dataSourceRef"])) else {
         return;
     };
@@ -80,6 +84,6 @@ fn validate_sources_agree(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     if let Some(words) = words {
         // Upstream shows the path where the value belongs; a path has no fields to show.
-        errors.push(Error::invalid(path, serde_json::json!({}), words));
+        errors.push(FieldError::invalid(path, serde_json::json!({}), words));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, is_unset, list_at, opt_int_at, opt_str_at, str_at};
@@ -20,7 +20,7 @@ pub(crate) fn all(spec: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Calls `see` with every container of a spec and its place.
-pub(crate) fn visit(spec: &Value, path: &Path<'_>, mut see: impl FnMut(&Value, &Path<'_>)) {
+pub(crate) fn visit(spec: &Value, path: &PathRef<'_>, mut see: impl FnMut(&Value, &PathRef<'_>)) {
     for list in LISTS {
         let path = path.child(list);
         for (index, container) in list_at(spec, &[list]).iter().enumerate() {
@@ -39,10 +39,10 @@ pub(crate) fn visit_mut(spec: &mut Value, mut change: impl FnMut(&mut Value)) {
 }
 
 /// Everything wrong with the regular containers.
-pub(crate) fn validate(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let containers = list_at(scope.spec, &["containers"]);
     if containers.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     let mut names = HashSet::new();
@@ -51,7 +51,7 @@ pub(crate) fn validate(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) 
         validate_common(scope, container, &path, errors);
         let name = str_at(container, &["name"]);
         if !names.insert(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         }
         probes::validate_life(scope.spec, container, &path, errors);
         validate_restart_policy(container, &path, errors);
@@ -63,7 +63,7 @@ pub(crate) fn validate(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) 
 }
 
 /// Everything wrong with the init containers.
-pub(crate) fn validate_init(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_init(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
     let mut names: HashSet<&str> = list_at(scope.spec, &["containers"])
         .iter()
@@ -77,7 +77,7 @@ pub(crate) fn validate_init(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Err
         let is_sidecar = opt_str_at(container, &["restartPolicy"]) == Some("Always");
         let name = str_at(container, &["name"]);
         if names.contains(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         } else if !name.is_empty() {
             names.insert(name);
         }
@@ -88,7 +88,7 @@ pub(crate) fn validate_init(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Err
         } else {
             for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
                 if at(container, &[field]).is_some() {
-                    errors.push(Error::forbidden(&path.child(field), ONLY_SIDECARS));
+                    errors.push(FieldError::forbidden(&path.child(field), ONLY_SIDECARS));
                 }
             }
         }
@@ -96,7 +96,7 @@ pub(crate) fn validate_init(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Err
             let path = path.child("resizePolicy");
             for (index, policy) in list_at(container, &["resizePolicy"]).iter().enumerate() {
                 if str_at(policy, &["restartPolicy"]) == "RestartContainer" {
-                    errors.push(Error::invalid(
+                    errors.push(FieldError::invalid(
                         &path.index(index).child("restartPolicy"),
                         "RestartContainer",
                         "must not be set to 'RestartContainer' for non-sidecar initContainers",
@@ -108,7 +108,7 @@ pub(crate) fn validate_init(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Err
 }
 
 /// Everything wrong with the ephemeral containers.
-pub(crate) fn validate_ephemeral(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_ephemeral(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
     /// In the order Go declares a container's fields.
     const FORBIDDEN: [&str; 9] = [
@@ -134,22 +134,22 @@ pub(crate) fn validate_ephemeral(scope: &Scope<'_>, path: &Path<'_>, errors: &mu
         validate_image_is_trimmed(container, &path, errors);
         let name = str_at(container, &["name"]);
         if !names.insert(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         }
         let target = str_at(container, &["targetContainerName"]);
         if !target.is_empty() && !others.contains(target) {
-            errors.push(Error::not_found(&path.child("targetContainerName"), target));
+            errors.push(FieldError::not_found(&path.child("targetContainerName"), target));
         }
         for field in FORBIDDEN {
             if !is_unset(container, &[field]) {
-                errors.push(Error::forbidden(&path.child(field), NOT_EPHEMERAL));
+                errors.push(FieldError::forbidden(&path.child(field), NOT_EPHEMERAL));
             }
         }
         let path = path.child("volumeMounts");
         for (index, mount) in list_at(container, &["volumeMounts"]).iter().enumerate() {
             for field in ["subPath", "subPathExpr"] {
                 if !str_at(mount, &[field]).is_empty() {
-                    errors.push(Error::forbidden(&path.index(index).child(field), NOT_EPHEMERAL));
+                    errors.push(FieldError::forbidden(&path.index(index).child(field), NOT_EPHEMERAL));
                 }
             }
         }
@@ -157,7 +157,7 @@ pub(crate) fn validate_ephemeral(scope: &Scope<'_>, path: &Path<'_>, errors: &mu
 }
 
 /// A pod's images may not be padded; a template's may, since templates with padding exist.
-pub(crate) fn validate_images_are_trimmed(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_images_are_trimmed(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for list in ["containers", "initContainers"] {
         let path = path.child(list);
         for (index, container) in list_at(spec, &[list]).iter().enumerate() {
@@ -166,10 +166,10 @@ pub(crate) fn validate_images_are_trimmed(spec: &Value, path: &Path<'_>, errors:
     }
 }
 
-pub(crate) fn validate_image_is_trimmed(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_image_is_trimmed(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let image = str_at(container, &["image"]);
     if image.trim().len() != image.len() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("image"),
             image,
             "must not have leading or trailing whitespace",
@@ -177,23 +177,23 @@ pub(crate) fn validate_image_is_trimmed(container: &Value, path: &Path<'_>, erro
     }
 }
 
-fn validate_common(scope: &Scope<'_>, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_common(scope: &Scope<'_>, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(container, &["name"]);
     if name.is_empty() {
-        errors.push(Error::required(&path.child("name"), ""));
+        errors.push(FieldError::required(&path.child("name"), ""));
     } else {
         complain(&path.child("name"), name, names::dns1123_label(name), errors);
     }
     if str_at(container, &["image"]).is_empty() {
-        errors.push(Error::required(&path.child("image"), ""));
+        errors.push(FieldError::required(&path.child("image"), ""));
     }
     match str_at(container, &["terminationMessagePolicy"]) {
         "File" | "FallbackToLogsOnError" => {}
-        "" => errors.push(Error::required(&path.child("terminationMessagePolicy"), "")),
-        other => errors.push(Error::not_supported(
+        "" => errors.push(FieldError::required(&path.child("terminationMessagePolicy"), "")),
+        other => errors.push(FieldError::not_supported(
             &path.child("terminationMessagePolicy"),
             other,
-            &["File", "FallbackToLogsOnError"],
+            ["File", "FallbackToLogsOnError"],
         )),
     }
     validate_ports(container, &path.child("ports"), errors);
@@ -212,15 +212,19 @@ fn validate_common(scope: &Scope<'_>, container: &Value, path: &Path<'_>, errors
 }
 
 /// When an image is pulled.
-pub(crate) fn validate_pull_policy(policy: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_pull_policy(policy: &str, path: &PathRef<'_>, errors: &mut Errors) {
     match policy {
         "Always" | "IfNotPresent" | "Never" => {}
-        "" => errors.push(Error::required(path, "")),
-        other => errors.push(Error::not_supported(path, other, &["Always", "IfNotPresent", "Never"])),
+        "" => errors.push(FieldError::required(path, "")),
+        other => errors.push(FieldError::not_supported(
+            path,
+            other,
+            ["Always", "IfNotPresent", "Never"],
+        )),
     }
 }
 
-fn validate_ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_ports(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for (index, port) in list_at(container, &["ports"]).iter().enumerate() {
         let place = path.index(index);
@@ -229,14 +233,14 @@ fn validate_ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
             let complaints = names::port_name(name);
             if complaints.is_empty() {
                 if !seen.insert(name) {
-                    errors.push(Error::duplicate(&place.child("name"), name));
+                    errors.push(FieldError::duplicate(&place.child("name"), name));
                 }
             } else {
                 complain(&place.child("name"), name, complaints, errors);
             }
         }
         match int_at(port, &["containerPort"]) {
-            0 => errors.push(Error::required(&place.child("containerPort"), "")),
+            0 => errors.push(FieldError::required(&place.child("containerPort"), "")),
             number => complain(
                 &place.child("containerPort"),
                 number,
@@ -250,19 +254,24 @@ fn validate_ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         match str_at(port, &["protocol"]) {
             "TCP" | "UDP" | "SCTP" => {}
-            "" => errors.push(Error::required(&place.child("protocol"), "")),
+            "" => errors.push(FieldError::required(&place.child("protocol"), "")),
             other => {
-                errors.push(Error::not_supported(
+                errors.push(FieldError::not_supported(
                     &place.child("protocol"),
                     other,
-                    &["SCTP", "TCP", "UDP"],
+                    ["SCTP", "TCP", "UDP"],
                 ));
             }
         }
     }
 }
 
-fn validate_host_port_conflicts(container: &Value, path: &Path<'_>, taken: &mut HashSet<String>, errors: &mut Errors) {
+fn validate_host_port_conflicts(
+    container: &Value,
+    path: &PathRef<'_>,
+    taken: &mut HashSet<String>,
+    errors: &mut Errors,
+) {
     let path = path.child("ports");
     for (index, port) in list_at(container, &["ports"]).iter().enumerate() {
         let number = opt_int_at(port, &["hostPort"]).unwrap_or_default();
@@ -271,82 +280,86 @@ fn validate_host_port_conflicts(container: &Value, path: &Path<'_>, taken: &mut 
         }
         let claim = format!("{}/{}/{number}", str_at(port, &["protocol"]), str_at(port, &["hostIP"]));
         if taken.contains(&claim) {
-            errors.push(Error::duplicate(&path.index(index).child("hostPort"), claim));
+            errors.push(FieldError::duplicate(&path.index(index).child("hostPort"), claim));
         } else {
             taken.insert(claim);
         }
     }
 }
 
-fn validate_resize_policy(spec: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_resize_policy(spec: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let never_restarts = str_at(spec, &["restartPolicy"]) == "Never";
     let mut seen = HashSet::new();
     for (index, policy) in list_at(container, &["resizePolicy"]).iter().enumerate() {
         let (resource, restart) = (str_at(policy, &["resourceName"]), str_at(policy, &["restartPolicy"]));
         if !seen.insert(resource) {
-            errors.push(Error::duplicate(&path.index(index), resource));
+            errors.push(FieldError::duplicate(&path.index(index), resource));
         }
         match resource {
             "cpu" | "memory" => {}
-            "" => errors.push(Error::required(path, "")),
-            other => errors.push(Error::not_supported(path, other, &["cpu", "memory"])),
+            "" => errors.push(FieldError::required(path, "")),
+            other => errors.push(FieldError::not_supported(path, other, ["cpu", "memory"])),
         }
         match restart {
             "NotRequired" | "RestartContainer" => {}
-            "" => errors.push(Error::required(path, "")),
-            other => errors.push(Error::not_supported(path, other, &["NotRequired", "RestartContainer"])),
+            "" => errors.push(FieldError::required(path, "")),
+            other => errors.push(FieldError::not_supported(
+                path,
+                other,
+                ["NotRequired", "RestartContainer"],
+            )),
         }
         if never_restarts && restart != "NotRequired" {
             let words = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-            errors.push(Error::invalid(path, restart, words));
+            errors.push(FieldError::invalid(path, restart, words));
         }
     }
 }
 
-fn validate_restart_policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_restart_policy(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const MAX_RULES: usize = 20;
     const MAX_CODES: usize = 255;
     let rules = list_at(container, &["restartPolicyRules"]);
     match opt_str_at(container, &["restartPolicy"]) {
         None if rules.is_empty() => return,
-        None => errors.push(Error::required(
+        None => errors.push(FieldError::required(
             &path.child("restartPolicy"),
             "must specify restartPolicy when restart rules are used",
         )),
         Some("Always" | "Never" | "OnFailure") => {}
-        Some(other) => errors.push(Error::not_supported(
+        Some(other) => errors.push(FieldError::not_supported(
             &path.child("restartPolicy"),
             other,
-            &["Always", "Never", "OnFailure"],
+            ["Always", "Never", "OnFailure"],
         )),
     }
     let path = path.child("restartPolicyRules");
     if rules.len() > MAX_RULES {
-        errors.push(Error::too_many(&path, rules.len(), MAX_RULES));
+        errors.push(FieldError::too_many(&path, rules.len(), MAX_RULES));
     }
     for (index, rule) in rules.iter().enumerate() {
         let path = path.index(index);
         let action = str_at(rule, &["action"]);
         if !matches!(action, "Restart" | "RestartAllContainers") {
             let supported = ["Restart", "RestartAllContainers"];
-            errors.push(Error::not_supported(&path.child("action"), action, &supported));
+            errors.push(FieldError::not_supported(&path.child("action"), action, supported));
         }
         let path = path.child("exitCodes");
         let Some(codes) = at(rule, &["exitCodes"]) else {
-            errors.push(Error::required(&path, "must be specified"));
+            errors.push(FieldError::required(&path, "must be specified"));
             continue;
         };
         let operator = str_at(codes, &["operator"]);
         if !matches!(operator, "In" | "NotIn") {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.child("operator"),
                 operator,
-                &["In", "NotIn"],
+                ["In", "NotIn"],
             ));
         }
         let values = list_at(codes, &["values"]);
         if values.len() > MAX_CODES {
-            errors.push(Error::too_many(&path.child("values"), values.len(), MAX_CODES));
+            errors.push(FieldError::too_many(&path.child("values"), values.len(), MAX_CODES));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Environment variables: their names, and where their values come from.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, complain_if_set, list_at, require_name, str_at};
@@ -39,7 +39,7 @@ pub(crate) const FILE_FIELDS: [&str; 5] = [
 ];
 
 /// Everything wrong with a container's variables.
-pub(crate) fn validate(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, variable) in list_at(container, &["env"]).iter().enumerate() {
         let path = path.index(index);
         require_name(variable, "name", names::env_var_name, &path, errors);
@@ -47,7 +47,7 @@ pub(crate) fn validate(container: &Value, path: &Path<'_>, errors: &mut Errors) 
     }
 }
 
-fn validate_source(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_source(variable: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(source) = at(variable, &["valueFrom"]) else {
         return;
     };
@@ -73,15 +73,15 @@ fn validate_source(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
     if sources == 0 {
         let words =
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
-        errors.push(Error::invalid(path, "", words));
+        errors.push(FieldError::invalid(path, "", words));
     } else if !str_at(variable, &["value"]).is_empty() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             "",
             "may not be specified when `value` is not empty",
         ));
     } else if sources > 1 {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             "",
             "may not have more than one field specified at a time",
@@ -90,21 +90,21 @@ fn validate_source(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// A reference to a field of the pod.
-pub(crate) fn validate_field_ref(reference: &Value, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_field_ref(reference: &Value, supported: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     let version = str_at(reference, &["apiVersion"]);
     if version.is_empty() {
-        errors.push(Error::required(&path.child("apiVersion"), ""));
+        errors.push(FieldError::required(&path.child("apiVersion"), ""));
         return;
     }
     let field = str_at(reference, &["fieldPath"]);
     let field_path = path.child("fieldPath");
     if field.is_empty() {
-        errors.push(Error::required(&field_path, ""));
+        errors.push(FieldError::required(&field_path, ""));
         return;
     }
     match known_field(version, field) {
         Err(problem) => {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &field_path,
                 field,
                 format!("error converting fieldPath: {problem}"),
@@ -116,9 +116,9 @@ pub(crate) fn validate_field_ref(reference: &Value, supported: &[&str], path: &P
                 complain(path, key.as_str(), names::qualified_name(&key), errors);
             }
             Some(("metadata.labels", key)) => complain(path, key, names::qualified_name(key), errors),
-            Some((field, _)) => errors.push(Error::invalid(path, field, "does not support subscript")),
+            Some((field, _)) => errors.push(FieldError::invalid(path, field, "does not support subscript")),
             None if supported.contains(&field) => {}
-            None => errors.push(Error::not_supported(&field_path, field, supported)),
+            None => errors.push(FieldError::not_supported(&field_path, field, supported)),
         },
     }
 }
@@ -159,19 +159,19 @@ fn subscripted(field: &str) -> Option<(&str, &str)> {
 }
 
 /// A reference to a resource of a container; from a volume it must name the container.
-pub(crate) fn validate_resource_field_ref(reference: &Value, in_volume: bool, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_resource_field_ref(reference: &Value, in_volume: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let resource = str_at(reference, &["resource"]);
     if in_volume && str_at(reference, &["containerName"]).is_empty() {
-        errors.push(Error::required(&path.child("containerName"), ""));
+        errors.push(FieldError::required(&path.child("containerName"), ""));
     } else if resource.is_empty() {
-        errors.push(Error::required(&path.child("resource"), ""));
+        errors.push(FieldError::required(&path.child("resource"), ""));
     } else if !RESOURCES.contains(&resource) && !HUGE_PAGES.iter().any(|prefix| resource.starts_with(prefix)) {
-        errors.push(Error::not_supported(&path.child("resource"), resource, &RESOURCES));
+        errors.push(FieldError::not_supported(&path.child("resource"), resource, RESOURCES));
     }
     validate_divisor(reference, resource, path, errors);
 }
 
-fn validate_divisor(reference: &Value, resource: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_divisor(reference: &Value, resource: &str, path: &PathRef<'_>, errors: &mut Errors) {
     const SIZES: [&str; 13] = [
         "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
     ];
@@ -203,29 +203,29 @@ fn validate_divisor(reference: &Value, resource: &str, path: &Path<'_>, errors: 
         _ => return,
     };
     if !supported.contains(&divisor.as_str()) {
-        errors.push(Error::invalid(&path.child("divisor"), resource, words));
+        errors.push(FieldError::invalid(&path.child("divisor"), resource, words));
     }
 }
 
-fn validate_key_ref(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_key_ref(reference: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(reference, &["name"]);
     complain(&path.child("name"), name, names::dns1123_subdomain(name), errors);
     require_name(reference, "key", names::config_map_key, path, errors);
 }
 
-fn validate_file_key_ref(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_file_key_ref(reference: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     require_name(reference, "key", names::env_var_name, path, errors);
     require_name(reference, "volumeName", names::dns1123_label, path, errors);
     let file = str_at(reference, &["path"]);
     if file.is_empty() {
-        errors.push(Error::required(&path.child("path"), ""));
+        errors.push(FieldError::required(&path.child("path"), ""));
     } else {
         paths::validate_no_backsteps(file, &path.child("path"), errors);
     }
 }
 
 /// Everything wrong with the `ConfigMaps` and Secrets a container takes its variables from.
-pub(crate) fn validate_from(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_from(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, source) in list_at(container, &["envFrom"]).iter().enumerate() {
         let place = path.index(index);
         complain_if_set(source, "prefix", names::env_var_name, &place, errors);
@@ -239,19 +239,19 @@ pub(crate) fn validate_from(container: &Value, path: &Path<'_>, errors: &mut Err
             let name_path = place.child(field);
             let name_path = name_path.child("name");
             if name.is_empty() {
-                errors.push(Error::required(&name_path, ""));
+                errors.push(FieldError::required(&name_path, ""));
             } else {
                 complain(&name_path, name, names::NameRule::DnsSubdomain.prefix(name), errors);
             }
         }
         match sources {
-            0 => errors.push(Error::invalid(
+            0 => errors.push(FieldError::invalid(
                 path,
                 "",
                 "must specify one of: `configMapRef` or `secretRef`",
             )),
             1 => {}
-            _ => errors.push(Error::invalid(
+            _ => errors.push(FieldError::invalid(
                 path,
                 "",
                 "may not have more than one field specified at a time",

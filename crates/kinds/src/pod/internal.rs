@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use kubewright_schema::field::{Error, Path};
+use kubewright_apimachinery::field::{FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::resource_names::quantity;
@@ -92,12 +92,12 @@ pub(crate) fn same(name: &str, left: &Value, right: &Value) -> bool {
 }
 
 /// A malformed value, shown as upstream prints it.
-pub(crate) fn invalid(path: &Path<'_>, value: &Printed, words: &str) -> Error {
+pub(crate) fn invalid(path: &PathRef<'_>, value: &Printed, words: &str) -> FieldError {
     shown::invalid(path, &value.compact(), words)
 }
 
 /// A value that is none of `supported`, shown as upstream prints it.
-pub(crate) fn not_supported(path: &Path<'_>, value: &Printed, supported: &[&str]) -> Error {
+pub(crate) fn not_supported(path: &PathRef<'_>, value: &Printed, supported: &[&str]) -> FieldError {
     shown::not_supported(path, &value.compact(), supported)
 }
 

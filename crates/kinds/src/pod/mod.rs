@@ -35,7 +35,7 @@ mod volumes;
 pub(crate) mod warnings;
 mod windows;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -63,16 +63,16 @@ impl Behaviour for Pod {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         validate_object(object, Options::pod(None), errors);
         let spec = part(object, "spec");
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         if !list_at(spec, &["ephemeralContainers"]).is_empty() {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child("ephemeralContainers"),
                 "cannot be set on create",
             ));
         }
         if !str_at(spec, &["nodeName"]).is_empty() && !list_at(spec, &["schedulingGates"]).is_empty() {
             let words = "cannot be set until all schedulingGates have been cleared";
-            errors.push(Error::forbidden(&path.child("nodeName"), words));
+            errors.push(FieldError::forbidden(&path.child("nodeName"), words));
         }
         annotations::validate_agreement(object, &path, errors);
     }
@@ -106,10 +106,10 @@ impl Behaviour for Pod {
 
 /// Everything wrong with a pod as it is, `ObjectMeta`'s own rules excepted.
 fn validate_object(pod: &Value, options: Options, errors: &mut Errors) {
-    let metadata = Path::root("metadata");
+    let metadata = PathRef::root("metadata");
     annotations::validate(pod, options, &metadata.child("annotations"), errors);
     let of_pod = part(pod, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     spec::validate(of_pod, pod.get("metadata"), options, &path, errors);
     if str_at(of_pod, &["serviceAccountName"]).is_empty() {
         let volumes = path.child("volumes");
@@ -119,7 +119,7 @@ fn validate_object(pod: &Value, options: Options, errors: &mut Errors) {
             let place = place.child("sources");
             let place = place.index(source);
             let words = "must not be specified when serviceAccountName is not set";
-            errors.push(Error::forbidden(&place.child("serviceAccountToken"), words));
+            errors.push(FieldError::forbidden(&place.child("serviceAccountToken"), words));
         }
     }
     containers::validate_images_are_trimmed(of_pod, &path, errors);

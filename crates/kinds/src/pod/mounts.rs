@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, list_at, opt_str_at, str_at};
@@ -11,7 +11,7 @@ use super::paths;
 use super::spec::Scope;
 
 /// Everything wrong with a container's mounts.
-pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let devices = list_at(container, &["volumeDevices"]);
     let device_names: HashSet<&str> = devices.iter().map(|device| str_at(device, &["name"])).collect();
     let device_paths: HashSet<&str> = last_by_name(devices, "devicePath");
@@ -20,19 +20,23 @@ pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &Path<'_>, er
         let place = path.index(index);
         let (name, mount_path) = (str_at(mount, &["name"]), str_at(mount, &["mountPath"]));
         if name.is_empty() {
-            errors.push(Error::required(&place.child("name"), ""));
+            errors.push(FieldError::required(&place.child("name"), ""));
         }
         if scope.volume(name).is_none() {
-            errors.push(Error::not_found(&place.child("name"), name));
+            errors.push(FieldError::not_found(&place.child("name"), name));
         }
         if mount_path.is_empty() {
-            errors.push(Error::required(&place.child("mountPath"), ""));
+            errors.push(FieldError::required(&place.child("mountPath"), ""));
         }
         if !mount_paths.insert(mount_path) {
-            errors.push(Error::invalid(&place.child("mountPath"), mount_path, "must be unique"));
+            errors.push(FieldError::invalid(
+                &place.child("mountPath"),
+                mount_path,
+                "must be unique",
+            ));
         }
         if device_names.contains(name) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &place.child("name"),
                 name,
                 "must not already exist in volumeDevices",
@@ -40,7 +44,7 @@ pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &Path<'_>, er
         }
         if device_paths.contains(mount_path) {
             let words = "must not already exist as a path in volumeDevices";
-            errors.push(Error::invalid(&place.child("mountPath"), mount_path, words));
+            errors.push(FieldError::invalid(&place.child("mountPath"), mount_path, words));
         }
         let (sub_path, expression) = (str_at(mount, &["subPath"]), str_at(mount, &["subPathExpr"]));
         if !sub_path.is_empty() {
@@ -49,7 +53,7 @@ pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &Path<'_>, er
         if !expression.is_empty() {
             if !sub_path.is_empty() {
                 let words = "subPathExpr and subPath are mutually exclusive";
-                errors.push(Error::invalid(&place.child("subPathExpr"), expression, words));
+                errors.push(FieldError::invalid(&place.child("subPathExpr"), expression, words));
             }
             paths::validate_descending(expression, &path.child("subPathExpr"), errors);
         }
@@ -58,44 +62,47 @@ pub(crate) fn validate(scope: &Scope<'_>, container: &Value, path: &Path<'_>, er
     }
 }
 
-fn validate_propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_propagation(mount: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const SUPPORTED: [&str; 3] = ["Bidirectional", "HostToContainer", "None"];
     let Some(mode) = opt_str_at(mount, &["mountPropagation"]) else {
         return;
     };
     if !SUPPORTED.contains(&mode) {
-        errors.push(Error::not_supported(path, mode, &SUPPORTED));
+        errors.push(FieldError::not_supported(path, mode, SUPPORTED));
     }
     if mode == "Bidirectional" && !bool_at(container, &["securityContext", "privileged"]) {
         let words = "Bidirectional mount propagation is available only to privileged containers";
-        errors.push(Error::forbidden(path, words));
+        errors.push(FieldError::forbidden(path, words));
     }
 }
 
-fn validate_recursive_read_only(mount: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_recursive_read_only(mount: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     match opt_str_at(mount, &["recursiveReadOnly"]) {
         None | Some("Disabled") => {}
         Some("Enabled" | "IfPossible") => {
             if !bool_at(mount, &["readOnly"]) {
-                errors.push(Error::forbidden(path, "may only be specified when readOnly is true"));
+                errors.push(FieldError::forbidden(
+                    path,
+                    "may only be specified when readOnly is true",
+                ));
             }
             if opt_str_at(mount, &["mountPropagation"]).is_some_and(|mode| mode != "None") {
                 let words = "may only be specified when mountPropagation is None or not specified";
-                errors.push(Error::forbidden(path, words));
+                errors.push(FieldError::forbidden(path, words));
             }
         }
         Some(other) => {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 path,
                 other,
-                &["Disabled", "Enabled", "IfPossible"],
+                ["Disabled", "Enabled", "IfPossible"],
             ));
         }
     }
 }
 
 /// Everything wrong with a container's block devices.
-pub(crate) fn validate_devices(scope: &Scope<'_>, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_devices(scope: &Scope<'_>, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mounts = list_at(container, &["volumeMounts"]);
     let mount_names: HashSet<&str> = mounts.iter().map(|mount| str_at(mount, &["name"])).collect();
     let mount_paths: HashSet<&str> = last_by_name(mounts, "mountPath");
@@ -105,31 +112,31 @@ pub(crate) fn validate_devices(scope: &Scope<'_>, container: &Value, path: &Path
         let (name_path, path_path) = (place.child("name"), place.child("devicePath"));
         let (name, device_path) = (str_at(device, &["name"]), str_at(device, &["devicePath"]));
         if name.is_empty() {
-            errors.push(Error::required(&name_path, ""));
+            errors.push(FieldError::required(&name_path, ""));
         }
         if names.contains(name) {
-            errors.push(Error::invalid(&name_path, name, "must be unique"));
+            errors.push(FieldError::invalid(&name_path, name, "must be unique"));
         }
         match scope.volume(name) {
-            None => errors.push(Error::not_found(&name_path, name)),
+            None => errors.push(FieldError::not_found(&name_path, name)),
             Some(volume) => {
                 let is_claim = ["persistentVolumeClaim", "ephemeral"]
                     .iter()
                     .any(|kind| at(volume, &[kind]).is_some());
                 if !is_claim {
                     let words = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
-                    errors.push(Error::invalid(&name_path, name, words));
+                    errors.push(FieldError::invalid(&name_path, name, words));
                 }
             }
         }
         if device_path.is_empty() {
-            errors.push(Error::required(&path_path, ""));
+            errors.push(FieldError::required(&path_path, ""));
         }
         if device_paths.contains(device_path) {
-            errors.push(Error::invalid(&path_path, device_path, "must be unique"));
+            errors.push(FieldError::invalid(&path_path, device_path, "must be unique"));
         }
         if paths::has_backsteps(device_path) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path_path,
                 device_path,
                 "can not contain backsteps ('..')",
@@ -138,7 +145,7 @@ pub(crate) fn validate_devices(scope: &Scope<'_>, container: &Value, path: &Path
             device_paths.insert(device_path);
         }
         if mount_names.contains(name) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &name_path,
                 name,
                 "must not already exist in volumeMounts",
@@ -146,7 +153,7 @@ pub(crate) fn validate_devices(scope: &Scope<'_>, container: &Value, path: &Path
         }
         if mount_paths.contains(device_path) {
             let words = "must not already exist as a path in volumeMounts";
-            errors.push(Error::invalid(&path_path, device_path, words));
+            errors.push(FieldError::invalid(&path_path, device_path, words));
         }
         if !name.is_empty() {
             names.insert(name);

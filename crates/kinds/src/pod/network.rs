@@ -1,6 +1,6 @@
 //! A pod's own DNS settings: servers, search domains and options, and how many of them a resolver takes.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at, strings_at};
@@ -11,14 +11,14 @@ const MAX_SEARCHES: usize = 32;
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
 /// Everything wrong with `dnsConfig`, which `dnsPolicy: None` requires.
-pub(crate) fn validate_dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_dns(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let config = at(spec, &["dnsConfig"]);
     let nameservers = config
         .map(|config| strings_at(config, &["nameservers"]))
         .unwrap_or_default();
     if str_at(spec, &["dnsPolicy"]) == "None" {
         if config.is_none() {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 path,
                 "must provide `dnsConfig` when `dnsPolicy` is None",
             ));
@@ -26,7 +26,7 @@ pub(crate) fn validate_dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if nameservers.is_empty() {
             let words = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-            errors.push(Error::required(&path.child("nameservers"), words));
+            errors.push(FieldError::required(&path.child("nameservers"), words));
             return;
         }
     }
@@ -34,7 +34,7 @@ pub(crate) fn validate_dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let nameservers_path = path.child("nameservers");
     if nameservers.len() > MAX_NAMESERVERS {
         let words = format!("must not have more than {MAX_NAMESERVERS} nameservers");
-        errors.push(Error::invalid(&nameservers_path, nameservers.clone(), words));
+        errors.push(FieldError::invalid(&nameservers_path, nameservers.clone(), words));
     }
     for (index, address) in nameservers.into_iter().enumerate() {
         net::validate_ip_of_old_field(&nameservers_path.index(index), address, &[], errors);
@@ -43,12 +43,12 @@ pub(crate) fn validate_dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let searches_path = path.child("searches");
     if searches.len() > MAX_SEARCHES {
         let words = format!("must not have more than {MAX_SEARCHES} search paths");
-        errors.push(Error::invalid(&searches_path, searches.clone(), words));
+        errors.push(FieldError::invalid(&searches_path, searches.clone(), words));
     }
     if searches.join(" ").len() > MAX_SEARCH_CHARACTERS {
         let words =
             format!("must not have more than {MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list");
-        errors.push(Error::invalid(&searches_path, searches.clone(), words));
+        errors.push(FieldError::invalid(&searches_path, searches.clone(), words));
     }
     for (index, search) in searches.into_iter().enumerate() {
         if search != "." {
@@ -60,7 +60,7 @@ pub(crate) fn validate_dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let options_path = path.child("options");
     for (index, option) in list_at(config, &["options"]).iter().enumerate() {
         if str_at(option, &["name"]).is_empty() {
-            errors.push(Error::required(&options_path.index(index), "must not be empty"));
+            errors.push(FieldError::required(&options_path.index(index), "must not be empty"));
         }
     }
 }

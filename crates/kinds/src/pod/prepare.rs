@@ -259,7 +259,7 @@ fn app_armor_profile(annotation: &str) -> Option<Value> {
     profile.insert("type".to_owned(), kind.into());
     let profile = Value::Object(profile);
     let mut errors = Vec::new();
-    let path = kubewright_schema::field::Path::root("appArmorProfile");
+    let path = kubewright_apimachinery::field::PathRef::root("appArmorProfile");
     security::validate_app_armor(Some(&profile), &path, &mut errors);
     errors.is_empty().then_some(profile)
 }

@@ -1,13 +1,13 @@
 //! Probes and lifecycle hooks: exactly one handler each, and numbers that make sense together.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, opt_int_at, require_non_negative, str_at};
 use crate::rules::names;
 
 /// Everything wrong with the hooks and probes of a container that runs with its pod.
-pub(crate) fn validate_life(spec: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_life(spec: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let grace_period = opt_int_at(spec, &["terminationGracePeriodSeconds"]);
     if let Some(lifecycle) = at(container, &["lifecycle"]) {
         for hook in ["postStart", "preStop"] {
@@ -29,7 +29,7 @@ pub(crate) fn validate_life(spec: &Value, container: &Value, path: &Path<'_>, er
         validate_probe(probe, grace_period, &path, errors);
         if field == "readinessProbe" {
             if let Some(seconds) = opt_int_at(probe, &["terminationGracePeriodSeconds"]) {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &path.child("terminationGracePeriodSeconds"),
                     seconds,
                     "must not be set for readinessProbes",
@@ -38,13 +38,17 @@ pub(crate) fn validate_life(spec: &Value, container: &Value, path: &Path<'_>, er
         } else {
             let threshold = int_at(probe, &["successThreshold"]);
             if threshold != 1 {
-                errors.push(Error::invalid(&path.child("successThreshold"), threshold, "must be 1"));
+                errors.push(FieldError::invalid(
+                    &path.child("successThreshold"),
+                    threshold,
+                    "must be 1",
+                ));
             }
         }
     }
 }
 
-fn validate_probe(probe: &Value, grace_period: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_probe(probe: &Value, grace_period: Option<i64>, path: &PathRef<'_>, errors: &mut Errors) {
     validate_handler(
         probe,
         &["exec", "httpGet", "tcpSocket", "grpc"],
@@ -63,24 +67,30 @@ fn validate_probe(probe: &Value, grace_period: Option<i64>, path: &Path<'_>, err
     }
     if let Some(seconds) = opt_int_at(probe, &["terminationGracePeriodSeconds"]).filter(|seconds| *seconds <= 0) {
         let path = path.child("terminationGracePeriodSeconds");
-        errors.push(Error::invalid(&path, seconds, "must be greater than 0"));
+        errors.push(FieldError::invalid(&path, seconds, "must be greater than 0"));
     }
 }
 
-fn validate_handler(handler: &Value, kinds: &[&str], grace_period: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_handler(
+    handler: &Value,
+    kinds: &[&str],
+    grace_period: Option<i64>,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
     let mut found = false;
     for kind in kinds {
         let Some(action) = at(handler, &[kind]) else { continue };
         let path = path.child(kind);
         if found {
-            errors.push(Error::forbidden(&path, "may not specify more than 1 handler type"));
+            errors.push(FieldError::forbidden(&path, "may not specify more than 1 handler type"));
             continue;
         }
         found = true;
         match *kind {
             "exec" => {
                 if list_at(action, &["command"]).is_empty() {
-                    errors.push(Error::required(&path.child("command"), ""));
+                    errors.push(FieldError::required(&path.child("command"), ""));
                 }
             }
             "httpGet" => validate_http_get(action, &path, errors),
@@ -88,25 +98,29 @@ fn validate_handler(handler: &Value, kinds: &[&str], grace_period: Option<i64>, 
                 let seconds = int_at(action, &["seconds"]);
                 if let Some(limit) = grace_period.filter(|limit| seconds < 0 || seconds > *limit) {
                     let words = format!("must be non-negative and less than terminationGracePeriodSeconds ({limit})");
-                    errors.push(Error::invalid(&path, seconds, words));
+                    errors.push(FieldError::invalid(&path, seconds, words));
                 }
             }
             _ => validate_port(action.get("port"), &path.child("port"), errors),
         }
     }
     if !found {
-        errors.push(Error::required(path, "must specify a handler type"));
+        errors.push(FieldError::required(path, "must specify a handler type"));
     }
 }
 
-fn validate_http_get(action: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_http_get(action: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if str_at(action, &["path"]).is_empty() {
-        errors.push(Error::required(&path.child("path"), ""));
+        errors.push(FieldError::required(&path.child("path"), ""));
     }
     validate_port(action.get("port"), &path.child("port"), errors);
     let scheme = str_at(action, &["scheme"]);
     if !matches!(scheme, "HTTP" | "HTTPS") {
-        errors.push(Error::not_supported(&path.child("scheme"), scheme, &["HTTP", "HTTPS"]));
+        errors.push(FieldError::not_supported(
+            &path.child("scheme"),
+            scheme,
+            ["HTTP", "HTTPS"],
+        ));
     }
     for header in list_at(action, &["httpHeaders"]) {
         let name = str_at(header, &["name"]);
@@ -114,7 +128,7 @@ fn validate_http_get(action: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_port(port: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_port(port: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(name) = port.and_then(Value::as_str) {
         complain(path, name, names::port_name(name), errors);
     } else {

@@ -1,6 +1,6 @@
 //! Resizing a running pod: only cpu and memory, and nothing may go away.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
 use crate::rules::access::{at, list_at, map_at, opt_str_at, part, str_at};
@@ -22,21 +22,21 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
     };
     if let Some(words) = unplaced {
         errors.clear();
-        errors.push(Error::forbidden(&Path::root(""), words));
+        errors.push(FieldError::forbidden(&PathRef::root(""), words));
         return;
     }
     let before = errors.len();
     validate_object(pod, options, errors);
     let spec = part(pod, "spec");
     let old_spec = part(old, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let stored_class = opt_str_at(old, &["status", "qosClass"]).unwrap_or_else(|| qos::class(old_spec));
     if stored_class != qos::class(spec) {
         let words = "Pod QOS Class may not change as a result of resizing";
-        errors.push(Error::invalid(&path, str_at(pod, &["status", "qosClass"]), words));
+        errors.push(FieldError::invalid(&path, str_at(pod, &["status", "qosClass"]), words));
     }
     if !node_supports_resize(old) {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path,
             "Pod running on node without support for resize",
         ));
@@ -59,15 +59,18 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
         validate_only_resources(&mut rest, old_spec, list, &path, errors);
     }
     if errors.len() == before && !internal::same("PodSpec", &rest, old_spec) {
-        errors.push(Error::forbidden(&path, "only cpu and memory resources are mutable"));
+        errors.push(FieldError::forbidden(
+            &path,
+            "only cpu and memory resources are mutable",
+        ));
     }
 }
 
-fn validate_nothing_removed(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_nothing_removed(new: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for kind in ["requests", "limits"] {
         if removes_any(map_at(new, &["resources", kind]), map_at(old, &["resources", kind])) {
             let words = format!("resource {kind} cannot be removed");
-            errors.push(Error::forbidden(&path.child(kind), words));
+            errors.push(FieldError::forbidden(&path.child(kind), words));
         }
     }
 }
@@ -93,11 +96,11 @@ fn removes_any(new: Option<&Map<String, Value>>, old: Option<&Map<String, Value>
         .any(|(name, _)| new.is_none_or(|new| !new.contains_key(name)))
 }
 
-fn validate_pod_level(rest: &mut Value, spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_pod_level(rest: &mut Value, spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let resources_path = path.child("resources");
     let before = at(old, &["resources"]);
     if before.is_some() && at(spec, &["resources"]).is_none() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &resources_path,
             "pod-level resources cannot be removed",
         ));
@@ -107,7 +110,7 @@ fn validate_pod_level(rest: &mut Value, spec: &Value, old: &Value, path: &Path<'
         for kind in ["requests", "limits"] {
             if removes_any(map_at(spec, &["resources", kind]), map_at(old, &["resources", kind])) {
                 let words = format!("pod-level resource {kind} cannot be removed");
-                errors.push(Error::forbidden(&resources_path.child(kind), words));
+                errors.push(FieldError::forbidden(&resources_path.child(kind), words));
             }
         }
     }
@@ -121,7 +124,7 @@ fn validate_pod_level(rest: &mut Value, spec: &Value, old: &Value, path: &Path<'
     let unset = Value::Null;
     let (left, right) = (at(rest, &["resources"]).unwrap_or(&unset), before.unwrap_or(&unset));
     if left.is_null() != right.is_null() || !internal::same("ResourceRequirements", left, right) {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             path,
             "only cpu and memory resources are mutable at pod-level",
         ));
@@ -155,13 +158,13 @@ fn put_back_cpu_and_memory(holder: &mut Value, before: Option<&Value>) {
 }
 
 /// Answers whether the containers can be compared one by one.
-fn validate_order(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_order(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let before = errors.len();
     for list in LISTS {
         let path = path.child(list);
         let (new, old) = (list_at(spec, &[list]), list_at(old, &[list]));
         if new.len() != old.len() {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path,
                 format!("{list} may not be added or removed on resize"),
             ));
@@ -170,14 +173,14 @@ fn validate_order(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Error
         for (index, (new, old)) in new.iter().zip(old).enumerate() {
             if str_at(new, &["name"]) != str_at(old, &["name"]) {
                 let words = format!("{list} may not be renamed or reordered on resize");
-                errors.push(Error::forbidden(&path.index(index).child("name"), words));
+                errors.push(FieldError::forbidden(&path.index(index).child("name"), words));
             }
         }
     }
     errors.len() == before
 }
 
-fn validate_only_resources(rest: &mut Value, old: &Value, list: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_only_resources(rest: &mut Value, old: &Value, list: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let before = list_at(old, &[list]);
     let list_path = path.child(list);
     let containers = rest.get_mut(list).and_then(Value::as_array_mut);
@@ -189,16 +192,16 @@ fn validate_only_resources(rest: &mut Value, old: &Value, list: &str, path: &Pat
         if !internal::same("Container", container, before) {
             if is_init {
                 let words = "only cpu and memory resources for init or sidecar containers are mutable";
-                errors.push(Error::forbidden(&path_of_init, words));
+                errors.push(FieldError::forbidden(&path_of_init, words));
             } else {
-                errors.push(Error::forbidden(path, "only cpu and memory resources are mutable"));
+                errors.push(FieldError::forbidden(path, "only cpu and memory resources are mutable"));
             }
         }
         if is_init && is_modified && opt_str_at(container, &["restartPolicy"]) != Some("Always") {
             let policies = list_at(container, &["resizePolicy"]).iter();
             for _ in policies.filter(|policy| str_at(policy, &["restartPolicy"]) == "RestartContainer") {
                 let words = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
-                errors.push(Error::forbidden(&path_of_init, words));
+                errors.push(FieldError::forbidden(&path_of_init, words));
             }
         }
     }

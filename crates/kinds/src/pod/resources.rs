@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use kubewright_apimachinery::field::{ErrorType, Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
 use serde_json::{Map, Value};
 
 use crate::rules::access::{at, complain, list_at, map_at, opt_str_at, part, str_at};
@@ -31,30 +31,30 @@ pub(crate) fn is_pod_level(name: &str) -> bool {
 }
 
 /// Everything wrong with a container's resources.
-pub(crate) fn validate_container(scope: &Scope<'_>, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_container(scope: &Scope<'_>, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let requirements = part(container, "resources");
     validate_requirements(scope, requirements, validate_container_name, path, errors);
 }
 
 /// Everything wrong with what running the pod itself costs.
-pub(crate) fn validate_overhead(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_overhead(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let overhead = scope.spec.get("overhead").cloned().unwrap_or_default();
     let requirements = serde_json::json!({ "limits": overhead });
     validate_requirements(scope, &requirements, validate_container_name, path, errors);
 }
 
 /// Everything wrong with the resources of the pod as a whole.
-pub(crate) fn validate_pod_level(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_pod_level(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(resources) = at(scope.spec, &["resources"]) else {
         return;
     };
     let path = path.child("resources");
     if str_at(scope.spec, &["os", "name"]) == "windows" {
-        errors.push(Error::forbidden(&path, "may not be set for a windows pod"));
+        errors.push(FieldError::forbidden(&path, "may not be set for a windows pod"));
         return;
     }
     if at(resources, &["claims"]).is_some() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path.child("claims"),
             "claims may not be set for Resources at pod-level",
         ));
@@ -63,13 +63,17 @@ pub(crate) fn validate_pod_level(scope: &Scope<'_>, path: &Path<'_>, errors: &mu
     validate_consistency(scope.spec, resources, &path, errors);
 }
 
-fn validate_consistency(spec: &Value, resources: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_consistency(spec: &Value, resources: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let requests = amounts(map_at(resources, &["requests"]));
     let requests_path = path.child("requests");
     for (name, sum) in aggregate(spec, "requests") {
         if let Some(amount) = requests.get(&name).filter(|amount| sum > **amount) {
             let words = format!("must be greater than or equal to aggregate container requests of {sum}");
-            errors.push(Error::invalid(&requests_path.key(&name), amount.to_string(), words));
+            errors.push(FieldError::invalid(
+                &requests_path.key(&name),
+                amount.to_string(),
+                words,
+            ));
         }
     }
     let limits = amounts(map_at(resources, &["limits"]));
@@ -79,7 +83,7 @@ fn validate_consistency(spec: &Value, resources: &Value, path: &Path<'_>, errors
     {
         if let Some(amount) = limits.get(&name).filter(|amount| sum > **amount) {
             let words = format!("must be greater than or equal to aggregate container limits of {sum}");
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("limits").key(&name),
                 amount.to_string(),
                 words,
@@ -93,7 +97,7 @@ fn validate_consistency(spec: &Value, resources: &Value, path: &Path<'_>, errors
                 let words = format!("must be less than or equal to pod limits of {limit}");
                 let place = containers_path.index(index);
                 let place = place.key(&name);
-                errors.push(Error::invalid(&place.child("limits"), amount.to_string(), words));
+                errors.push(FieldError::invalid(&place.child("limits"), amount.to_string(), words));
             }
         }
     }
@@ -139,14 +143,14 @@ fn raise(total: &mut Amounts, floor: &Amounts) {
     }
 }
 
-type NameRule = fn(&str, &Path<'_>, &mut Errors);
+type NameRule = fn(&str, &PathRef<'_>, &mut Errors);
 
-fn validate_pod_level_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_pod_level_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if !validate_name(name, path, errors) {
         return;
     }
     if !is_pod_level(name) {
-        errors.push(Error::not_supported(path, name, &["cpu", "hugepages-", "memory"]));
+        errors.push(FieldError::not_supported(path, name, ["cpu", "hugepages-", "memory"]));
     }
 }
 
@@ -172,16 +176,16 @@ fn validate_requirements(
     scope: &Scope<'_>,
     requirements: &Value,
     name_rule: NameRule,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let limits = amounts(map_at(requirements, &["limits"]));
     let requests = amounts(map_at(requirements, &["requests"]));
     let (limits_path, requests_path) = (path.child("limits"), path.child("requests"));
-    let check = |name: &str, amount: &Quantity, path: &Path<'_>, errors: &mut Errors| {
+    let check = |name: &str, amount: &Quantity, path: &PathRef<'_>, errors: &mut Errors| {
         if is_huge_page(name) && !scope.options.indivisible_huge_pages && !is_divisible(name, amount) {
             let words = format!("{amount} is not positive integer multiple of {name}");
-            errors.push(Error::invalid(path, amount.to_string(), words));
+            errors.push(FieldError::invalid(path, amount.to_string(), words));
         }
     };
     for (name, amount) in &limits {
@@ -197,14 +201,14 @@ fn validate_requirements(
         match limits.get(name) {
             Some(limit) if amount != limit && !is_overcommit_allowed(name) => {
                 let words = format!("must be equal to {name} limit of {limit}");
-                errors.push(Error::invalid(&requests_path, amount.to_string(), words));
+                errors.push(FieldError::invalid(&requests_path, amount.to_string(), words));
             }
             Some(limit) if amount > limit => {
                 let words = format!("must be less than or equal to {name} limit of {limit}");
-                errors.push(Error::invalid(&requests_path, amount.to_string(), words));
+                errors.push(FieldError::invalid(&requests_path, amount.to_string(), words));
             }
             None if !is_overcommit_allowed(name) => {
-                errors.push(Error::required(
+                errors.push(FieldError::required(
                     &limits_path,
                     "Limit must be set for non overcommitable resources",
                 ));
@@ -215,12 +219,12 @@ fn validate_requirements(
     }
     let names: BTreeSet<&str> = limits.keys().chain(requests.keys()).map(String::as_str).collect();
     if names.iter().any(|name| is_huge_page(name)) && !names.contains("cpu") && !names.contains("memory") {
-        errors.push(Error::forbidden(path, "HugePages require cpu or memory"));
+        errors.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
     }
     validate_claims(scope, requirements, &path.child("claims"), errors);
 }
 
-fn validate_claims(scope: &Scope<'_>, requirements: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_claims(scope: &Scope<'_>, requirements: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let claims = list_at(requirements, &["claims"]);
     if claims.is_empty() {
         return;
@@ -236,11 +240,11 @@ fn validate_claims(scope: &Scope<'_>, requirements: &Value, path: &Path<'_>, err
         let path = path.index(index);
         let (name, request) = (str_at(claim, &["name"]), str_at(claim, &["request"]));
         if name.is_empty() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
             continue;
         }
         if keys.contains(name) {
-            errors.push(Error::duplicate(&path, name));
+            errors.push(FieldError::duplicate(&path, name));
         } else {
             let mut key = name.to_owned();
             if !request.is_empty() {
@@ -248,9 +252,9 @@ fn validate_claims(scope: &Scope<'_>, requirements: &Value, path: &Path<'_>, err
                 key = format!("{name}/{request}");
             }
             if keys.contains(&key) {
-                errors.push(Error::duplicate(&path, key.as_str()));
+                errors.push(FieldError::duplicate(&path, key.as_str()));
             } else if request.is_empty() && with_request.contains(name) {
-                errors.push(Error::duplicate(&path, name));
+                errors.push(FieldError::duplicate(&path, name));
             }
             if !request.is_empty() {
                 with_request.insert(name);
@@ -264,12 +268,8 @@ fn validate_claims(scope: &Scope<'_>, requirements: &Value, path: &Path<'_>, err
             } else {
                 format!(": {}", known.iter().copied().take(256).collect::<Vec<_>>().join(", "))
             };
-            errors.push(Error {
-                kind: ErrorKind::NotFound,
-                field: path.to_string(),
-                value: Some(name.into()),
-                detail: format!("must be one of the names in pod.spec.resourceClaims{listed}"),
-            });
+            let detail = format!("must be one of the names in pod.spec.resourceClaims{listed}");
+            errors.push(FieldError::new(ErrorType::NotFound, &path, Some(name.into()), detail));
         }
     }
 }

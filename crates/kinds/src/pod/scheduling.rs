@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
@@ -17,7 +17,7 @@ const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const NOT_POSITIVE: &str = "must be greater than zero";
 
 /// Everything wrong with a pod's affinities.
-pub(crate) fn validate_affinity(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_affinity(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(affinity) = at(scope.spec, &["affinity"]) else {
         return;
     };
@@ -41,10 +41,10 @@ pub(crate) fn validate_affinity(scope: &Scope<'_>, path: &Path<'_>, errors: &mut
     }
 }
 
-fn validate_weight(term: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_weight(term: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let weight = int_at(term, &["weight"]);
     if !(1..=100).contains(&weight) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("weight"),
             weight,
             "must be in the range 1-100",
@@ -52,13 +52,13 @@ fn validate_weight(term: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_node_affinity(affinity: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_node_affinity(affinity: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(required) = at(affinity, &[REQUIRED]) {
         let terms = list_at(required, &["nodeSelectorTerms"]);
         let path = path.child(REQUIRED);
         let path = path.child("nodeSelectorTerms");
         if terms.is_empty() {
-            errors.push(Error::required(&path, "must have at least one node selector term"));
+            errors.push(FieldError::required(&path, "must have at least one node selector term"));
         }
         for (index, term) in terms.iter().enumerate() {
             validate_node_term(term, options.invalid_node_affinity_values, &path.index(index), errors);
@@ -74,7 +74,7 @@ fn validate_node_affinity(affinity: &Value, options: Options, path: &Path<'_>, e
 }
 
 /// Everything wrong with one term of a node selector.
-pub(crate) fn validate_node_term(term: &Value, allow_invalid_values: bool, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_node_term(term: &Value, allow_invalid_values: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let expressions = path.child("matchExpressions");
     for (index, requirement) in list_at(term, &["matchExpressions"]).iter().enumerate() {
         let path = expressions.index(index);
@@ -83,18 +83,18 @@ pub(crate) fn validate_node_term(term: &Value, allow_invalid_values: bool, path:
         match str_at(requirement, &["operator"]) {
             "In" | "NotIn" if values.is_empty() => {
                 let words = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(Error::required(&values_path, words));
+                errors.push(FieldError::required(&values_path, words));
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 let words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(Error::forbidden(&values_path, words));
+                errors.push(FieldError::forbidden(&values_path, words));
             }
             "Gt" | "Lt" if values.len() != 1 => {
                 let words = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-                errors.push(Error::required(&values_path, words));
+                errors.push(FieldError::required(&values_path, words));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            other => errors.push(Error::invalid(
+            other => errors.push(FieldError::invalid(
                 &path.child("operator"),
                 other,
                 "not a valid selector operator",
@@ -113,17 +113,17 @@ pub(crate) fn validate_node_term(term: &Value, allow_invalid_values: bool, path:
     }
 }
 
-fn validate_field_requirement(requirement: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_field_requirement(requirement: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let values = strings_at(requirement, &["values"]);
     let values_path = path.child("values");
     match str_at(requirement, &["operator"]) {
         "In" | "NotIn" => {
             if values.len() != 1 {
                 let words = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-                errors.push(Error::required(&values_path, words));
+                errors.push(FieldError::required(&values_path, words));
             }
         }
-        other => errors.push(Error::invalid(
+        other => errors.push(FieldError::invalid(
             &path.child("operator"),
             other,
             "not a valid selector operator",
@@ -140,7 +140,7 @@ fn validate_field_requirement(requirement: &Value, path: &Path<'_>, errors: &mut
                 );
             }
         }
-        other => errors.push(Error::invalid(
+        other => errors.push(FieldError::invalid(
             &path.child("key"),
             other,
             "not a valid field selector key",
@@ -148,7 +148,7 @@ fn validate_field_requirement(requirement: &Value, path: &Path<'_>, errors: &mut
     }
 }
 
-fn validate_pod_term(term: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_pod_term(term: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let tolerance = SelectorOptions {
         allow_invalid_values: options.invalid_affinity_values,
     };
@@ -162,13 +162,13 @@ fn validate_pod_term(term: &Value, options: Options, path: &Path<'_>, errors: &m
     validate_label_keys(term, path, errors);
     let key = str_at(term, &["topologyKey"]);
     if key.is_empty() {
-        errors.push(Error::required(&path.child("topologyKey"), "can not be empty"));
+        errors.push(FieldError::required(&path.child("topologyKey"), "can not be empty"));
     }
     labels::validate_label_name(key, &path.child("topologyKey"), errors);
 }
 
 /// `matchLabelKeys` and `mismatchLabelKeys`, which extend the selector beside them.
-fn validate_label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_label_keys(term: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let selector = at(term, &["labelSelector"]);
     let match_keys = strings_at(term, &["matchLabelKeys"]);
     let mismatch_keys = strings_at(term, &["mismatchLabelKeys"]);
@@ -178,7 +178,7 @@ fn validate_label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
             continue;
         }
         if selector.is_none() {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path,
                 "must not be specified when labelSelector is not set",
             ));
@@ -196,7 +196,7 @@ fn validate_label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
             .collect();
         for (index, key) in repeated_keys(selector, &places) {
             let words = "exists in both matchLabelKeys and labelSelector";
-            errors.push(Error::invalid(&path.index(index), key, words));
+            errors.push(FieldError::invalid(&path.index(index), key, words));
         }
     }
     let mismatched: HashSet<&str> = mismatch_keys.into_iter().collect();
@@ -207,7 +207,7 @@ fn validate_label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         .filter(|(_, key)| mismatched.contains(key))
     {
         let words = "exists in both matchLabelKeys and mismatchLabelKeys";
-        errors.push(Error::invalid(&path.index(index), key, words));
+        errors.push(FieldError::invalid(&path.index(index), key, words));
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn pod_affinity_terms(spec: &Value) -> Vec<&Value> {
 }
 
 /// Everything wrong with a list of tolerations.
-pub(crate) fn validate_tolerations(tolerations: &[Value], options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_tolerations(tolerations: &[Value], options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, toleration) in tolerations.iter().enumerate() {
         let path = path.index(index);
         let key = str_at(toleration, &["key"]);
@@ -253,26 +253,26 @@ pub(crate) fn validate_tolerations(tolerations: &[Value], options: Options, path
             if operator != "Exists" {
                 let words =
                     "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-                errors.push(Error::invalid(&operator_path, operator, words));
+                errors.push(FieldError::invalid(&operator_path, operator, words));
             }
         } else {
             labels::validate_label_name(key, &path.child("key"), errors);
         }
         if opt_int_at(toleration, &["tolerationSeconds"]).is_some() && effect != "NoExecute" {
             let words = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            errors.push(Error::invalid(&path.child("effect"), effect, words));
+            errors.push(FieldError::invalid(&path.child("effect"), effect, words));
         }
         match operator {
             "Equal" | "" => {
                 let complaints = names::label_value(value);
                 if !complaints.is_empty() {
-                    errors.push(Error::invalid(&operator_path, value, complaints.join(";")));
+                    errors.push(FieldError::invalid(&operator_path, value, complaints.join(";")));
                 }
             }
             "Exists" => {
                 if !value.is_empty() {
                     let words = "value must be empty when `operator` is 'Exists'";
-                    errors.push(Error::invalid(&operator_path, value, words));
+                    errors.push(FieldError::invalid(&operator_path, value, words));
                 }
             }
             "Lt" | "Gt" if options.comparing_tolerations => {
@@ -281,31 +281,31 @@ pub(crate) fn validate_tolerations(tolerations: &[Value], options: Options, path
             }
             "Lt" | "Gt" => {
                 let supported = ["Equal", "Exists", "Lt", "Gt"];
-                errors.push(Error::not_supported(&operator_path, operator, &supported));
+                errors.push(FieldError::not_supported(&operator_path, operator, supported));
             }
-            other => errors.push(Error::not_supported(&operator_path, other, &["Equal", "Exists"])),
+            other => errors.push(FieldError::not_supported(&operator_path, other, ["Equal", "Exists"])),
         }
         if !matches!(effect, "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
             let supported = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            errors.push(Error::not_supported(&path.child("effect"), effect, &supported));
+            errors.push(FieldError::not_supported(&path.child("effect"), effect, supported));
         }
     }
 }
 
 /// Everything wrong with the gates that hold scheduling back.
-pub(crate) fn validate_gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_gates(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for (index, gate) in list_at(spec, &["schedulingGates"]).iter().enumerate() {
         let name = str_at(gate, &["name"]);
         complain(&path.index(index), name, names::qualified_name(name), errors);
         if !seen.insert(name) {
-            errors.push(Error::duplicate(&path.index(index), name));
+            errors.push(FieldError::duplicate(&path.index(index), name));
         }
     }
 }
 
 /// Everything wrong with topology spread constraints.
-pub(crate) fn validate_spread(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_spread(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let constraints = list_at(scope.spec, &["topologySpreadConstraints"]);
     let pair = |constraint| {
         (
@@ -325,40 +325,54 @@ pub(crate) fn validate_spread(scope: &Scope<'_>, path: &Path<'_>, errors: &mut E
     }
 }
 
-fn validate_constraint(constraint: &Value, is_repeated: bool, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_constraint(
+    constraint: &Value,
+    is_repeated: bool,
+    options: Options,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
     let (key, action) = (
         str_at(constraint, &["topologyKey"]),
         str_at(constraint, &["whenUnsatisfiable"]),
     );
     let skew = int_at(constraint, &["maxSkew"]);
     if skew <= 0 {
-        errors.push(Error::invalid(&path.child("maxSkew"), skew, NOT_POSITIVE));
+        errors.push(FieldError::invalid(&path.child("maxSkew"), skew, NOT_POSITIVE));
     }
     if key.is_empty() {
-        errors.push(Error::required(&path.child("topologyKey"), "can not be empty"));
+        errors.push(FieldError::required(&path.child("topologyKey"), "can not be empty"));
     }
     let actions = ["DoNotSchedule", "ScheduleAnyway"];
     if !actions.contains(&action) {
-        errors.push(Error::not_supported(&path.child("whenUnsatisfiable"), action, &actions));
+        errors.push(FieldError::not_supported(
+            &path.child("whenUnsatisfiable"),
+            action,
+            actions,
+        ));
     }
     if is_repeated {
         let place = path.child("{topologyKey, whenUnsatisfiable}");
-        errors.push(Error::duplicate(&place, format!("{{{key}, {action}}}")));
+        errors.push(FieldError::duplicate(&place, format!("{{{key}, {action}}}")));
     }
     if let Some(domains) = opt_int_at(constraint, &["minDomains"]) {
         let path = path.child("minDomains");
         if domains <= 0 {
-            errors.push(Error::invalid(&path, domains, NOT_POSITIVE));
+            errors.push(FieldError::invalid(&path, domains, NOT_POSITIVE));
         }
         if action != "DoNotSchedule" {
             let words = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
-            errors.push(Error::invalid(&path, domains, words));
+            errors.push(FieldError::invalid(&path, domains, words));
         }
     }
     for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
         let policy = opt_str_at(constraint, &[field]).filter(|policy| !matches!(*policy, "Honor" | "Ignore"));
         if let Some(policy) = policy {
-            errors.push(Error::not_supported(&path.child(field), policy, &["Honor", "Ignore"]));
+            errors.push(FieldError::not_supported(
+                &path.child(field),
+                policy,
+                ["Honor", "Ignore"],
+            ));
         }
     }
     if options.old_match_label_keys {
@@ -374,11 +388,11 @@ fn validate_constraint(constraint: &Value, is_repeated: bool, options: Options, 
 }
 
 /// The rule for `matchLabelKeys` before the server merged them into the selector: for pods stored back then.
-fn validate_spread_keys_as_before(constraint: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_spread_keys_as_before(constraint: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let keys = strings_at(constraint, &["matchLabelKeys"]);
     let selector = at(constraint, &["labelSelector"]);
     if selector.is_none() && !keys.is_empty() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             path,
             "must not be specified when labelSelector is not set",
         ));
@@ -398,7 +412,7 @@ fn validate_spread_keys_as_before(constraint: &Value, path: &Path<'_>, errors: &
         labels::validate_label_name(key, &path.index(index), errors);
         if selected.contains(key) {
             let words = "exists in both matchLabelKeys and labelSelector";
-            errors.push(Error::invalid(&path.index(index), key, words));
+            errors.push(FieldError::invalid(&path.index(index), key, words));
         }
     }
 }
@@ -411,7 +425,7 @@ pub(crate) fn has_invalid_spread_selectors(spec: &Value) -> bool {
         labels::validate_selector(
             selector,
             SelectorOptions::default(),
-            &Path::root("labelSelector"),
+            &PathRef::root("labelSelector"),
             &mut errors,
         );
     }
@@ -422,7 +436,7 @@ pub(crate) fn has_invalid_spread_selectors(spec: &Value) -> bool {
 pub(crate) fn has_invalid_match_label_keys(spec: &Value) -> bool {
     let mut errors = Errors::new();
     for constraint in list_at(spec, &["topologySpreadConstraints"]) {
-        validate_label_keys(constraint, &Path::root("constraint"), &mut errors);
+        validate_label_keys(constraint, &PathRef::root("constraint"), &mut errors);
     }
     !errors.is_empty()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, complain, list_at, opt_bool_at, opt_int_at, opt_str_at, part, str_at};
@@ -16,7 +16,7 @@ const SYSCTL_MAX: usize = 253;
 const ENOUGH: usize = 16;
 
 /// Everything wrong with the pod's security context.
-pub(crate) fn validate_pod(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_pod(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let spec = scope.spec;
     let context = part(spec, "securityContext");
     for field in ["fsGroup", "runAsUser", "runAsGroup"] {
@@ -29,7 +29,7 @@ pub(crate) fn validate_pod(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Erro
     }
     if bool_at(spec, &["hostPID"]) && bool_at(spec, &["shareProcessNamespace"]) {
         let words = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(Error::invalid(&path.child("shareProcessNamespace"), true, words));
+        errors.push(FieldError::invalid(&path.child("shareProcessNamespace"), true, words));
     }
     validate_sysctls(scope, context, &path.child("sysctls"), errors);
     validate_choice(
@@ -56,7 +56,7 @@ pub(crate) fn validate_pod(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Erro
 }
 
 /// Everything wrong with a container's security context.
-pub(crate) fn validate_container(spec: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_container(spec: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(context) = at(container, &["securityContext"]) else {
         return;
     };
@@ -66,10 +66,10 @@ pub(crate) fn validate_container(spec: &Value, container: &Value, path: &Path<'_
     if let Some(mount) = opt_str_at(context, &["procMount"]) {
         let path = path.child("procMount");
         if !matches!(mount, "Default" | "Unmasked") {
-            errors.push(Error::not_supported(&path, mount, &["Default", "Unmasked"]));
+            errors.push(FieldError::not_supported(&path, mount, ["Default", "Unmasked"]));
         }
         if mount == "Unmasked" && opt_bool_at(spec, &["hostUsers"]) != Some(false) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 mount,
                 "`hostUsers` must be false to use `Unmasked`",
@@ -105,36 +105,36 @@ pub(crate) fn validate_container(spec: &Value, container: &Value, path: &Path<'_
     );
 }
 
-fn validate_id(context: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_id(context: &Value, field: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(id) = opt_int_at(context, &[field]) {
         complain(&path.child(field), id, names::unix_id(id), errors);
     }
 }
 
-fn validate_choice(context: &Value, field: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
+fn validate_choice(context: &Value, field: &str, supported: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(value) = opt_str_at(context, &[field]).filter(|value| !supported.contains(value)) {
-        errors.push(Error::not_supported(&path.child(field), value, supported));
+        errors.push(FieldError::not_supported(&path.child(field), value, supported));
     }
 }
 
-fn validate_sysctls(scope: &Scope<'_>, context: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_sysctls(scope: &Scope<'_>, context: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for (index, sysctl) in list_at(context, &["sysctls"]).iter().enumerate() {
         let place = path.index(index);
         let path = place.child("name");
         let name = str_at(sysctl, &["name"]);
         if name.is_empty() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
         } else if !is_sysctl(name) {
             let words = format!("must have at most {SYSCTL_MAX} characters and match regex {SYSCTL}");
-            errors.push(Error::invalid(&path, name, words));
+            errors.push(FieldError::invalid(&path, name, words));
         } else if seen.contains(name) {
-            errors.push(Error::duplicate(&path, name));
+            errors.push(FieldError::duplicate(&path, name));
         }
         if !scope.options.host_sysctls
             && let Some(field) = shared_namespace(scope.spec, name)
         {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 name,
                 format!("may not be specified when '{field}' is true"),
@@ -194,25 +194,28 @@ pub(crate) fn has_host_sysctls(spec: &Value) -> bool {
         .any(|sysctl| shared_namespace(spec, str_at(sysctl, &["name"])).is_some())
 }
 
-fn validate_seccomp(profile: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_seccomp(profile: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(profile) = profile else { return };
     let kind = str_at(profile, &["type"]);
     match kind {
         "Localhost" | "RuntimeDefault" | "Unconfined" => {}
-        "" => errors.push(Error::required(
+        "" => errors.push(FieldError::required(
             &path.child("type"),
             "type is required when seccompProfile is set",
         )),
-        other => errors.push(Error::not_supported(
+        other => errors.push(FieldError::not_supported(
             &path.child("type"),
             other,
-            &["Localhost", "RuntimeDefault", "Unconfined"],
+            ["Localhost", "RuntimeDefault", "Unconfined"],
         )),
     }
     let path = path.child("localhostProfile");
     match (kind, opt_str_at(profile, &["localhostProfile"])) {
         ("Localhost", None) => {
-            errors.push(Error::required(&path, "must be set when seccomp type is Localhost"));
+            errors.push(FieldError::required(
+                &path,
+                "must be set when seccomp type is Localhost",
+            ));
         }
         ("Localhost", Some(file)) => paths::validate_descending(file, &path, errors),
         (_, Some(_)) => errors.push(internal::invalid(
@@ -225,27 +228,31 @@ fn validate_seccomp(profile: Option<&Value>, path: &Path<'_>, errors: &mut Error
 }
 
 /// Everything wrong with an `AppArmor` profile.
-pub(crate) fn validate_app_armor(profile: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_app_armor(profile: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     const MAX: usize = 4095;
     const REQUIRED: &str = "must be set when AppArmor type is Localhost";
     let Some(profile) = profile else { return };
     let name = opt_str_at(profile, &["localhostProfile"]);
     let name_path = path.child("localhostProfile");
     match (str_at(profile, &["type"]), name) {
-        ("Localhost", None) => errors.push(Error::required(&name_path, REQUIRED)),
+        ("Localhost", None) => errors.push(FieldError::required(&name_path, REQUIRED)),
         ("Localhost", Some(name)) => {
             if name.trim() != name {
-                errors.push(Error::invalid(&name_path, name, "must not be padded with whitespace"));
+                errors.push(FieldError::invalid(
+                    &name_path,
+                    name,
+                    "must not be padded with whitespace",
+                ));
             } else if name.is_empty() {
-                errors.push(Error::required(&name_path, REQUIRED));
+                errors.push(FieldError::required(&name_path, REQUIRED));
             }
             if name.len() > MAX {
-                errors.push(Error::too_long(&name_path, MAX));
+                errors.push(FieldError::too_long(&name_path, MAX));
             }
         }
         ("RuntimeDefault" | "Unconfined", name) => {
             if let Some(name) = name {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &name_path,
                     name,
                     "can only be set when AppArmor type is Localhost",
@@ -253,15 +260,15 @@ pub(crate) fn validate_app_armor(profile: Option<&Value>, path: &Path<'_>, error
             }
         }
         ("", _) => {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("type"),
                 "type is required when appArmorProfile is set",
             ));
         }
-        (other, _) => errors.push(Error::not_supported(
+        (other, _) => errors.push(FieldError::not_supported(
             &path.child("type"),
             other,
-            &["Localhost", "RuntimeDefault", "Unconfined"],
+            ["Localhost", "RuntimeDefault", "Unconfined"],
         )),
     }
 }

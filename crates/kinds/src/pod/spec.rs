@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{
@@ -31,9 +31,15 @@ impl<'a> Scope<'a> {
 }
 
 /// Everything wrong with `spec`. `metadata` is the pod's, absent in a template.
-pub(crate) fn validate(spec: &Value, metadata: Option<&Value>, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(
+    spec: &Value,
+    metadata: Option<&Value>,
+    options: Options,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
     if at(spec, &["terminationGracePeriodSeconds"]).is_none() {
-        errors.push(Error::required(&path.child("terminationGracePeriodSeconds"), ""));
+        errors.push(FieldError::required(&path.child("terminationGracePeriodSeconds"), ""));
     }
     let volumes = volumes::validate(spec, metadata, options, &path.child("volumes"), errors);
     let scope = Scope { spec, options, volumes };
@@ -84,7 +90,7 @@ pub(crate) fn validate(spec: &Value, metadata: Option<&Value>, options: Options,
     validate_file_key_refs(spec, path, errors);
 }
 
-fn validate_host_aliases(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_host_aliases(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, alias) in list_at(spec, &["hostAliases"]).iter().enumerate() {
         let path = path.index(index);
         net::validate_ip_of_old_field(&path.child("ip"), str_at(alias, &["ip"]), &[], errors);
@@ -95,24 +101,24 @@ fn validate_host_aliases(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn one_of(spec: &Value, field: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
+fn one_of(spec: &Value, field: &str, supported: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     let value = str_at(spec, &[field]);
     if value.is_empty() {
-        errors.push(Error::required(&path.child(field), ""));
+        errors.push(FieldError::required(&path.child(field), ""));
     } else if !supported.contains(&value) {
-        errors.push(Error::not_supported(&path.child(field), value, supported));
+        errors.push(FieldError::not_supported(&path.child(field), value, supported));
     }
 }
 
-fn validate_resource_claims(spec: &Value, metadata: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_resource_claims(spec: &Value, metadata: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let is_mirror = metadata
         .and_then(|metadata| at(metadata, &["annotations", "kubernetes.io/config.mirror"]))
         .is_some();
     let mut names_seen = HashSet::new();
     for (index, claim) in list_at(spec, &["resourceClaims"]).iter().enumerate() {
         if is_mirror {
-            errors.push(Error::forbidden(
-                &Path::root(""),
+            errors.push(FieldError::forbidden(
+                &PathRef::root(""),
                 "static pods do not support resource claims",
             ));
             continue;
@@ -121,9 +127,9 @@ fn validate_resource_claims(spec: &Value, metadata: Option<&Value>, path: &Path<
         let name = str_at(claim, &["name"]);
         let name_path = path.child("name");
         if name.is_empty() {
-            errors.push(Error::required(&name_path, ""));
+            errors.push(FieldError::required(&name_path, ""));
         } else if names_seen.contains(name) {
-            errors.push(Error::duplicate(&name_path, name));
+            errors.push(FieldError::duplicate(&name_path, name));
         } else {
             complain(&name_path, name, names::dns1123_label(name), errors);
             names_seen.insert(name);
@@ -153,7 +159,7 @@ fn validate_resource_claims(spec: &Value, metadata: Option<&Value>, path: &Path<
 }
 
 /// On the node's network a port is the node's: the two numbers must agree.
-fn validate_host_ports(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_host_ports(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     if !bool_at(scope.spec, &["hostNetwork"]) {
         return;
     }
@@ -165,57 +171,60 @@ fn validate_host_ports(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) 
             let inside = opt_int_at(port, &["containerPort"]).unwrap_or_default();
             if (scope.options.is_pod || host != 0) && host != inside {
                 let words = "must match `containerPort` when `hostNetwork` is true";
-                errors.push(Error::invalid(&path.index(index).child("hostPort"), host, words));
+                errors.push(FieldError::invalid(&path.index(index).child("hostPort"), host, words));
             }
         }
     }
 }
 
-fn validate_user_namespace(scope: &Scope<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_user_namespace(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     const WORDS: &str = "when `hostUsers` is false";
     let spec = scope.spec;
     if opt_bool_at(spec, &["hostUsers"]) != Some(false) {
         return;
     }
     if bool_at(spec, &["hostNetwork"]) && !scope.options.host_network_in_user_namespace {
-        errors.push(Error::forbidden(&path.child("hostNetwork"), WORDS));
+        errors.push(FieldError::forbidden(&path.child("hostNetwork"), WORDS));
     }
     if bool_at(spec, &["hostPID"]) {
-        errors.push(Error::forbidden(&path.child("HostPID"), WORDS));
+        errors.push(FieldError::forbidden(&path.child("HostPID"), WORDS));
     }
     if bool_at(spec, &["hostIPC"]) {
-        errors.push(Error::forbidden(&path.child("HostIPC"), WORDS));
+        errors.push(FieldError::forbidden(&path.child("HostIPC"), WORDS));
     }
     if !scope.options.devices_in_user_namespace {
         containers::visit(spec, path, |container, path| {
             if !list_at(container, &["volumeDevices"]).is_empty() {
-                errors.push(Error::forbidden(&path.child("volumeDevices"), WORDS));
+                errors.push(FieldError::forbidden(&path.child("volumeDevices"), WORDS));
             }
         });
     }
 }
 
-fn validate_hostname_override(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_hostname_override(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(name) = opt_str_at(spec, &["hostnameOverride"]) else {
         return;
     };
     let path = path.child("hostnameOverride");
     if bool_at(spec, &["setHostnameAsFQDN"]) {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path,
             "may not be specified when setHostnameAsFQDN is true",
         ));
     }
     if bool_at(spec, &["hostNetwork"]) {
-        errors.push(Error::forbidden(&path, "may not be specified when hostNetwork is true"));
+        errors.push(FieldError::forbidden(
+            &path,
+            "may not be specified when hostNetwork is true",
+        ));
     }
     if name.len() > 64 {
-        errors.push(Error::too_long(&path, 64));
+        errors.push(FieldError::too_long(&path, 64));
     }
     complain(&path, name, names::dns1123_subdomain(name), errors);
 }
 
-fn validate_names_and_numbers(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_names_and_numbers(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (field, rule) in [
         (
             "serviceAccountName",
@@ -244,7 +253,7 @@ fn validate_names_and_numbers(spec: &Value, path: &Path<'_>, errors: &mut Errors
     }
 }
 
-fn validate_late_names(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_late_names(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let priority_class = str_at(spec, &["priorityClassName"]);
     if !priority_class.is_empty() {
         let complaints = names::dns1123_subdomain(priority_class);
@@ -270,7 +279,7 @@ fn validate_late_names(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// A variable read from a file needs the volume that holds it.
-fn validate_file_key_refs(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_file_key_refs(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let volumes: HashMap<&str, &Value> = list_at(spec, &["volumes"])
         .iter()
         .map(|volume| (str_at(volume, &["name"]), volume))
@@ -287,9 +296,9 @@ fn validate_file_key_refs(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             let path = path.child("fileKeyRef");
             let path = path.child("volumeName");
             match volumes.get(name) {
-                None => errors.push(Error::not_found(&path, name)),
+                None => errors.push(FieldError::not_found(&path, name)),
                 Some(volume) if at(volume, &["emptyDir"]).is_none() => {
-                    errors.push(Error::invalid(
+                    errors.push(FieldError::invalid(
                         &path,
                         name,
                         "referenced volume must be of type emptyDir",

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, str_at};
@@ -13,9 +13,9 @@ use super::{annotations, internal};
 
 /// Everything wrong with an update of the status.
 pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut Errors) {
-    let metadata = Path::root("metadata");
+    let metadata = PathRef::root("metadata");
     annotations::validate_update(pod, old, options, &metadata.child("annotations"), errors);
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let status = part(pod, "status");
     let before = part(old, "status");
     validate_conditions(status, &path.child("conditions"), errors);
@@ -23,11 +23,11 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
     let observed = int_at(status, &["observedGeneration"]);
     if observed < 0 {
         let path = path.child("observedGeneration");
-        errors.push(Error::invalid(&path, observed, "must be a non-negative integer"));
+        errors.push(FieldError::invalid(&path, observed, "must be a non-negative integer"));
     }
     let class = str_at(status, &["qosClass"]);
     if class != str_at(before, &["qosClass"]) {
-        errors.push(Error::invalid(&path.child("qosClass"), class, IMMUTABLE));
+        errors.push(FieldError::invalid(&path.child("qosClass"), class, IMMUTABLE));
     }
     for (list, of_spec) in [
         ("containerStatuses", "containers"),
@@ -45,19 +45,23 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
         if str_at(status, &["hostIP"]) != address {
             let place = path.child("hostIPs");
             let place = place.index(0);
-            errors.push(Error::invalid(&place.child("ip"), address, "must be equal to `hostIP`"));
+            errors.push(FieldError::invalid(
+                &place.child("ip"),
+                address,
+                "must be equal to `hostIP`",
+            ));
         }
     }
     validate_addresses(status, before, "hostIPs", "HostIP", &path, errors);
 }
 
-fn validate_conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_conditions(status: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, condition) in list_at(status, &["conditions"]).iter().enumerate() {
         let path = path.index(index);
         let observed = int_at(condition, &["observedGeneration"]);
         if observed < 0 {
             let path = path.child("observedGeneration");
-            errors.push(Error::invalid(&path, observed, "must be a non-negative integer"));
+            errors.push(FieldError::invalid(&path, observed, "must be a non-negative integer"));
         }
         let kind = str_at(condition, &["type"]);
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
@@ -66,7 +70,7 @@ fn validate_conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_nomination(pod: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_nomination(pod: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let field = ["status", "nominatedNodeName"];
     let name = str_at(pod, &field);
     if name.is_empty() || name == str_at(old, &field) {
@@ -74,7 +78,7 @@ fn validate_nomination(pod: &Value, old: &Value, path: &Path<'_>, errors: &mut E
     }
     complain(path, name, names::dns1123_subdomain(name), errors);
     if !str_at(old, &["spec", "nodeName"]).is_empty() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             path,
             "may not be set on pods that are already bound to a node",
         ));
@@ -87,7 +91,7 @@ fn validate_transitions(
     before: &Value,
     list: &str,
     spec: Option<(&Value, &[Value])>,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     if spec.is_some_and(|(old, _)| every_container_may_restart(old)) {
@@ -123,7 +127,7 @@ fn validate_transitions(
         });
         if !may_restart {
             let words = "may not be transitioned to non-terminated state";
-            errors.push(Error::forbidden(&path.index(index).child("state"), words));
+            errors.push(FieldError::forbidden(&path.index(index).child("state"), words));
         }
     }
 }
@@ -159,7 +163,7 @@ fn restarts(container: &Value, pod: &Value, code: i64) -> bool {
     }
 }
 
-fn validate_claim_statuses(pod: &Value, status: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_claim_statuses(pod: &Value, status: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let known: HashSet<&str> = list_at(pod, &["spec", "resourceClaims"])
         .iter()
         .map(|claim| str_at(claim, &["name"]))
@@ -170,10 +174,10 @@ fn validate_claim_statuses(pod: &Value, status: &Value, path: &Path<'_>, errors:
         let name = str_at(status, &["name"]);
         if !known.contains(name) {
             let words = "must match the name of an entry in `spec.resourceClaims`";
-            errors.push(Error::invalid(&path.child("name"), name, words));
+            errors.push(FieldError::invalid(&path.child("name"), name, words));
         }
         if !seen.insert(name) {
-            errors.push(Error::duplicate(&path.child("name"), name));
+            errors.push(FieldError::duplicate(&path.child("name"), name));
         }
         if let Some(claim) = opt_str_at(status, &["resourceClaimName"]) {
             complain(
@@ -186,7 +190,7 @@ fn validate_claim_statuses(pod: &Value, status: &Value, path: &Path<'_>, errors:
     }
 }
 
-fn validate_addresses(status: &Value, before: &Value, list: &str, kind: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_addresses(status: &Value, before: &Value, list: &str, kind: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child(list);
     let address = |entry| str_at(entry, &["ip"]);
     let addresses: Vec<&str> = list_at(status, &[list]).iter().map(address).collect();
@@ -200,12 +204,8 @@ fn validate_addresses(status: &Value, before: &Value, list: &str, kind: &str, pa
             .position(|address| net::parse_ip_sloppy(address).is_none());
         if let Some(index) = unreadable {
             let address = addresses[index];
-            errors.push(Error {
-                kind: ErrorKind::Internal,
-                field: path.to_string(),
-                value: None,
-                detail: format!("failed to check for dual stack with error:invalid IP[{index}]: {address}"),
-            });
+            let problem = format!("failed to check for dual stack with error:invalid IP[{index}]: {address}");
+            errors.push(FieldError::internal(&path, problem));
         }
         let families: HashSet<bool> = addresses
             .iter()

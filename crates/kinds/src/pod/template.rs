@@ -1,6 +1,6 @@
 //! Pod templates: what controllers stamp pods from.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, list_at, part};
@@ -10,7 +10,7 @@ use super::options::Options;
 use super::{annotations, defaults, disabled, spec, warnings};
 
 /// Everything wrong with a template.
-pub(crate) fn validate(template: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(template: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let spec_of = part(template, "spec");
     let annotations_path = path.child("annotations");
     labels::validate_labels(at(template, &["metadata", "labels"]), &path.child("labels"), errors);
@@ -21,12 +21,12 @@ pub(crate) fn validate(template: &Value, options: Options, path: &Path<'_>, erro
     annotations::validate_agreement(template, &spec_path, errors);
     if !list_at(spec_of, &["ephemeralContainers"]).is_empty() {
         let words = "ephemeral containers not allowed in pod template";
-        errors.push(Error::forbidden(&spec_path.child("ephemeralContainers"), words));
+        errors.push(FieldError::forbidden(&spec_path.child("ephemeralContainers"), words));
     }
 }
 
 /// Everything wrong with the annotations that mean something in a pod.
-pub(crate) fn validate_annotations(template: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_annotations(template: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     annotations::validate(template, options, path, errors);
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn drop_disabled(template: Option<&mut Value>) {
 }
 
 /// The warnings a template earns.
-pub(crate) fn warn(template: Option<&Value>, path: &Path<'_>) -> Vec<String> {
+pub(crate) fn warn(template: Option<&Value>, path: &PathRef<'_>) -> Vec<String> {
     template
         .map(|template| warnings::of(template, Some(path)))
         .unwrap_or_default()

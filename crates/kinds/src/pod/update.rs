@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, keep, list_at, map_at, opt_int_at, opt_str_at, part, remove, same, str_at};
@@ -17,11 +17,11 @@ const MUTABLE: &str = "pod updates may not change fields other than `spec.contai
 /// Everything wrong with an update of the pod itself.
 pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut Errors) {
     validate_object(pod, options, errors);
-    let metadata = Path::root("metadata");
+    let metadata = PathRef::root("metadata");
     annotations::validate_update(pod, old, options, &metadata.child("annotations"), errors);
     let spec = part(pod, "spec");
     let old_spec = part(old, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     for list in ["containers", "initContainers"] {
         if !validate_containers(spec, old_spec, list, &path.child(list), errors) {
             return;
@@ -39,7 +39,7 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
     if !internal::same("PodSpec", &munged, old_spec) {
         let before = internal::print("PodSpec", old_spec).pretty();
         let after = internal::print("PodSpec", &munged).pretty();
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path,
             format!("{MUTABLE}\n{}", diff::unified(&before, &after)),
         ));
@@ -47,16 +47,19 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
 }
 
 /// Answers whether the rest of the update can be compared.
-fn validate_containers(spec: &Value, old: &Value, list: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_containers(spec: &Value, old: &Value, list: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let containers = list_at(spec, &[list]);
     if containers.len() != list_at(old, &[list]).len() {
-        errors.push(Error::forbidden(path, "pod updates may not add or remove containers"));
+        errors.push(FieldError::forbidden(
+            path,
+            "pod updates may not add or remove containers",
+        ));
         return false;
     }
     for (index, container) in containers.iter().enumerate() {
         let path = path.index(index);
         if str_at(container, &["image"]).is_empty() {
-            errors.push(Error::required(&path.child("image"), ""));
+            errors.push(FieldError::required(&path.child("image"), ""));
         }
         containers::validate_image_is_trimmed(container, &path, errors);
     }
@@ -64,7 +67,7 @@ fn validate_containers(spec: &Value, old: &Value, list: &str, path: &Path<'_>, e
 }
 
 /// Answers whether the rest of the update can be compared.
-fn validate_deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_deadline(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let field = ["activeDeadlineSeconds"];
     match (opt_int_at(spec, &field), opt_int_at(old, &field)) {
         (Some(seconds), before) => {
@@ -74,7 +77,7 @@ fn validate_deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Er
                 return false;
             }
             if before.is_some_and(|before| before < seconds) {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     path,
                     seconds,
                     "must be less than or equal to previous value",
@@ -84,14 +87,14 @@ fn validate_deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Er
         }
         (None, Some(_)) => {
             let words = "must not update from a positive integer to nil value";
-            errors.push(Error::invalid(path, Value::Null, words));
+            errors.push(FieldError::invalid(path, Value::Null, words));
         }
         (None, None) => {}
     }
     true
 }
 
-fn validate_tolerations(spec: &Value, old: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_tolerations(spec: &Value, old: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let but_seconds = |toleration: &Value| {
         let mut toleration = toleration.clone();
         remove(&mut toleration, &["tolerationSeconds"]);
@@ -104,13 +107,13 @@ fn validate_tolerations(spec: &Value, old: &Value, options: Options, path: &Path
         .any(|before| !kept.contains(&but_seconds(before)))
     {
         let words = "existing toleration can not be modified except its tolerationSeconds";
-        errors.push(Error::forbidden(path, words));
+        errors.push(FieldError::forbidden(path, words));
         return;
     }
     scheduling::validate_tolerations(tolerations, options, path, errors);
 }
 
-fn validate_gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_gates(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let gates = list_at(spec, &["schedulingGates"]).iter().enumerate();
     let mut added: BTreeMap<&str, usize> = gates.map(|(index, gate)| (str_at(gate, &["name"]), index)).collect();
     for gate in list_at(old, &["schedulingGates"]) {
@@ -118,12 +121,12 @@ fn validate_gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Error
     }
     for (name, index) in added {
         let words = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-        errors.push(Error::forbidden(&path.index(index).child("name"), words));
+        errors.push(FieldError::forbidden(&path.index(index).child("name"), words));
     }
 }
 
 /// The new spec with everything that may change put back.
-fn with_mutable_fields_of(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> Value {
+fn with_mutable_fields_of(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) -> Value {
     let mut munged = spec.clone();
     for list in ["containers", "initContainers"] {
         let before = list_at(old, &[list]);
@@ -146,7 +149,7 @@ fn with_mutable_fields_of(spec: &Value, old: &Value, path: &Path<'_>, errors: &m
 }
 
 /// While gates hold a pod back, where it may run can be narrowed.
-fn allow_narrowing(munged: &mut Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn allow_narrowing(munged: &mut Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if !same(at(munged, &["nodeSelector"]), at(old, &["nodeSelector"])) {
         let selector = map_at(munged, &["nodeSelector"]);
         let before = map_at(old, &["nodeSelector"]).into_iter().flatten();
@@ -156,7 +159,7 @@ fn allow_narrowing(munged: &mut Value, old: &Value, path: &Path<'_>, errors: &mu
         if !only_added {
             let words = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
             let shown = at(munged, &["nodeSelector"]).cloned().unwrap_or_default();
-            errors.push(Error::invalid(&path.child("nodeSelector"), shown, words));
+            errors.push(FieldError::invalid(&path.child("nodeSelector"), shown, words));
         }
         keep(munged, old, &["nodeSelector"]);
     }
@@ -175,7 +178,7 @@ fn allow_narrowing(munged: &mut Value, old: &Value, path: &Path<'_>, errors: &mu
     }
 }
 
-fn validate_node_affinity(new: Option<&Value>, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_node_affinity(new: Option<&Value>, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     let terms = |affinity: Option<&Value>| -> Vec<Value> {
         affinity
@@ -221,17 +224,17 @@ fn only_adds(new: &Value, old: &Value) -> bool {
 pub(crate) fn validate_ephemeral_containers(pod: &Value, old: &Value, options: Options, errors: &mut Errors) {
     if opt_str_at(old, &["metadata", "annotations", MIRROR]).is_some() {
         errors.clear();
-        errors.push(Error::forbidden(
-            &Path::root(""),
+        errors.push(FieldError::forbidden(
+            &PathRef::root(""),
             "static pods do not support ephemeral containers",
         ));
         return;
     }
     validate_object(pod, options, errors);
-    let metadata = Path::root("metadata");
+    let metadata = PathRef::root("metadata");
     annotations::validate_update(pod, old, options, &metadata.child("annotations"), errors);
     let field = ["spec", "ephemeralContainers"];
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let path = path.child("ephemeralContainers");
     let by_name: HashMap<&str, &Value> = list_at(pod, &field)
         .iter()
@@ -242,7 +245,7 @@ pub(crate) fn validate_ephemeral_containers(pod: &Value, old: &Value, options: O
         match by_name.get(name) {
             None => {
                 let words = format!("existing ephemeral containers {name:?} may not be removed\n");
-                errors.push(Error::forbidden(&path, words));
+                errors.push(FieldError::forbidden(&path, words));
             }
             Some(after) if !internal::same("EphemeralContainer", before, after) => {
                 let changes = diff::unified(
@@ -250,7 +253,7 @@ pub(crate) fn validate_ephemeral_containers(pod: &Value, old: &Value, options: O
                     &internal::print("EphemeralContainer", after).pretty(),
                 );
                 let words = format!("existing ephemeral containers {name:?} may not be changed\n{changes}");
-                errors.push(Error::forbidden(&path, words));
+                errors.push(FieldError::forbidden(&path, words));
             }
             Some(_) => {}
         }

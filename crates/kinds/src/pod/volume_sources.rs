@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{
@@ -20,7 +20,7 @@ const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclu
 const PARTITION: &str = "must be between 1 and 255, inclusive";
 
 /// Everything wrong with the source `kind`; `path` is the volume's.
-pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let volume_path = path;
     let path = path.child(kind);
     match kind {
@@ -28,7 +28,7 @@ pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path
             let size = at(source, &["sizeLimit"]).and_then(quantity);
             if size.is_some_and(|size| size.is_negative()) {
                 let words = "SizeLimit field must be a valid resource quantity";
-                errors.push(Error::forbidden(&path.child("sizeLimit"), words));
+                errors.push(FieldError::forbidden(&path.child("sizeLimit"), words));
             }
         }
         "hostPath" => validate_host_path(source, &path, errors),
@@ -51,7 +51,7 @@ pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path
             require(source, &["server", "path"], &path, errors);
             let exported = str_at(source, &["path"]);
             if !exported.starts_with('/') {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &path.child("path"),
                     exported,
                     "must be an absolute path",
@@ -64,7 +64,7 @@ pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path
         "persistentVolumeClaim" => require(source, &["claimName"], &path, errors),
         "rbd" => {
             if list_at(source, &["monitors"]).is_empty() {
-                errors.push(Error::required(&path.child("monitors"), ""));
+                errors.push(FieldError::required(&path.child("monitors"), ""));
             }
             require(source, &["image"], &path, errors);
         }
@@ -73,7 +73,7 @@ pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path
             require_secret_name(source, &path, errors);
         }
         "cephfs" if list_at(source, &["monitors"]).is_empty() => {
-            errors.push(Error::required(&path.child("monitors"), ""));
+            errors.push(FieldError::required(&path.child("monitors"), ""));
         }
         "quobyte" => validate_quobyte(source, &path, errors),
         "downwardAPI" => {
@@ -104,34 +104,34 @@ pub(crate) fn validate(kind: &str, source: &Value, options: Options, path: &Path
     }
 }
 
-fn require(source: &Value, fields: &[&str], path: &Path<'_>, errors: &mut Errors) {
+fn require(source: &Value, fields: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     for field in fields {
         if str_at(source, &[field]).is_empty() {
-            errors.push(Error::required(&path.child(field), ""));
+            errors.push(FieldError::required(&path.child(field), ""));
         }
     }
 }
 
-fn require_secret_name(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn require_secret_name(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(secret) = at(source, &["secretRef"]) {
         require(secret, &["name"], &path.child("secretRef"), errors);
     }
 }
 
-fn validate_mode(mode: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_mode(mode: Option<i64>, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(mode) = mode.filter(|mode| !(0..=0o777).contains(mode)) {
-        errors.push(Error::invalid(path, mode, FILE_MODE));
+        errors.push(FieldError::invalid(path, mode, FILE_MODE));
     }
 }
 
-fn validate_partition(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_partition(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let partition = int_at(source, &["partition"]);
     if !(0..=255).contains(&partition) {
-        errors.push(Error::invalid(&path.child("partition"), partition, PARTITION));
+        errors.push(FieldError::invalid(&path.child("partition"), partition, PARTITION));
     }
 }
 
-fn validate_host_path(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_host_path(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const TYPES: [&str; 8] = [
         "",
         "BlockDevice",
@@ -144,35 +144,35 @@ fn validate_host_path(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     ];
     let host_path = str_at(source, &["path"]);
     if host_path.is_empty() {
-        errors.push(Error::required(&path.child("path"), ""));
+        errors.push(FieldError::required(&path.child("path"), ""));
         return;
     }
     paths::validate_no_backsteps(host_path, &path.child("path"), errors);
     if let Some(kind) = opt_str_at(source, &["type"]).filter(|kind| !TYPES.contains(kind)) {
-        errors.push(Error::not_supported(&path.child("type"), kind, &TYPES));
+        errors.push(FieldError::not_supported(&path.child("type"), kind, TYPES));
     }
 }
 
-fn validate_files(source: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_files(source: &Value, name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     require(source, &[name], path, errors);
     validate_mode(opt_int_at(source, &["defaultMode"]), &path.child("defaultMode"), errors);
     validate_items(source, path, errors);
 }
 
-fn validate_items(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_items(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("items");
     for (index, item) in list_at(source, &["items"]).iter().enumerate() {
         validate_item(item, &path.index(index), errors);
     }
 }
 
-fn validate_item(item: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_item(item: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     require(item, &["key", "path"], path, errors);
     paths::validate_not_reserved(str_at(item, &["path"]), &path.child("path"), errors);
     validate_mode(opt_int_at(item, &["mode"]), &path.child("mode"), errors);
 }
 
-fn validate_downward_file(file: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_downward_file(file: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     require(file, &["path"], path, errors);
     paths::validate_not_reserved(str_at(file, &["path"]), &path.child("path"), errors);
     match (at(file, &["fieldRef"]), at(file, &["resourceFieldRef"])) {
@@ -180,13 +180,13 @@ fn validate_downward_file(file: &Value, path: &Path<'_>, errors: &mut Errors) {
             env::validate_field_ref(reference, &env::FILE_FIELDS, &path.child("fieldRef"), errors);
             if resource.is_some() {
                 let words = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                errors.push(Error::invalid(path, "resource", words));
+                errors.push(FieldError::invalid(path, "resource", words));
             }
         }
         (None, Some(reference)) => {
             env::validate_resource_field_ref(reference, true, &path.child("resourceFieldRef"), errors);
         }
-        (None, None) => errors.push(Error::required(
+        (None, None) => errors.push(FieldError::required(
             path,
             "one of fieldRef and resourceFieldRef is required",
         )),
@@ -194,7 +194,7 @@ fn validate_downward_file(file: &Value, path: &Path<'_>, errors: &mut Errors) {
     validate_mode(opt_int_at(file, &["mode"]), &path.child("mode"), errors);
 }
 
-fn validate_iscsi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_iscsi(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let prefix = "must be valid format starting with iqn, eui, or naa";
     require(source, &["targetPortal"], path, errors);
     validate_iscsi_target(source, prefix, path, errors);
@@ -202,7 +202,7 @@ fn validate_iscsi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// The same of a persistent volume called `volume`, in slightly other words.
-pub(crate) fn validate_iscsi_of_volume(source: &Value, volume: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_iscsi_of_volume(source: &Value, volume: &str, path: &PathRef<'_>, errors: &mut Errors) {
     const PORTAL_MAX: usize = 64;
     let prefix = "must be valid format";
     require(source, &["targetPortal"], path, errors);
@@ -210,7 +210,7 @@ pub(crate) fn validate_iscsi_of_volume(source: &Value, volume: &str, path: &Path
     if at(source, &["initiatorName"]).is_some() && volume.len() + 1 + portal.len() > PORTAL_MAX {
         let words = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
                      iscsi.initiatorName is specified.";
-        errors.push(Error::invalid(&path.child("targetportal"), portal, words));
+        errors.push(FieldError::invalid(&path.child("targetportal"), portal, words));
     }
     validate_iscsi_target(source, prefix, path, errors);
     require_secret_name(source, path, errors);
@@ -221,31 +221,31 @@ fn has_iscsi_prefix(name: &str) -> bool {
     ["iqn", "eui", "naa"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-fn validate_iscsi_target(source: &Value, prefix: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_iscsi_target(source: &Value, prefix: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(source, &["iqn"]);
     let name_path = path.child("iqn");
     if name.is_empty() {
-        errors.push(Error::required(&name_path, ""));
+        errors.push(FieldError::required(&name_path, ""));
     } else if !has_iscsi_prefix(name) {
-        errors.push(Error::invalid(&name_path, name, prefix));
+        errors.push(FieldError::invalid(&name_path, name, prefix));
     } else if !is_iscsi_name(name) {
-        errors.push(Error::invalid(&name_path, name, "must be valid format"));
+        errors.push(FieldError::invalid(&name_path, name, "must be valid format"));
     }
     let lun = int_at(source, &["lun"]);
     complain(&path.child("lun"), lun, names::in_range(lun, 0, 255), errors);
     let needs_secret = bool_at(source, &["chapAuthDiscovery"]) || bool_at(source, &["chapAuthSession"]);
     if needs_secret && at(source, &["secretRef"]).is_none() {
-        errors.push(Error::required(&path.child("secretRef"), ""));
+        errors.push(FieldError::required(&path.child("secretRef"), ""));
     }
 }
 
-fn validate_iscsi_initiator(source: &Value, prefix: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_iscsi_initiator(source: &Value, prefix: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(initiator) = opt_str_at(source, &["initiatorName"]) {
         let path = path.child("initiatorname");
         if !has_iscsi_prefix(initiator) {
-            errors.push(Error::invalid(&path, initiator, prefix));
+            errors.push(FieldError::invalid(&path, initiator, prefix));
         } else if !is_iscsi_name(initiator) {
-            errors.push(Error::invalid(&path, initiator, "must be valid format"));
+            errors.push(FieldError::invalid(&path, initiator, "must be valid format"));
         }
     }
 }
@@ -274,28 +274,35 @@ fn is_iscsi_name(name: &str) -> bool {
         || name.strip_prefix("naa.").is_some_and(|rest| all(rest, 32))
 }
 
-fn validate_flocker(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_flocker(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (name, uuid) = (str_at(source, &["datasetName"]), str_at(source, &["datasetUUID"]));
     if name.is_empty() && uuid.is_empty() {
-        errors.push(Error::required(path, "one of datasetName and datasetUUID is required"));
+        errors.push(FieldError::required(
+            path,
+            "one of datasetName and datasetUUID is required",
+        ));
     }
     if !name.is_empty() && !uuid.is_empty() {
         let words = "datasetName and datasetUUID can not be specified simultaneously";
-        errors.push(Error::invalid(path, "resource", words));
+        errors.push(FieldError::invalid(path, "resource", words));
     }
     if name.contains('/') {
-        errors.push(Error::invalid(&path.child("datasetName"), name, "must not contain '/'"));
+        errors.push(FieldError::invalid(
+            &path.child("datasetName"),
+            name,
+            "must not contain '/'",
+        ));
     }
 }
 
-fn validate_quobyte(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_quobyte(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const WORDS: &str = "must be a host:port pair or multiple pairs separated by commas";
     let registry = str_at(source, &["registry"]);
     if registry.is_empty() {
-        errors.push(Error::required(&path.child("registry"), WORDS));
+        errors.push(FieldError::required(&path.child("registry"), WORDS));
     } else if str_at(source, &["tenant"]).len() >= 65 {
         let words = "must be a UUID and may not exceed a length of 64 characters";
-        errors.push(Error::required(&path.child("tenant"), words));
+        errors.push(FieldError::required(&path.child("tenant"), words));
     } else {
         let is_pair = |pair: &&str| {
             pair.rsplit_once(':')
@@ -303,35 +310,35 @@ fn validate_quobyte(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         };
         // Each repeats the whole list.
         for _ in registry.split(',').filter(|pair| !is_pair(pair)).take(ENOUGH) {
-            errors.push(Error::invalid(&path.child("registry"), registry, WORDS));
+            errors.push(FieldError::invalid(&path.child("registry"), registry, WORDS));
         }
     }
     require(source, &["volume"], path, errors);
 }
 
-fn validate_fibre_channel(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_fibre_channel(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let targets = strings_at(source, &["targetWWNs"]);
     let ids = list_at(source, &["wwids"]);
     if targets.is_empty() && ids.is_empty() {
         let words = "must specify either targetWWNs or wwids, but not both";
-        errors.push(Error::required(&path.child("targetWWNs"), words));
+        errors.push(FieldError::required(&path.child("targetWWNs"), words));
     }
     if !targets.is_empty() && !ids.is_empty() {
         let words = "targetWWNs and wwids can not be specified simultaneously";
-        errors.push(Error::invalid(&path.child("targetWWNs"), targets.clone(), words));
+        errors.push(FieldError::invalid(&path.child("targetWWNs"), targets.clone(), words));
     }
     if !targets.is_empty() {
         match opt_int_at(source, &["lun"]) {
             None => {
                 let words = "lun is required if targetWWNs is specified";
-                errors.push(Error::required(&path.child("lun"), words));
+                errors.push(FieldError::required(&path.child("lun"), words));
             }
             Some(lun) => complain(&path.child("lun"), lun, names::in_range(lun, 0, 255), errors),
         }
     }
 }
 
-fn validate_flex(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_flex(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     require(source, &["driver"], path, errors);
     let path = path.child("options");
     for (key, _) in map_at(source, &["options"]).into_iter().flatten() {
@@ -344,12 +351,12 @@ fn validate_flex(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             .any(|reserved| domain == *reserved || domain.ends_with(&format!(".{reserved}")));
         if reserved {
             let words = "kubernetes.io and k8s.io namespaces are reserved";
-            errors.push(Error::invalid(&path.key(key), key.as_str(), words));
+            errors.push(FieldError::invalid(&path.key(key), key.as_str(), words));
         }
     }
 }
 
-fn validate_azure_disk(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_azure_disk(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const MANAGED: &str =
         "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
     const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
@@ -359,7 +366,7 @@ fn validate_azure_disk(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("kind", ["Dedicated", "Managed", "Shared"]),
     ] {
         if let Some(value) = opt_str_at(source, &[field]).filter(|value| !supported.contains(value)) {
-            errors.push(Error::not_supported(&path.child(field), value, &supported));
+            errors.push(FieldError::not_supported(&path.child(field), value, supported));
         }
     }
     let uri = str_at(source, &["diskURI"]);
@@ -369,14 +376,14 @@ fn validate_azure_disk(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         None => None,
     };
     if let Some(expected) = expected {
-        errors.push(Error::not_supported(&path.child("diskURI"), uri, &[expected]));
+        errors.push(FieldError::not_supported(&path.child("diskURI"), uri, [expected]));
     }
 }
 
-fn validate_storage_os(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_storage_os(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (name, namespace) = (str_at(source, &["volumeName"]), str_at(source, &["volumeNamespace"]));
     if name.is_empty() {
-        errors.push(Error::required(&path.child("volumeName"), ""));
+        errors.push(FieldError::required(&path.child("volumeName"), ""));
     } else {
         complain(&path.child("volumeName"), name, names::dns1123_label(name), errors);
     }
@@ -391,7 +398,7 @@ fn validate_storage_os(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     require_secret_name(source, path, errors);
 }
 
-fn validate_projected(source: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_projected(source: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     const TOKEN_MIN: i64 = 10 * 60;
     const TOKEN_MAX: i64 = 1 << 32;
     const CONFLICT: &str = "conflicting duplicate paths";
@@ -411,7 +418,7 @@ fn validate_projected(source: &Value, options: Options, path: &Path<'_>, errors:
                 validate_item(item, &items_path.index(index), errors);
                 let target = str_at(item, &["path"]);
                 if !target.is_empty() && !taken.insert(target) {
-                    errors.push(Error::invalid(path, str_at(files, &["name"]), CONFLICT));
+                    errors.push(FieldError::invalid(path, str_at(files, &["name"]), CONFLICT));
                 }
             }
         }
@@ -421,7 +428,7 @@ fn validate_projected(source: &Value, options: Options, path: &Path<'_>, errors:
                 validate_downward_file(file, &source_path.child("downwardAPI"), errors);
                 let target = str_at(file, &["path"]);
                 if !target.is_empty() && !taken.insert(target) {
-                    errors.push(Error::invalid(path, target, CONFLICT));
+                    errors.push(FieldError::invalid(path, target, CONFLICT));
                 }
             }
         }
@@ -432,35 +439,35 @@ fn validate_projected(source: &Value, options: Options, path: &Path<'_>, errors:
             let seconds_path = seconds_path.child("expirationSeconds");
             if seconds < TOKEN_MIN {
                 let words = "may not specify a duration less than 10 minutes";
-                errors.push(Error::invalid(&seconds_path, seconds, words));
+                errors.push(FieldError::invalid(&seconds_path, seconds, words));
             }
             if seconds > TOKEN_MAX {
                 let words = "may not specify a duration larger than 2^32 seconds";
-                errors.push(Error::invalid(&seconds_path, seconds, words));
+                errors.push(FieldError::invalid(&seconds_path, seconds, words));
             }
             let target = str_at(token, &["path"]);
             if target.is_empty() {
-                errors.push(Error::required(&path.child("path"), ""));
+                errors.push(FieldError::required(&path.child("path"), ""));
             } else if !options.token_paths_outside {
                 paths::validate_not_reserved(target, &path.child("path"), errors);
             }
         }
         if sources > 1 {
             let words = "may not specify more than 1 volume type per source";
-            errors.push(Error::forbidden(&source_path, words));
+            errors.push(FieldError::forbidden(&source_path, words));
         }
     }
 }
 
-fn validate_csi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_csi(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const DRIVER_MAX: usize = 63;
     let driver = str_at(source, &["driver"]);
     let driver_path = path.child("driver");
     if driver.is_empty() {
-        errors.push(Error::required(&driver_path, ""));
+        errors.push(FieldError::required(&driver_path, ""));
     } else {
         if driver.len() > DRIVER_MAX {
-            errors.push(Error::too_long(&driver_path, DRIVER_MAX));
+            errors.push(FieldError::too_long(&driver_path, DRIVER_MAX));
         }
         complain(
             &driver_path,
@@ -472,17 +479,20 @@ fn validate_csi(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(secret) = at(source, &["nodePublishSecretRef"]) {
         let name = str_at(secret, &["name"]);
         if name.is_empty() {
-            errors.push(Error::required(&path.child("nodePublishSecretRef").child("name"), ""));
+            errors.push(FieldError::required(
+                &path.child("nodePublishSecretRef").child("name"),
+                "",
+            ));
         } else {
             complain(&path.child("name"), name, names::dns1123_subdomain(name), errors);
         }
     }
 }
 
-fn validate_ephemeral(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_ephemeral(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("volumeClaimTemplate");
     let Some(template) = at(source, &["volumeClaimTemplate"]) else {
-        errors.push(Error::required(&path, ""));
+        errors.push(FieldError::required(&path, ""));
         return;
     };
     validate_template_metadata(template, &path.child("metadata"), errors);
@@ -490,13 +500,13 @@ fn validate_ephemeral(source: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// What the metadata of a template for other objects may say; `metadata_path` is its own.
-pub(crate) fn validate_template_metadata(template: &Value, metadata_path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_template_metadata(template: &Value, metadata_path: &PathRef<'_>, errors: &mut Errors) {
     let metadata = part(template, "metadata");
     annotations::validate(metadata.get("annotations"), &metadata_path.child("annotations"), errors);
     labels::validate_labels(metadata.get("labels"), &metadata_path.child("labels"), errors);
     for field in FORBIDDEN_METADATA {
         if !is_unset(metadata, &[field]) {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &metadata_path.child(&lower_first(field)),
                 "cannot be set",
             ));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at};
@@ -56,7 +56,7 @@ pub(crate) fn validate<'a>(
     spec: &'a Value,
     metadata: Option<&Value>,
     options: Options,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) -> HashMap<&'a str, &'a Value> {
     let volumes = list_at(spec, &["volumes"]);
@@ -74,19 +74,19 @@ pub(crate) fn validate<'a>(
         validate_source(volume, pod_name, options, &path, errors);
         let name_path = path.child("name");
         if name.is_empty() {
-            errors.push(Error::required(&name_path, ""));
+            errors.push(FieldError::required(&name_path, ""));
         } else {
             complain(&name_path, name, names::dns1123_label(name), errors);
         }
         if fine.contains_key(name) {
-            errors.push(Error::duplicate(&name_path, name));
+            errors.push(FieldError::duplicate(&name_path, name));
         }
         if errors.len() == before {
             fine.insert(name, volume);
         }
         let claim = str_at(volume, &["persistentVolumeClaim", "claimName"]);
         if at(volume, &["persistentVolumeClaim"]).is_some() && created_claims.contains(claim) {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("persistentVolumeClaim").child("claimName"),
                 claim,
                 "must not reference a PVC that gets created for an ephemeral volume",
@@ -96,13 +96,13 @@ pub(crate) fn validate<'a>(
     fine
 }
 
-fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(volume, &["name"]);
     let mut found = false;
     for (source, surplus_name) in SOURCES {
         let Some(value) = at(volume, &[source]) else { continue };
         if found {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child(surplus_name),
                 "may not specify more than 1 volume type",
             ));
@@ -112,7 +112,7 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
             if source == "ephemeral" && !pod_name.is_empty() && !name.is_empty() {
                 let claim = format!("{pod_name}-{name}");
                 for complaint in names::dns1123_subdomain(&claim) {
-                    errors.push(Error::invalid(
+                    errors.push(FieldError::invalid(
                         &path.child("name"),
                         name,
                         format!("PVC name {claim:?}: {complaint}"),
@@ -125,11 +125,11 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
             && name.len() + 1 + str_at(value, &["targetPortal"]).len() > 64
         {
             let words = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
-            errors.push(Error::invalid(&path.child("name"), name, words));
+            errors.push(FieldError::invalid(&path.child("name"), name, words));
         }
     }
     if !found {
-        errors.push(Error::required(path, "must specify a volume type"));
+        errors.push(FieldError::required(path, "must specify a volume type"));
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn projected_tokens(spec: &Value) -> impl Iterator<Item = (usize, usi
 pub(crate) fn has_token_paths_outside(spec: &Value) -> bool {
     projected_tokens(spec).any(|(_, _, token)| {
         let mut errors = Errors::new();
-        paths::validate_not_reserved(str_at(token, &["path"]), &Path::root("path"), &mut errors);
+        paths::validate_not_reserved(str_at(token, &["path"]), &PathRef::root("path"), &mut errors);
         !errors.is_empty()
     })
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_schema::field::{Path, go_quote};
+use kubewright_apimachinery::field::PathRef;
+use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
@@ -19,8 +20,8 @@ const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 pub(crate) const ENOUGH: usize = 1000;
 
 /// The warnings of a pod, or of the template at `base`.
-pub(crate) fn of(object: &Value, base: Option<&Path<'_>>) -> Vec<String> {
-    let (metadata_root, spec_root) = (Path::root("metadata"), Path::root("spec"));
+pub(crate) fn of(object: &Value, base: Option<&PathRef<'_>>) -> Vec<String> {
+    let (metadata_root, spec_root) = (PathRef::root("metadata"), PathRef::root("spec"));
     let metadata = base.map_or(metadata_root, |base| base.child("metadata"));
     let path = base.map_or(spec_root, |base| base.child("spec"));
     let annotations = metadata.child("annotations");
@@ -67,7 +68,7 @@ fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     opt_str_at(object, &["metadata", "annotations", key])
 }
 
-fn dead_seccomp(annotations: &Path<'_>, key: &str) -> String {
+fn dead_seccomp(annotations: &PathRef<'_>, key: &str) -> String {
     format!(
         "{}: non-functional in v1.27+; use the \"seccompProfile\" field instead",
         annotations.key(key)
@@ -95,7 +96,7 @@ pub(crate) fn deprecated_label(key: &str) -> Option<&'static str> {
     })
 }
 
-fn node_labels(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn node_labels(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     let selector = path.child("nodeSelector");
     for (key, _) in map_at(spec, &["nodeSelector"]).into_iter().flatten() {
         if let Some(words) = deprecated_label(key) {
@@ -122,7 +123,7 @@ fn node_labels(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
 }
 
 /// The warnings a term of a node selector earns.
-pub(crate) fn node_term(term: &Value, check_values: bool, path: &Path<'_>, found: &mut Vec<String>) {
+pub(crate) fn node_term(term: &Value, check_values: bool, path: &PathRef<'_>, found: &mut Vec<String>) {
     let path = path.child("matchExpressions");
     for (index, expression) in list_at(term, &["matchExpressions"]).iter().enumerate() {
         let path = path.index(index);
@@ -143,7 +144,7 @@ pub(crate) fn node_term(term: &Value, check_values: bool, path: &Path<'_>, found
     }
 }
 
-fn spread(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn spread(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     for (index, constraint) in list_at(spec, &["topologySpreadConstraints"]).iter().enumerate() {
         let path = path.index(index);
         let key = str_at(constraint, &["topologyKey"]);
@@ -154,14 +155,14 @@ fn spread(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
     }
 }
 
-fn null_selector(term: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn null_selector(term: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     if at(term, &["labelSelector"]).is_none() {
         let path = path.child("labelSelector");
         found.push(format!("{path}: a null labelSelector results in matching no pod"));
     }
 }
 
-fn null_selectors(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn null_selectors(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     for kind in ["podAffinity", "podAntiAffinity"] {
         let path = path.child(kind);
         let required = path.child(REQUIRED);
@@ -176,7 +177,7 @@ fn null_selectors(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
     }
 }
 
-fn dead_annotations(object: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn dead_annotations(object: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     const SYSCTLS: &str = r#"non-functional in v1.11+; use the "sysctls" field instead"#;
     for (key, words) in [
         (
@@ -192,7 +193,7 @@ fn dead_annotations(object: &Value, path: &Path<'_>, found: &mut Vec<String>) {
     }
 }
 
-fn dead_volumes(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn dead_volumes(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     /// Field, the name upstream gives it, and what became of it; ephemeral volumes come between the two groups.
     const EARLY: [(&str, &str, &str); 7] = [
         (
@@ -245,7 +246,7 @@ fn dead_volumes(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
 }
 
 /// A claim for a fraction of a byte.
-pub(crate) fn claim_bytes(claim: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+pub(crate) fn claim_bytes(claim: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     let path = path.child("resources");
     for kind in ["requests", "limits"] {
         warn_fraction(
@@ -256,7 +257,7 @@ pub(crate) fn claim_bytes(claim: &Value, path: &Path<'_>, found: &mut Vec<String
     }
 }
 
-fn warn_fraction(amount: Option<&Value>, path: &Path<'_>, found: &mut Vec<String>) {
+fn warn_fraction(amount: Option<&Value>, path: &PathRef<'_>, found: &mut Vec<String>) {
     let Some(amount) = amount.and_then(quantity) else {
         return;
     };
@@ -269,13 +270,13 @@ fn warn_fraction(amount: Option<&Value>, path: &Path<'_>, found: &mut Vec<String
     }
 }
 
-fn fractional_bytes(amounts: Option<&serde_json::Map<String, Value>>, path: &Path<'_>, found: &mut Vec<String>) {
+fn fractional_bytes(amounts: Option<&serde_json::Map<String, Value>>, path: &PathRef<'_>, found: &mut Vec<String>) {
     for name in ["memory", "ephemeral-storage"] {
         warn_fraction(amounts.and_then(|amounts| amounts.get(name)), &path.key(name), found);
     }
 }
 
-fn repeated_names(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn repeated_names(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     let mut seen = HashSet::new();
     let aliases = path.child("hostAliases");
     for (index, alias) in list_at(spec, &["hostAliases"]).iter().enumerate() {
@@ -314,8 +315,8 @@ fn of_container(
     object: &Value,
     container: &Value,
     in_template: bool,
-    path: &Path<'_>,
-    annotations: &Path<'_>,
+    path: &PathRef<'_>,
+    annotations: &PathRef<'_>,
     found: &mut Vec<String>,
 ) {
     let name = str_at(container, &["name"]);
@@ -357,7 +358,7 @@ fn of_container(
     }
 }
 
-fn ports(spec: &Value, path: &Path<'_>, found: &mut Vec<String>) {
+fn ports(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     struct Known {
         place: String,
         host_ip: String,

@@ -1,6 +1,6 @@
 //! What is particular to Windows pods, and what they may not have.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, complain, is_unset, opt_bool_at, opt_str_at, str_at};
@@ -13,7 +13,7 @@ const DOMAIN_MAX: usize = 256;
 const USER_MAX: usize = 104;
 
 /// Everything wrong with `windowsOptions`.
-pub(crate) fn validate_options(options: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_options(options: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(options) = options else { return };
     if let Some(name) = opt_str_at(options, &["gmsaCredentialSpecName"]) {
         complain(
@@ -26,14 +26,14 @@ pub(crate) fn validate_options(options: Option<&Value>, path: &Path<'_>, errors:
     if let Some(spec) = opt_str_at(options, &["gmsaCredentialSpec"]) {
         let path = path.child("gmsaCredentialSpec");
         if spec.is_empty() {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 spec,
                 "gmsaCredentialSpec cannot be an empty string",
             ));
         } else if spec.len() > CREDENTIAL_SPEC_MAX_KIB * 1024 {
             let words = format!("gmsaCredentialSpec size must be under {CREDENTIAL_SPEC_MAX_KIB} KiB");
-            errors.push(Error::invalid(&path, spec, words));
+            errors.push(FieldError::invalid(&path, spec, words));
         }
     }
     if let Some(name) = opt_str_at(options, &["runAsUserName"]) {
@@ -100,7 +100,7 @@ fn is_dns(domain: &str) -> bool {
 }
 
 /// Host-process containers: all or none, on the node's network.
-pub(crate) fn validate_host_process(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_host_process(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const FIELD: [&str; 3] = ["securityContext", "windowsOptions", "hostProcess"];
     let of_pod = opt_bool_at(spec, &FIELD);
     let (mut total, mut host_processes) = (0, 0);
@@ -112,7 +112,7 @@ pub(crate) fn validate_host_process(spec: &Value, path: &Path<'_>, errors: &mut 
         {
             let words = format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
             let path = path.child("securityContext");
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path.child("windowsOptions").child("hostProcess"),
                 own,
                 words,
@@ -127,39 +127,43 @@ pub(crate) fn validate_host_process(spec: &Value, path: &Path<'_>, errors: &mut 
     }
     if host_processes != total {
         let words = "If pod contains any hostProcess containers then all containers must be HostProcess containers";
-        errors.push(Error::invalid(path, "", words));
+        errors.push(FieldError::invalid(path, "", words));
     }
     if !bool_at(spec, &["hostNetwork"]) {
         let words = "hostNetwork must be true if pod contains any hostProcess containers";
-        errors.push(Error::invalid(&path.child("hostNetwork"), false, words));
+        errors.push(FieldError::invalid(&path.child("hostNetwork"), false, words));
     }
 }
 
 /// The pod's operating system, and the fields only the other one has.
-pub(crate) fn validate_os(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_os(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if at(spec, &["os"]).is_none() {
         return;
     }
     match str_at(spec, &["os", "name"]) {
-        "" => errors.push(Error::required(&path.child("os").child("name"), "")),
+        "" => errors.push(FieldError::required(&path.child("os").child("name"), "")),
         "linux" => validate_linux(spec, path, errors),
         "windows" => validate_windows(spec, path, errors),
-        other => errors.push(Error::not_supported(&path.child("os"), other, &["linux", "windows"])),
+        other => errors.push(FieldError::not_supported(
+            &path.child("os"),
+            other,
+            ["linux", "windows"],
+        )),
     }
 }
 
-fn validate_linux(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_linux(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const WORDS: &str = "windows options cannot be set for a linux pod";
     const FIELD: [&str; 2] = ["securityContext", "windowsOptions"];
     if at(spec, &FIELD).is_some() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path.child("securityContext").child("windowsOptions"),
             WORDS,
         ));
     }
     containers::visit(spec, path, |container, path| {
         if at(container, &FIELD).is_some() {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child("securityContext").child("windowsOptions"),
                 WORDS,
             ));
@@ -167,7 +171,7 @@ fn validate_linux(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     });
 }
 
-fn validate_windows(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_windows(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const WORDS: &str = "cannot be set for a windows pod";
     /// Where it is, and whether false counts as absent.
     const OF_POD: [(&[&str], bool); 15] = [
@@ -207,8 +211,8 @@ fn validate_windows(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         };
         if !absent {
             match field {
-                [outer, inner] => errors.push(Error::forbidden(&path.child(outer).child(inner), WORDS)),
-                _ => errors.push(Error::forbidden(&path.child(field[0]), WORDS)),
+                [outer, inner] => errors.push(FieldError::forbidden(&path.child(outer).child(inner), WORDS)),
+                _ => errors.push(FieldError::forbidden(&path.child(field[0]), WORDS)),
             }
         }
     }
@@ -218,7 +222,10 @@ fn validate_windows(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         };
         for field in OF_CONTAINER {
             if at(context, &[field]).is_some() {
-                errors.push(Error::forbidden(&path.child("securityContext").child(field), WORDS));
+                errors.push(FieldError::forbidden(
+                    &path.child("securityContext").child(field),
+                    WORDS,
+                ));
             }
         }
     });

@@ -1,6 +1,6 @@
 //! `PodDisruptionBudgets`: how many pods an eviction must leave.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -28,7 +28,7 @@ impl Behaviour for PodDisruptionBudget {
 }
 
 fn validate(object: &Value, selectors: SelectorOptions, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let field = |name| at(object, &["spec", name]);
     let (min, max) = (field("minAvailable"), field("maxUnavailable"));
     if min.is_some() && max.is_some() {
@@ -55,16 +55,16 @@ fn validate(object: &Value, selectors: SelectorOptions, errors: &mut Errors) {
         && !matches!(policy, "AlwaysAllow" | "IfHealthyBudget")
     {
         let supported = ["AlwaysAllow", "IfHealthyBudget"];
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &spec.child("unhealthyPodEvictionPolicy"),
             policy,
-            &supported,
+            supported,
         ));
     }
 }
 
 /// A number of pods, or a percentage up to 100.
-fn validate_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_amount(value: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(text) = value.as_str() else {
         require_non_negative(value.as_i64().unwrap_or_default(), path, errors);
         return;
@@ -74,7 +74,7 @@ fn validate_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
         // A number too large to read is too large to allow.
         let percent = text.trim_end_matches('%').parse::<i64>().unwrap_or(i64::MAX);
         if percent > 100 {
-            errors.push(Error::invalid(path, text, "must not be greater than 100%"));
+            errors.push(FieldError::invalid(path, text, "must not be greater than 100%"));
         }
     } else {
         complain(path, text, complaints, errors);
@@ -82,7 +82,7 @@ fn validate_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     conditions::validate(
         list_at(object, &["status", "conditions"]),
         &status.child("conditions"),

@@ -1,6 +1,6 @@
 //! Roles and their bindings. Whether a writer may grant what it grants is for authorization to say, not for these rules.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
@@ -91,12 +91,12 @@ fn default_binding(object: &mut Value) {
 }
 
 fn validate_rules(object: &Value, namespaced: bool, errors: &mut Errors) {
-    let rules = Path::root("rules");
+    let rules = PathRef::root("rules");
     for (index, rule) in list_at(object, &["rules"]).iter().enumerate() {
         let path = rules.index(index);
         let some = |field: &str| !list_at(rule, &[field]).is_empty();
         if !some("verbs") {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("verbs"),
                 "verbs must contain at least one value",
             ));
@@ -106,22 +106,22 @@ fn validate_rules(object: &Value, namespaced: bool, errors: &mut Errors) {
             let path = path.child("nonResourceURLs");
             if namespaced {
                 let detail = "namespaced rules cannot apply to non-resource URLs";
-                errors.push(Error::invalid(&path, urls.clone(), detail));
+                errors.push(FieldError::invalid(&path, urls.clone(), detail));
             }
             if some("apiGroups") || some("resources") || some("resourceNames") {
                 let detail = "rules cannot apply to both regular resources and non-resource URLs";
-                errors.push(Error::invalid(&path, urls, detail));
+                errors.push(FieldError::invalid(&path, urls, detail));
             }
             continue;
         }
         if !some("apiGroups") {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("apiGroups"),
                 "resource rules must supply at least one api group",
             ));
         }
         if !some("resources") {
-            errors.push(Error::required(
+            errors.push(FieldError::required(
                 &path.child("resources"),
                 "resource rules must supply at least one resource",
             ));
@@ -133,12 +133,12 @@ fn validate_aggregation(object: &Value, options: SelectorOptions, errors: &mut E
     let Some(rule) = at(object, &["aggregationRule"]) else {
         return;
     };
-    let aggregation = Path::root("aggregationRule");
+    let aggregation = PathRef::root("aggregationRule");
     let path = aggregation.child("clusterRoleSelectors");
     let selectors = list_at(rule, &["clusterRoleSelectors"]);
     if selectors.is_empty() {
         let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-        errors.push(Error::required(&path, detail));
+        errors.push(FieldError::required(&path, detail));
     }
     for (index, selector) in selectors.iter().enumerate() {
         let path = path.index(index);
@@ -147,16 +147,16 @@ fn validate_aggregation(object: &Value, options: SelectorOptions, errors: &mut E
         let unusable = errors.len() > before || has_invalid_values(Some(selector));
         if unusable {
             // The selector that could not be built is what is shown: none.
-            errors.push(Error::invalid(&path, Value::Null, "invalid label selector."));
+            errors.push(FieldError::invalid(&path, Value::Null, "invalid label selector."));
         }
     }
 }
 
 fn validate_binding(object: &Value, namespaced: bool, errors: &mut Errors) {
-    let role = Path::root("roleRef");
+    let role = PathRef::root("roleRef");
     let group = str_at(object, &["roleRef", "apiGroup"]);
     if group != GROUP {
-        errors.push(Error::not_supported(&role.child("apiGroup"), group, &[GROUP]));
+        errors.push(FieldError::not_supported(&role.child("apiGroup"), group, [GROUP]));
     }
     let kind = str_at(object, &["roleRef", "kind"]);
     let kinds: &[&str] = if namespaced {
@@ -165,24 +165,24 @@ fn validate_binding(object: &Value, namespaced: bool, errors: &mut Errors) {
         &["ClusterRole"]
     };
     if !kinds.contains(&kind) {
-        errors.push(Error::not_supported(&role.child("kind"), kind, kinds));
+        errors.push(FieldError::not_supported(&role.child("kind"), kind, kinds));
     }
     let name = str_at(object, &["roleRef", "name"]);
     if name.is_empty() {
-        errors.push(Error::required(&role.child("name"), ""));
+        errors.push(FieldError::required(&role.child("name"), ""));
     } else {
         complain(&role.child("name"), name, names::path_segment_name(name), errors);
     }
-    let subjects = Path::root("subjects");
+    let subjects = PathRef::root("subjects");
     for (index, subject) in list_at(object, &["subjects"]).iter().enumerate() {
         validate_subject(subject, namespaced, &subjects.index(index), errors);
     }
 }
 
-fn validate_subject(subject: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Errors) {
+fn validate_subject(subject: &Value, namespaced: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let (name, group) = (str_at(subject, &["name"]), str_at(subject, &["apiGroup"]));
     if name.is_empty() {
-        errors.push(Error::required(&path.child("name"), ""));
+        errors.push(FieldError::required(&path.child("name"), ""));
     }
     match str_at(subject, &["kind"]) {
         "ServiceAccount" => {
@@ -190,22 +190,22 @@ fn validate_subject(subject: &Value, namespaced: bool, path: &Path<'_>, errors: 
                 complain(&path.child("name"), name, names::dns1123_subdomain(name), errors);
             }
             if !group.is_empty() {
-                errors.push(Error::not_supported(&path.child("apiGroup"), group, &[""]));
+                errors.push(FieldError::not_supported(&path.child("apiGroup"), group, [""]));
             }
             if !namespaced && str_at(subject, &["namespace"]).is_empty() {
-                errors.push(Error::required(&path.child("namespace"), ""));
+                errors.push(FieldError::required(&path.child("namespace"), ""));
             }
         }
         "User" | "Group" => {
             if group != GROUP {
-                errors.push(Error::not_supported(&path.child("apiGroup"), group, &[GROUP]));
+                errors.push(FieldError::not_supported(&path.child("apiGroup"), group, [GROUP]));
             }
         }
         kind => {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &path.child("kind"),
                 kind,
-                &["ServiceAccount", "User", "Group"],
+                ["ServiceAccount", "User", "Group"],
             ));
         }
     }
@@ -217,6 +217,10 @@ fn validate_role_change(object: &Value, old: &Value, errors: &mut Errors) {
     let [group, kind, name] = role(object);
     if role(old) != [group.as_str(), kind.as_str(), name.as_str()] {
         let shown = json!({ "APIGroup": group, "Kind": kind, "Name": name });
-        errors.push(Error::invalid(&Path::root("roleRef"), shown, "cannot change roleRef"));
+        errors.push(FieldError::invalid(
+            &PathRef::root("roleRef"),
+            shown,
+            "cannot change roleRef",
+        ));
     }
 }

@@ -1,7 +1,7 @@
 //! Small readers of an object in flight. A field that is absent, null or of another type reads as its zero value, the
 //! way a Go struct would hold it: decoding has already refused wrong types.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{BadValue, Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
 use super::names::Complaints;
@@ -149,7 +149,7 @@ pub(crate) fn keep(object: &mut Value, old: &Value, path: &[&str]) {
 }
 
 /// Reports each complaint about `value`.
-pub(crate) fn complain(path: &Path<'_>, value: impl Into<Value>, complaints: Complaints, errors: &mut Errors) {
+pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaints: Complaints, errors: &mut Errors) {
     if complaints.is_empty() {
         return;
     }
@@ -157,7 +157,7 @@ pub(crate) fn complain(path: &Path<'_>, value: impl Into<Value>, complaints: Com
     errors.extend(
         complaints
             .into_iter()
-            .map(|words| Error::invalid(path, value.clone(), words)),
+            .map(|words| FieldError::invalid(path, value.clone(), words)),
     );
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn complain_if_set(
     holder: &Value,
     field: &str,
     rule: fn(&str) -> Complaints,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let value = str_at(holder, &[field]);
@@ -180,11 +180,11 @@ pub(crate) fn require_name(
     holder: &Value,
     field: &str,
     rule: fn(&str) -> Complaints,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     if str_at(holder, &[field]).is_empty() {
-        errors.push(Error::required(&path.child(field), ""));
+        errors.push(FieldError::required(&path.child(field), ""));
     } else {
         complain_if_set(holder, field, rule, path, errors);
     }
@@ -227,7 +227,11 @@ pub(crate) fn require_immutable(new: &Value, old: &Value, path: &[&str], errors:
     let (new, old) = (at(new, path), at(old, path));
     if !same(new, old) {
         with_path(path, &mut |place| {
-            errors.push(Error::invalid(place, new.cloned().unwrap_or(Value::Null), IMMUTABLE));
+            errors.push(FieldError::invalid(
+                place,
+                new.cloned().unwrap_or(Value::Null),
+                IMMUTABLE,
+            ));
         });
     }
 }
@@ -236,34 +240,40 @@ pub(crate) fn require_immutable(new: &Value, old: &Value, path: &[&str], errors:
 pub(crate) fn require_immutable_str(new: &Value, old: &Value, path: &[&str], errors: &mut Errors) {
     let new = str_at(new, path);
     if new != str_at(old, path) {
-        with_path(path, &mut |place| errors.push(Error::invalid(place, new, IMMUTABLE)));
+        with_path(path, &mut |place| {
+            errors.push(FieldError::invalid(place, new, IMMUTABLE));
+        });
     }
 }
 
 /// The value may not differ from the stored one; the error names `path`.
-pub(crate) fn require_same(new: Option<&Value>, old: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn require_same(new: Option<&Value>, old: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     if !same(new, old) {
-        errors.push(Error::invalid(path, new.cloned().unwrap_or(Value::Null), IMMUTABLE));
+        errors.push(FieldError::invalid(
+            path,
+            new.cloned().unwrap_or(Value::Null),
+            IMMUTABLE,
+        ));
     }
 }
 
 /// The number may not be negative.
-pub(crate) fn require_non_negative(value: i64, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn require_non_negative(value: i64, path: &PathRef<'_>, errors: &mut Errors) {
     if value < 0 {
-        errors.push(Error::invalid(path, value, "must be greater than or equal to 0"));
+        errors.push(FieldError::invalid(path, value, "must be greater than or equal to 0"));
     }
 }
 
 /// Calls `then` with the field path of `steps`.
-fn with_path(steps: &[&str], then: &mut dyn FnMut(&Path<'_>)) {
-    fn descend(path: &Path<'_>, rest: &[&str], then: &mut dyn FnMut(&Path<'_>)) {
+fn with_path(steps: &[&str], then: &mut dyn FnMut(&PathRef<'_>)) {
+    fn descend(path: &PathRef<'_>, rest: &[&str], then: &mut dyn FnMut(&PathRef<'_>)) {
         match rest {
             [] => then(path),
             [step, rest @ ..] => descend(&path.child(step), rest, then),
         }
     }
     if let [first, rest @ ..] = steps {
-        descend(&Path::root(first), rest, then);
+        descend(&PathRef::root(first), rest, then);
     }
 }
 

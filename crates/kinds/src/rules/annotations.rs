@@ -1,6 +1,6 @@
 //! Annotations: keys are qualified names whatever their case, and all of them together have a size limit (M5).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::{access, names};
@@ -9,7 +9,7 @@ use super::{access, names};
 pub(crate) const TOTAL_SIZE_LIMIT: usize = 256 * 1024;
 
 /// Everything wrong with the annotations in `map`, the value of an `annotations` field.
-pub(crate) fn validate(map: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate(map: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(Value::Object(annotations)) = map else { return };
     let mut size = 0;
     for (key, value) in annotations {
@@ -17,6 +17,6 @@ pub(crate) fn validate(map: Option<&Value>, path: &Path<'_>, errors: &mut Errors
         access::complain(path, key.as_str(), names::qualified_name(&key.to_lowercase()), errors);
     }
     if size > TOTAL_SIZE_LIMIT {
-        errors.push(Error::too_long(path, TOTAL_SIZE_LIMIT));
+        errors.push(FieldError::too_long(path, TOTAL_SIZE_LIMIT));
     }
 }

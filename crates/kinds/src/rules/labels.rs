@@ -1,13 +1,13 @@
 //! Labels, and the two kinds of selector that objects hold: `LabelSelector` objects and plain maps.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
 use super::access::{self, list_at, map_at, str_at, strings_at};
 use super::names;
 
 /// Everything wrong with the labels in `map`, the value of a `labels` or `matchLabels` field.
-pub(crate) fn validate_labels(map: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_labels(map: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(Value::Object(labels)) = map else { return };
     for (key, value) in labels {
         validate_label_name(key, path, errors);
@@ -17,7 +17,7 @@ pub(crate) fn validate_labels(map: Option<&Value>, path: &Path<'_>, errors: &mut
 }
 
 /// Everything wrong with a label's key.
-pub(crate) fn validate_label_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_label_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     access::complain(path, name, names::qualified_name(name), errors);
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct SelectorOptions {
 pub(crate) fn validate_selector(
     selector: Option<&Value>,
     options: SelectorOptions,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let Some(selector) = selector else { return };
@@ -47,7 +47,7 @@ pub(crate) fn validate_selector(
 pub(crate) fn validate_requirement(
     requirement: &Value,
     options: SelectorOptions,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let values = strings_at(requirement, &["values"]);
@@ -56,16 +56,16 @@ pub(crate) fn validate_requirement(
         "In" | "NotIn" => {
             if values.is_empty() {
                 let words = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(Error::required(&values_path, words));
+                errors.push(FieldError::required(&values_path, words));
             }
         }
         "Exists" | "DoesNotExist" => {
             if !values.is_empty() {
                 let words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(Error::forbidden(&values_path, words));
+                errors.push(FieldError::forbidden(&values_path, words));
             }
         }
-        operator => errors.push(Error::invalid(
+        operator => errors.push(FieldError::invalid(
             &path.child("operator"),
             operator,
             "not a valid selector operator",

@@ -33,7 +33,7 @@ fn each_fault_of_a_requirement_is_reported_where_it_is() {
     validate_selector(
         Some(&selector),
         SelectorOptions::default(),
-        &Path::root("selector"),
+        &PathRef::root("selector"),
         &mut errors,
     );
     let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();

@@ -1,7 +1,7 @@
 //! What may be a name. Each function answers with upstream's complaints about a value; none means the value is fine.
 //! Lengths are counted in bytes, and nothing here looks at a byte more than a few times.
 
-use kubewright_schema::field::{Errors, Path};
+use kubewright_apimachinery::field::{Errors, PathRef};
 
 use super::net;
 
@@ -453,7 +453,7 @@ impl NameRule {
             NameRule::PathSegment | NameRule::StrictPathSegment => path_segment_name(name),
             NameRule::IpAddress => {
                 let mut errors = Errors::new();
-                net::validate_ip(&Path::root("name"), name, &mut errors);
+                net::validate_ip(&PathRef::root("name"), name, &mut errors);
                 errors.into_iter().map(|error| error.detail).collect()
             }
             NameRule::Any => Complaints::new(),

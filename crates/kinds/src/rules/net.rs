@@ -3,7 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_schema::field::go_quote;
 
 /// An address read the old way: leading zeros are decimal, an IPv4-mapped IPv6 address is its IPv4 address.
 pub(crate) fn parse_ip_sloppy(text: &str) -> Option<IpAddr> {
@@ -113,30 +114,34 @@ const NOT_A_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:
 
 /// A valid address in an old field: strict, but not necessarily canonical. `old` holds what the stored object already
 /// has; those values stay accepted.
-pub(crate) fn validate_ip_of_old_field(path: &Path<'_>, value: &str, old: &[&str], errors: &mut Errors) {
+pub(crate) fn validate_ip_of_old_field(path: &PathRef<'_>, value: &str, old: &[&str], errors: &mut Errors) {
     if !old.contains(&value) {
         strict_ip(path, value, errors);
     }
 }
 
 /// A valid address in a new field: strict and canonical.
-pub(crate) fn validate_ip(path: &Path<'_>, value: &str, errors: &mut Errors) {
+pub(crate) fn validate_ip(path: &PathRef<'_>, value: &str, errors: &mut Errors) {
     if let Some(address) = strict_ip(path, value, errors) {
         require_canonical(path, value, &address.to_string(), errors);
     }
 }
 
-fn strict_ip(path: &Path<'_>, value: &str, errors: &mut Errors) -> Option<IpAddr> {
+fn strict_ip(path: &PathRef<'_>, value: &str, errors: &mut Errors) -> Option<IpAddr> {
     let Some(address) = parse_unmapped(value) else {
-        errors.push(Error::invalid(path, value, NOT_AN_IP));
+        errors.push(FieldError::invalid(path, value, NOT_AN_IP));
         return None;
     };
     if !is_strict(value) {
-        errors.push(Error::invalid(path, value, "must not have leading 0s"));
+        errors.push(FieldError::invalid(path, value, "must not have leading 0s"));
         return None;
     }
     if is_mapped(address) {
-        errors.push(Error::invalid(path, value, "must not be an IPv4-mapped IPv6 address"));
+        errors.push(FieldError::invalid(
+            path,
+            value,
+            "must not be an IPv4-mapped IPv6 address",
+        ));
         return None;
     }
     Some(address)
@@ -151,9 +156,9 @@ fn is_mapped(address: IpAddr) -> bool {
     address.is_ipv6() && address.to_canonical().is_ipv4()
 }
 
-fn require_canonical(path: &Path<'_>, value: &str, canonical: &str, errors: &mut Errors) {
+fn require_canonical(path: &PathRef<'_>, value: &str, canonical: &str, errors: &mut Errors) {
     if value != canonical {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             value,
             format!("must be in canonical form ({})", go_quote(canonical)),
@@ -162,22 +167,22 @@ fn require_canonical(path: &Path<'_>, value: &str, canonical: &str, errors: &mut
 }
 
 /// A valid block in an old field: strict, but not necessarily canonical. `old` is what the stored object already has.
-pub(crate) fn validate_cidr_of_old_field(path: &Path<'_>, value: &str, old: &[&str], errors: &mut Errors) {
+pub(crate) fn validate_cidr_of_old_field(path: &PathRef<'_>, value: &str, old: &[&str], errors: &mut Errors) {
     if !old.contains(&value) {
         strict_cidr(path, value, errors);
     }
 }
 
 /// A valid block in a new field: strict and canonical.
-pub(crate) fn validate_cidr(path: &Path<'_>, value: &str, errors: &mut Errors) {
+pub(crate) fn validate_cidr(path: &PathRef<'_>, value: &str, errors: &mut Errors) {
     if let Some(cidr) = strict_cidr(path, value, errors) {
         require_canonical(path, value, &cidr.canonical(), errors);
     }
 }
 
-fn strict_cidr(path: &Path<'_>, value: &str, errors: &mut Errors) -> Option<Cidr> {
+fn strict_cidr(path: &PathRef<'_>, value: &str, errors: &mut Errors) -> Option<Cidr> {
     let Some(cidr) = parse_cidr_sloppy(value) else {
-        errors.push(Error::invalid(path, value, NOT_A_CIDR));
+        errors.push(FieldError::invalid(path, value, NOT_A_CIDR));
         return None;
     };
     let (address, prefix) = value.split_once('/').unwrap_or((value, ""));
@@ -190,12 +195,12 @@ fn strict_cidr(path: &Path<'_>, value: &str, errors: &mut Errors) -> Option<Cidr
     } else {
         return Some(cidr);
     };
-    errors.push(Error::invalid(path, value, complaint));
+    errors.push(FieldError::invalid(path, value, complaint));
     None
 }
 
 /// Warnings about an address that is accepted but not written the recommended way.
-pub(crate) fn ip_warnings(path: &Path<'_>, value: &str) -> Vec<String> {
+pub(crate) fn ip_warnings(path: &PathRef<'_>, value: &str) -> Vec<String> {
     let Some(address) = parse_unmapped(value) else {
         return Vec::new();
     };
@@ -218,7 +223,7 @@ pub(crate) fn ip_warnings(path: &Path<'_>, value: &str) -> Vec<String> {
 }
 
 /// Warnings about a block that is accepted but not written the recommended way.
-pub(crate) fn cidr_warnings(path: &Path<'_>, value: &str) -> Vec<String> {
+pub(crate) fn cidr_warnings(path: &PathRef<'_>, value: &str) -> Vec<String> {
     let Some(cidr) = parse_cidr_sloppy(value) else {
         return Vec::new();
     };

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn complaints(check: fn(&Path<'_>, &str, &mut Errors), value: &str) -> Vec<String> {
+fn complaints(check: fn(&PathRef<'_>, &str, &mut Errors), value: &str) -> Vec<String> {
     let mut errors = Errors::new();
-    check(&Path::root("ip"), value, &mut errors);
+    check(&PathRef::root("ip"), value, &mut errors);
     errors.into_iter().map(|error| error.detail).collect()
 }
 
@@ -87,7 +87,7 @@ fn a_block_knows_what_it_holds() {
 
 #[test]
 fn accepted_but_odd_writings_earn_warnings() {
-    let path = Path::root("f");
+    let path = PathRef::root("f");
     assert_eq!(
         ip_warnings(&path, "010.0.0.1"),
         ["f: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""]

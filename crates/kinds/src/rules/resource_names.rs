@@ -1,8 +1,8 @@
 //! Names and amounts of resources in pods, quotas, limit ranges, nodes and claims.
 //! Which names there are, what each may be used for, and which amounts it takes.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::{Map, Value};
 
 use super::access::complain;
@@ -71,27 +71,31 @@ pub(crate) fn is_integer_resource(name: &str) -> bool {
 }
 
 /// A resource that exists or has a domain; answers whether it is one.
-pub(crate) fn validate_name(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+pub(crate) fn validate_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let before = errors.len();
     let complaints = names::qualified_name(name);
     if !complaints.is_empty() {
         complain(path, name, complaints, errors);
     } else if !name.contains('/') && !is_standard(name) {
         let words = "must be a standard resource type or fully qualified";
-        errors.push(Error::invalid(path, name, words));
+        errors.push(FieldError::invalid(path, name, words));
     }
     errors.len() == before
 }
 
 /// A resource that containers can have.
-pub(crate) fn validate_container_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_container_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     validate_name(name, path, errors);
     if !name.contains('/') {
         if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !is_huge_page(name) {
-            errors.push(Error::invalid(path, name, "must be a standard resource for containers"));
+            errors.push(FieldError::invalid(
+                path,
+                name,
+                "must be a standard resource for containers",
+            ));
         }
     } else if !is_native(name) && !is_extended(name) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             name,
             "doesn't follow extended resource name standard",
@@ -100,24 +104,24 @@ pub(crate) fn validate_container_name(name: &str, path: &Path<'_>, errors: &mut 
 }
 
 /// A resource that quotas can limit.
-pub(crate) fn validate_quota_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_quota_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     validate_name(name, path, errors);
     if !name.contains('/') && !is_standard_quota_resource(name) {
-        errors.push(Error::invalid(path, name, "must be a standard resource for quota"));
+        errors.push(FieldError::invalid(path, name, "must be a standard resource for quota"));
     }
 }
 
 /// An amount that is not negative, and whole where the resource is counted.
-pub(crate) fn validate_amount(name: &str, amount: &Quantity, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_amount(name: &str, amount: &Quantity, path: &PathRef<'_>, errors: &mut Errors) {
     if amount.is_negative() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             path,
             amount.to_string(),
             "must be greater than or equal to 0",
         ));
     }
     if is_integer_resource(name) && !amount.is_integer() {
-        errors.push(Error::invalid(path, amount.to_string(), "must be an integer"));
+        errors.push(FieldError::invalid(path, amount.to_string(), "must be an integer"));
     }
 }
 

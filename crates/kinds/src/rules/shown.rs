@@ -1,38 +1,27 @@
 //! Values that upstream prints as its internal structures: fields in the order of the structure, under its names. A JSON
 //! value would sort them, so the text stands where the value would.
 
-use kubewright_schema::field::{Error, ErrorKind, Path, go_quote};
+use kubewright_apimachinery::field::{BadValue, ErrorType, FieldError, PathRef};
 use serde_json::Value;
 
 /// `Invalid value: <shown>: <words>`.
-pub(crate) fn invalid(path: &Path<'_>, shown: &str, words: &str) -> Error {
-    error(ErrorKind::Invalid, path, format!("{shown}: {words}"))
+pub(crate) fn invalid(path: &PathRef<'_>, shown: &str, words: &str) -> FieldError {
+    FieldError::invalid(path, BadValue::verbatim(shown), words)
 }
 
 /// `Unsupported value: <shown>: supported values: <supported>`.
-pub(crate) fn not_supported(path: &Path<'_>, shown: &str, supported: &[&str]) -> Error {
-    let listed: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
-    let detail = format!("{shown}: supported values: {}", listed.join(", "));
-    error(ErrorKind::NotSupported, path, detail)
+pub(crate) fn not_supported(path: &PathRef<'_>, shown: &str, supported: &[&str]) -> FieldError {
+    FieldError::not_supported(path, BadValue::verbatim(shown), supported)
 }
 
 /// `Duplicate value: <shown>`.
-pub(crate) fn duplicate(path: &Path<'_>, shown: String) -> Error {
-    error(ErrorKind::Duplicate, path, shown)
+pub(crate) fn duplicate(path: &PathRef<'_>, shown: String) -> FieldError {
+    FieldError::duplicate(path, BadValue::verbatim(shown))
 }
 
 /// `Invalid value: <words>`: upstream shows no value.
-pub(crate) fn invalid_unshown(path: &Path<'_>, words: &str) -> Error {
-    error(ErrorKind::Invalid, path, words.to_owned())
-}
-
-fn error(kind: ErrorKind, path: &Path<'_>, detail: String) -> Error {
-    Error {
-        kind,
-        field: path.to_string(),
-        value: None,
-        detail,
-    }
+pub(crate) fn invalid_unshown(path: &PathRef<'_>, words: &str) -> FieldError {
+    FieldError::new(ErrorType::Invalid, path, None, words)
 }
 
 /// An optional value as Go prints a pointer to it.

@@ -1,6 +1,6 @@
 //! What persistent volumes and the claims on them have in common.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::access::{complain_if_set, opt_str_at};
@@ -9,22 +9,22 @@ use super::names;
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 /// The modes exist, and the one for a single pod stands alone.
-pub(crate) fn validate_access_modes(modes: &[&str], path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_access_modes(modes: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     for mode in modes.iter().filter(|mode| !ACCESS_MODES.contains(mode)) {
-        errors.push(Error::not_supported(path, *mode, &ACCESS_MODES));
+        errors.push(FieldError::not_supported(path, *mode, ACCESS_MODES));
     }
     if modes.contains(&"ReadWriteOncePod") && modes.iter().any(|mode| ACCESS_MODES[..3].contains(mode)) {
         let words = "may not use ReadWriteOncePod with other access modes";
-        errors.push(Error::forbidden(path, words));
+        errors.push(FieldError::forbidden(path, words));
     }
 }
 
 /// `storageClassName` is a name and `volumeMode` one of the two.
-pub(crate) fn validate_class_and_mode(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_class_and_mode(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     complain_if_set(spec, "storageClassName", names::dns1123_subdomain, path, errors);
     let mode = opt_str_at(spec, &["volumeMode"]);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "Block" | "Filesystem")) {
         let path = path.child("volumeMode");
-        errors.push(Error::not_supported(&path, mode, &["Block", "Filesystem"]));
+        errors.push(FieldError::not_supported(&path, mode, ["Block", "Filesystem"]));
     }
 }

@@ -1,6 +1,6 @@
 //! The rules that tie `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` together, and what of them may change.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::spec::{NONE, Spec, is_v4, is_v6};
@@ -13,21 +13,25 @@ pub(super) fn validate(is: Spec<'_>, was: Option<Spec<'_>>, errors: &mut Errors)
     if is.is_external_name() {
         return;
     }
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let ips_path = spec.child("clusterIPs");
     let (single, plural) = (is.text("clusterIP"), is.cluster_ips());
     let shown = || is.get("clusterIPs").cloned().unwrap_or(Value::Null);
     match plural.first() {
-        None if !single.is_empty() => errors.push(Error::required(&ips_path, "")),
+        None if !single.is_empty() => errors.push(FieldError::required(&ips_path, "")),
         Some(_) if single.is_empty() => {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &ips_path,
                 shown(),
                 "must be empty when `clusterIP` is not specified",
             ));
         }
         Some(first) if *first != single => {
-            errors.push(Error::invalid(&ips_path, shown(), "first value must match `clusterIP`"));
+            errors.push(FieldError::invalid(
+                &ips_path,
+                shown(),
+                "first value must match `clusterIP`",
+            ));
         }
         _ => {}
     }
@@ -38,11 +42,11 @@ pub(super) fn validate(is: Spec<'_>, was: Option<Spec<'_>>, errors: &mut Errors)
 }
 
 /// Each address is one, and there is at most one of each family; answers whether the first is true.
-fn validate_addresses(is: Spec<'_>, was: Option<Spec<'_>>, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_addresses(is: Spec<'_>, was: Option<Spec<'_>>, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let addresses = is.cluster_ips();
     let invalid = |words: &str| {
         let shown = is.get("clusterIPs").cloned().unwrap_or(Value::Null);
-        Error::invalid(path, shown, words)
+        FieldError::invalid(path, shown, words)
     };
     let before = was.map(Spec::cluster_ips).unwrap_or_default();
     let known = errors.len();
@@ -64,7 +68,7 @@ fn validate_addresses(is: Spec<'_>, was: Option<Spec<'_>>, path: &Path<'_>, erro
     well_formed
 }
 
-fn validate_addresses_have_their_families(is: Spec<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_addresses_have_their_families(is: Spec<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, (address, family)) in is.cluster_ips().iter().zip(is.ip_families()).enumerate() {
         let matches = if family == "IPv4" {
             !is_v6(address)
@@ -73,30 +77,30 @@ fn validate_addresses_have_their_families(is: Spec<'_>, path: &Path<'_>, errors:
         };
         if !matches {
             let detail = format!("expected an {family} value as indicated by `ipFamilies[{index}]`");
-            errors.push(Error::invalid(&path.index(index), *address, detail));
+            errors.push(FieldError::invalid(&path.index(index), *address, detail));
         }
     }
 }
 
 fn validate_families(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("ipFamilies");
     let families = is.ip_families();
     for (index, family) in families.iter().enumerate() {
         if !matches!(*family, "IPv4" | "IPv6") {
-            errors.push(Error::not_supported(&path.index(index), *family, &["IPv4", "IPv6"]));
+            errors.push(FieldError::not_supported(&path.index(index), *family, ["IPv4", "IPv6"]));
         }
         if families[..index].contains(family) {
-            errors.push(Error::duplicate(&path.index(index), *family));
+            errors.push(FieldError::duplicate(&path.index(index), *family));
         }
     }
     if let Some(policy) = is.get("ipFamilyPolicy").and_then(Value::as_str)
         && !matches!(policy, "SingleStack" | "PreferDualStack" | "RequireDualStack")
     {
-        errors.push(Error::not_supported(
+        errors.push(FieldError::not_supported(
             &spec.child("ipFamilyPolicy"),
             policy,
-            &["PreferDualStack", "RequireDualStack", "SingleStack"],
+            ["PreferDualStack", "RequireDualStack", "SingleStack"],
         ));
     }
 }
@@ -106,18 +110,18 @@ pub(super) fn validate_address_change(is: Spec<'_>, was: Spec<'_>, errors: &mut 
     if is.is_external_name() || was.is_external_name() || (is.is_headless() && was.is_headless()) {
         return;
     }
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("clusterIPs");
     let shown = || is.get("clusterIPs").cloned().unwrap_or(Value::Null);
     let (old, new) = (was.cluster_ips(), is.cluster_ips());
     if old.len() == new.len() {
         for (index, _) in old.iter().zip(&new).enumerate().filter(|(_, (old, new))| old != new) {
-            errors.push(Error::invalid(&path.index(index), shown(), CHANGED));
+            errors.push(FieldError::invalid(&path.index(index), shown(), CHANGED));
         }
         return;
     }
     if old.len() > new.len() && new.is_empty() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.index(0),
             shown(),
             "primary clusterIP can not be unset",
@@ -126,7 +130,7 @@ pub(super) fn validate_address_change(is: Spec<'_>, was: Spec<'_>, errors: &mut 
     if let (Some(old), Some(new)) = (old.first(), new.first())
         && old != new
     {
-        errors.push(Error::invalid(&path.index(0), shown(), CHANGED));
+        errors.push(FieldError::invalid(&path.index(0), shown(), CHANGED));
     }
     if old.len() > new.len() && new.len() == 1 {
         require_single_stack(
@@ -142,19 +146,19 @@ pub(super) fn validate_family_change(is: Spec<'_>, was: Spec<'_>, errors: &mut E
     if is.is_external_name() || was.is_external_name() || is.is_headless() || was.is_headless() {
         return;
     }
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let families_path = spec.child("ipFamilies");
     let path = families_path.index(0);
     let shown = |field: &str| is.get(field).cloned().unwrap_or(Value::Null);
     let (old, new) = (was.ip_families(), is.ip_families());
     if old.len() == new.len() {
         for _ in old.iter().zip(&new).filter(|(old, new)| old != new) {
-            errors.push(Error::invalid(&path, shown("ipFamilies"), CHANGED));
+            errors.push(FieldError::invalid(&path, shown("ipFamilies"), CHANGED));
         }
         return;
     }
     if old.len() > new.len() && is.cluster_ips().is_empty() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             shown("ipFamilies"),
             "primary ipFamily can not be unset",
@@ -163,7 +167,7 @@ pub(super) fn validate_family_change(is: Spec<'_>, was: Spec<'_>, errors: &mut E
     if let (Some(old), Some(new)) = (old.first(), new.first())
         && old != new
     {
-        errors.push(Error::invalid(&path, shown("clusterIPs"), CHANGED));
+        errors.push(FieldError::invalid(&path, shown("clusterIPs"), CHANGED));
     }
     if old.len() > new.len() && new.len() == 1 {
         require_single_stack(
@@ -177,8 +181,8 @@ pub(super) fn validate_family_change(is: Spec<'_>, was: Spec<'_>, errors: &mut E
 fn require_single_stack(is: Spec<'_>, detail: &str, errors: &mut Errors) {
     if is.text("ipFamilyPolicy") != "SingleStack" {
         let policy = is.get("ipFamilyPolicy").cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(
-            &Path::root("spec").child("ipFamilyPolicy"),
+        errors.push(FieldError::invalid(
+            &PathRef::root("spec").child("ipFamilyPolicy"),
             policy,
             detail,
         ));

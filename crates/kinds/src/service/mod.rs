@@ -9,7 +9,7 @@ mod spec;
 mod validate;
 mod warnings;
 
-use kubewright_schema::field::Errors;
+use kubewright_apimachinery::field::Errors;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};

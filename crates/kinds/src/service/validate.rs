@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::cluster_ips;
@@ -28,8 +28,8 @@ pub(super) fn validate_change(service: &Value, old: &Value, errors: &mut Errors)
     cluster_ips::validate_family_change(is, was, errors);
     if is.is_load_balancer() && was.is_load_balancer() && is.get("loadBalancerClass") != was.get("loadBalancerClass") {
         let shown = is.get("loadBalancerClass").cloned().unwrap_or(Value::Null);
-        errors.push(Error::invalid(
-            &Path::root("spec").child("loadBalancerClass"),
+        errors.push(FieldError::invalid(
+            &PathRef::root("spec").child("loadBalancerClass"),
             shown,
             "may not change once set",
         ));
@@ -39,8 +39,8 @@ pub(super) fn validate_change(service: &Value, old: &Value, errors: &mut Errors)
         && is.needs_health_check()
         && was.number("healthCheckNodePort") != is.number("healthCheckNodePort")
     {
-        errors.push(Error::forbidden(
-            &Path::root("spec").child("healthCheckNodePort"),
+        errors.push(FieldError::forbidden(
+            &PathRef::root("spec").child("healthCheckNodePort"),
             "field is immutable",
         ));
     }
@@ -50,10 +50,10 @@ pub(super) fn validate_change(service: &Value, old: &Value, errors: &mut Errors)
 pub(super) fn validate(service: &Value, old: Option<&Value>, errors: &mut Errors) {
     let is = Spec::of(service);
     let was = old.map(Spec::of);
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     validate_topology_annotations(service, errors);
     if is.ports().is_empty() && !is.is_headless() && !is.is_external_name() {
-        errors.push(Error::required(&spec.child("ports"), ""));
+        errors.push(FieldError::required(&spec.child("ports"), ""));
     }
     validate_type_fields(is, errors);
     validate_ports(is, errors);
@@ -63,15 +63,15 @@ pub(super) fn validate(service: &Value, old: Option<&Value>, errors: &mut Errors
     validate_external_ips(is, was, errors);
     let kind = is.service_type();
     if kind.is_empty() {
-        errors.push(Error::required(&spec.child("type"), ""));
+        errors.push(FieldError::required(&spec.child("type"), ""));
     } else if !matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer" | "ExternalName") {
         let supported = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-        errors.push(Error::not_supported(&spec.child("type"), kind, &supported));
+        errors.push(FieldError::not_supported(&spec.child("type"), kind, supported));
     }
     validate_port_pairs(is, errors);
     validate_source_ranges(service, old, errors);
     if is.get("allocateLoadBalancerNodePorts").is_some() && !is.is_load_balancer() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &spec.child("allocateLoadBalancerNodePorts"),
             ONLY_BALANCED,
         ));
@@ -85,37 +85,37 @@ fn validate_topology_annotations(service: &Value, errors: &mut Errors) {
     if let (Some(hints), Some(mode)) = (annotation(TOPOLOGY_HINTS), annotation(TOPOLOGY_MODE))
         && hints != mode
     {
-        let metadata = Path::root("metadata");
+        let metadata = PathRef::root("metadata");
         let annotations = metadata.child("annotations");
         let detail = format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified");
-        errors.push(Error::invalid(&annotations.key(TOPOLOGY_MODE), mode, detail));
+        errors.push(FieldError::invalid(&annotations.key(TOPOLOGY_MODE), mode, detail));
     }
 }
 
 fn validate_type_fields(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     match is.service_type() {
         kind @ ("LoadBalancer" | "NodePort") if is.is_headless() => {
             let path = spec.child("clusterIPs");
             let detail = format!("may not be set to 'None' for {kind} services");
-            errors.push(Error::invalid(&path.index(0), "None", detail));
+            errors.push(FieldError::invalid(&path.index(0), "None", detail));
         }
         "ExternalName" => {
             let forbidden = "may not be set for ExternalName services";
             for field in ["clusterIPs", "ipFamilies"] {
                 if !is.list(field).is_empty() {
-                    errors.push(Error::forbidden(&spec.child(field), forbidden));
+                    errors.push(FieldError::forbidden(&spec.child(field), forbidden));
                 }
             }
             if is.get("ipFamilyPolicy").is_some() {
-                errors.push(Error::forbidden(&spec.child("ipFamilyPolicy"), forbidden));
+                errors.push(FieldError::forbidden(&spec.child("ipFamilyPolicy"), forbidden));
             }
             // A trailing dot says that the name is fully qualified.
             let external = is.text("externalName");
             let name = external.strip_suffix('.').unwrap_or(external);
             let path = spec.child("externalName");
             if name.is_empty() {
-                errors.push(Error::required(&path, ""));
+                errors.push(FieldError::required(&path, ""));
             } else {
                 complain(&path, name, names::dns1123_subdomain(name), errors);
             }
@@ -125,7 +125,7 @@ fn validate_type_fields(is: Spec<'_>, errors: &mut Errors) {
 }
 
 fn validate_ports(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let ports_path = spec.child("ports");
     let mut seen = HashSet::new();
     for (index, port) in is.ports().iter().enumerate() {
@@ -134,10 +134,10 @@ fn validate_ports(is: Spec<'_>, errors: &mut Errors) {
         if !name.is_empty() {
             complain(&path.child("name"), name, names::dns1123_label(name), errors);
             if !seen.insert(name) {
-                errors.push(Error::duplicate(&path.child("name"), name));
+                errors.push(FieldError::duplicate(&path.child("name"), name));
             }
         } else if is.ports().len() > 1 {
-            errors.push(Error::required(&path.child("name"), ""));
+            errors.push(FieldError::required(&path.child("name"), ""));
         }
         let number = int(port, "port");
         complain(&path.child("port"), number, names::port_number(number), errors);
@@ -156,10 +156,10 @@ fn validate_ports(is: Spec<'_>, errors: &mut Errors) {
 }
 
 fn validate_affinity(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("sessionAffinity");
     match is.text("sessionAffinity") {
-        "" => errors.push(Error::required(&path, "")),
+        "" => errors.push(FieldError::required(&path, "")),
         "None" => {}
         "ClientIP" => {
             let config = spec.child("sessionAffinityConfig");
@@ -171,15 +171,15 @@ fn validate_affinity(is: Spec<'_>, errors: &mut Errors) {
                 .unwrap_or_default();
             if !(1..=AFFINITY_TIMEOUT_MAX).contains(&seconds) {
                 let detail = format!("must be greater than 0 and less than {AFFINITY_TIMEOUT_MAX}");
-                errors.push(Error::invalid(&client.child("timeoutSeconds"), seconds, detail));
+                errors.push(FieldError::invalid(&client.child("timeoutSeconds"), seconds, detail));
             }
         }
-        other => errors.push(Error::not_supported(&path, other, &["ClientIP", "None"])),
+        other => errors.push(FieldError::not_supported(&path, other, ["ClientIP", "None"])),
     }
 }
 
 fn validate_external_ips(is: Spec<'_>, was: Option<Spec<'_>>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("externalIPs");
     let before = was.map(|was| was.texts("externalIPs")).unwrap_or_default();
     for (index, address) in is.texts("externalIPs").into_iter().enumerate() {
@@ -193,7 +193,7 @@ fn validate_external_ips(is: Spec<'_>, was: Option<Spec<'_>>, errors: &mut Error
 
 /// Ports and node ports are unique per protocol, and only some types have node ports.
 fn validate_port_pairs(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("ports");
     let with_node_port = || {
         is.ports()
@@ -204,14 +204,14 @@ fn validate_port_pairs(is: Spec<'_>, errors: &mut Errors) {
     if is.service_type() == "ClusterIP" {
         for (index, _) in with_node_port() {
             let detail = "may not be used when `type` is 'ClusterIP'";
-            errors.push(Error::forbidden(&path.index(index).child("nodePort"), detail));
+            errors.push(FieldError::forbidden(&path.index(index).child("nodePort"), detail));
         }
     }
     let mut seen = HashSet::new();
     for (index, port) in with_node_port() {
         let node_port = int(port, "nodePort");
         if !seen.insert((text(port, "protocol"), node_port)) {
-            errors.push(Error::duplicate(&path.index(index).child("nodePort"), node_port));
+            errors.push(FieldError::duplicate(&path.index(index).child("nodePort"), node_port));
         }
     }
     let mut seen = HashSet::new();
@@ -224,7 +224,7 @@ fn validate_port_pairs(is: Spec<'_>, errors: &mut Errors) {
 }
 
 /// Upstream prints its internal port structure, fields in its order; a JSON value would sort them.
-fn duplicate_port(path: &Path<'_>, protocol: &str, number: i64) -> Error {
+fn duplicate_port(path: &PathRef<'_>, protocol: &str, number: i64) -> FieldError {
     let protocol = Value::from(protocol);
     let detail = format!(
         r#"{{"Name":"","Protocol":{protocol},"AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#
@@ -237,10 +237,10 @@ fn validate_source_ranges(service: &Value, old: Option<&Value>, errors: &mut Err
     let ranges = is.texts("loadBalancerSourceRanges");
     let annotation = |service| opt_str_at(service, &["metadata", "annotations", SOURCE_RANGES]);
     if !ranges.is_empty() {
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let path = spec.child("LoadBalancerSourceRanges");
         if !is.is_load_balancer() {
-            errors.push(Error::forbidden(&path, ONLY_BALANCED));
+            errors.push(FieldError::forbidden(&path, ONLY_BALANCED));
         }
         let before = old
             .map(|old| Spec::of(old).texts("loadBalancerSourceRanges"))
@@ -250,11 +250,11 @@ fn validate_source_ranges(service: &Value, old: Option<&Value>, errors: &mut Err
             validate_cidr_of_old_field(&path.index(index), range.trim(), &before, errors);
         }
     } else if let Some(value) = annotation(service) {
-        let metadata = Path::root("metadata");
+        let metadata = PathRef::root("metadata");
         let annotations = metadata.child("annotations");
         let path = annotations.key(SOURCE_RANGES);
         if !is.is_load_balancer() {
-            errors.push(Error::forbidden(&path, ONLY_BALANCED));
+            errors.push(FieldError::forbidden(&path, ONLY_BALANCED));
         }
         let changed = old.is_none_or(|old| annotation(old).unwrap_or_default() != value);
         if changed && !value.trim().is_empty() {
@@ -269,56 +269,58 @@ fn validate_load_balancer_class(is: Spec<'_>, errors: &mut Errors) {
     let Some(class) = is.get("loadBalancerClass").and_then(Value::as_str) else {
         return;
     };
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("loadBalancerClass");
     if is.is_load_balancer() {
         complain(&path, class, names::qualified_name(class), errors);
     } else {
-        errors.push(Error::forbidden(&path, ONLY_BALANCED));
+        errors.push(FieldError::forbidden(&path, ONLY_BALANCED));
     }
 }
 
 fn validate_traffic_policies(is: Spec<'_>, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let path = spec.child("externalTrafficPolicy");
     let supported = ["Cluster", "Local"];
     match (is.externally_accessible(), is.text("externalTrafficPolicy")) {
         (false, "") | (true, "Cluster" | "Local") => {}
         (false, policy) => {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 policy,
                 "may only be set for externally-accessible services",
             ));
         }
-        (true, "") => errors.push(Error::required(&path, "")),
-        (true, policy) => errors.push(Error::not_supported(&path, policy, &supported)),
+        (true, "") => errors.push(FieldError::required(&path, "")),
+        (true, policy) => errors.push(FieldError::not_supported(&path, policy, supported)),
     }
     let path = spec.child("healthCheckNodePort");
     match (is.needs_health_check(), is.number("healthCheckNodePort")) {
         (false, 0) => {}
         (false, port) => {
             let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-            errors.push(Error::invalid(&path, port, detail));
+            errors.push(FieldError::invalid(&path, port, detail));
         }
-        (true, 0) => errors.push(Error::required(&path, "")),
+        (true, 0) => errors.push(FieldError::required(&path, "")),
         (true, port) => complain(&path, port, names::port_number(port), errors),
     }
     let path = spec.child("internalTrafficPolicy");
     match is.get("internalTrafficPolicy").and_then(Value::as_str) {
         None if matches!(is.service_type(), "ClusterIP" | "NodePort" | "LoadBalancer") => {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
         }
-        Some(policy) if !supported.contains(&policy) => errors.push(Error::not_supported(&path, policy, &supported)),
+        Some(policy) if !supported.contains(&policy) => {
+            errors.push(FieldError::not_supported(&path, policy, supported));
+        }
         _ => {}
     }
     if let Some(distribution) = is.get("trafficDistribution").and_then(Value::as_str) {
         let supported = ["PreferClose", "PreferSameZone", "PreferSameNode"];
         if !supported.contains(&distribution) {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &spec.child("trafficDistribution"),
                 distribution,
-                &supported,
+                supported,
             ));
         }
     }
@@ -327,11 +329,11 @@ fn validate_traffic_policies(is: Spec<'_>, errors: &mut Errors) {
 /// Everything wrong with the load balancer a status reports.
 pub(super) fn validate_status(service: &Value, old: &Value, errors: &mut Errors) {
     let ingresses = |object| crate::rules::access::list_at(object, &["status", "loadBalancer", "ingress"]);
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let balancer = status.child("loadBalancer");
     let path = balancer.child("ingress");
     if !Spec::of(service).is_load_balancer() && !ingresses(service).is_empty() {
-        errors.push(Error::forbidden(
+        errors.push(FieldError::forbidden(
             &path,
             "may only be used when `spec.type` is 'LoadBalancer'",
         ));
@@ -351,16 +353,16 @@ pub(super) fn validate_status(service: &Value, old: &Value, errors: &mut Errors)
         let mode_path = path.child("ipMode");
         match opt_str_at(ingress, &["ipMode"]) {
             None if !address.is_empty() => {
-                errors.push(Error::required(&mode_path, "must be specified when `ip` is set"));
+                errors.push(FieldError::required(&mode_path, "must be specified when `ip` is set"));
             }
             Some(_) if address.is_empty() => {
-                errors.push(Error::forbidden(
+                errors.push(FieldError::forbidden(
                     &mode_path,
                     "may not be specified when `ip` is not set",
                 ));
             }
             Some(mode) if !matches!(mode, "VIP" | "Proxy") => {
-                errors.push(Error::not_supported(&mode_path, mode, &["Proxy", "VIP"]));
+                errors.push(FieldError::not_supported(&mode_path, mode, ["Proxy", "VIP"]));
             }
             _ => {}
         }
@@ -369,13 +371,13 @@ pub(super) fn validate_status(service: &Value, old: &Value, errors: &mut Errors)
 }
 
 /// A load balancer's name: DNS, and no address in disguise.
-pub(crate) fn validate_host_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_host_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if name.is_empty() {
         return;
     }
     complain(path, name, names::dns1123_subdomain(name), errors);
     if parse_ip_sloppy(name).is_some() {
-        errors.push(Error::invalid(path, name, "must be a DNS name, not an IP address"));
+        errors.push(FieldError::invalid(path, name, "must be a DNS name, not an IP address"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a client should hear about a Service that is accepted.
 
-use kubewright_schema::field::Path;
+use kubewright_apimachinery::field::PathRef;
 use serde_json::Value;
 
 use super::spec::{NONE, Spec, text};
@@ -17,7 +17,7 @@ pub(super) fn of(service: &Value) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     let single = spec.text("clusterIP");
     if !single.is_empty() && single != NONE {
         let path = root.child("clusterIPs");
@@ -66,7 +66,7 @@ pub(super) fn of(service: &Value) -> Vec<String> {
 
 /// What a client should hear about the addresses of a load balancer it reported, for Services and Ingresses alike.
 pub(crate) fn of_balancer(object: &Value) -> Vec<String> {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let balancer = status.child("loadBalancer");
     let path = balancer.child("ingress");
     let ingresses = list_at(object, &["status", "loadBalancer", "ingress"])

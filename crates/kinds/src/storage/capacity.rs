@@ -1,7 +1,7 @@
 //! `CSIStorageCapacities`: how much room a class of storage has where.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_quantity::Quantity;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -21,12 +21,12 @@ impl Behaviour for CsiStorageCapacity {
         validate_selector(
             topology,
             SelectorOptions::default(),
-            &Path::root("nodeTopology"),
+            &PathRef::root("nodeTopology"),
             errors,
         );
         let class = str_at(object, &["storageClassName"]);
         complain(
-            &Path::root("storageClassName"),
+            &PathRef::root("storageClassName"),
             class,
             names::dns1123_subdomain(class),
             errors,
@@ -34,8 +34,8 @@ impl Behaviour for CsiStorageCapacity {
         if let Some(capacity) = opt_str_at(object, &["capacity"])
             && Quantity::parse(capacity).is_ok_and(|quantity| quantity.is_negative())
         {
-            errors.push(Error::invalid(
-                &Path::root("capacity"),
+            errors.push(FieldError::invalid(
+                &PathRef::root("capacity"),
                 capacity,
                 "must be greater than or equal to 0",
             ));
@@ -50,7 +50,7 @@ impl Behaviour for CsiStorageCapacity {
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
         let mut warnings = Vec::new();
-        let topology = Path::root("nodeTopology");
+        let topology = PathRef::root("nodeTopology");
         let path = topology.child("matchExpressions");
         for (index, expression) in list_at(object, &["nodeTopology", "matchExpressions"])
             .iter()

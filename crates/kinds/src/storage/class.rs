@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -24,20 +24,20 @@ impl Behaviour for StorageClass {
         validate_parameters(object, errors);
         let policy = str_at(object, &["reclaimPolicy"]);
         if !matches!(policy, "" | "Delete" | "Retain") {
-            errors.push(Error::not_supported(
-                &Path::root("reclaimPolicy"),
+            errors.push(FieldError::not_supported(
+                &PathRef::root("reclaimPolicy"),
                 policy,
-                &["Delete", "Retain"],
+                ["Delete", "Retain"],
             ));
         }
-        let path = Path::root("volumeBindingMode");
+        let path = PathRef::root("volumeBindingMode");
         match opt_str_at(object, &["volumeBindingMode"]) {
-            None => errors.push(Error::required(&path, "")),
+            None => errors.push(FieldError::required(&path, "")),
             Some("Immediate" | "WaitForFirstConsumer") => {}
-            Some(mode) => errors.push(Error::not_supported(
+            Some(mode) => errors.push(FieldError::not_supported(
                 &path,
                 mode,
-                &["Immediate", "WaitForFirstConsumer"],
+                ["Immediate", "WaitForFirstConsumer"],
             )),
         }
         validate_topologies(list_at(object, &["allowedTopologies"]), errors);
@@ -52,7 +52,7 @@ impl Behaviour for StorageClass {
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
         let mut warnings = Vec::new();
-        let root = Path::root("allowedTopologies");
+        let root = PathRef::root("allowedTopologies");
         for (index, term) in list_at(object, &["allowedTopologies"]).iter().enumerate() {
             let path = root.index(index);
             let path = path.child("matchLabelExpressions");
@@ -74,8 +74,8 @@ impl Behaviour for VolumeAttributesClass {
         validate_provisioner(object, "driverName", errors);
         validate_parameters(object, errors);
         if entries_at(object, &["parameters"]).next().is_none() {
-            errors.push(Error::required(
-                &Path::root("parameters"),
+            errors.push(FieldError::required(
+                &PathRef::root("parameters"),
                 "must contain at least one key/value pair",
             ));
         }
@@ -84,8 +84,8 @@ impl Behaviour for VolumeAttributesClass {
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
         for field in ["driverName", "parameters"] {
             if !same(at(object, &[field]), at(old, &[field])) {
-                errors.push(Error::forbidden(
-                    &Path::root(field),
+                errors.push(FieldError::forbidden(
+                    &PathRef::root(field),
                     format!("updates to {field} are forbidden."),
                 ));
             }
@@ -96,34 +96,34 @@ impl Behaviour for VolumeAttributesClass {
 
 fn validate_provisioner(object: &Value, field: &str, errors: &mut Errors) {
     let name = str_at(object, &[field]).to_lowercase();
-    let path = Path::root(field);
+    let path = PathRef::root(field);
     if name.is_empty() {
-        errors.push(Error::required(&path, ""));
+        errors.push(FieldError::required(&path, ""));
     } else {
         complain(&path, name.as_str(), names::qualified_name(&name), errors);
     }
 }
 
 fn validate_parameters(object: &Value, errors: &mut Errors) {
-    let path = Path::root("parameters");
+    let path = PathRef::root("parameters");
     if entries_at(object, &["parameters"]).count() > PARAMETERS_MAX {
-        errors.push(Error::too_long(&path, PARAMETERS_MAX));
+        errors.push(FieldError::too_long(&path, PARAMETERS_MAX));
         return;
     }
     let mut size = 0;
     for (key, value) in entries_at(object, &["parameters"]) {
         if key.is_empty() {
-            errors.push(Error::invalid(&path, key, "field can not be empty."));
+            errors.push(FieldError::invalid(&path, key, "field can not be empty."));
         }
         size += key.len() + value.len();
     }
     if size > PARAMETERS_SIZE_MAX {
-        errors.push(Error::too_long(&path, PARAMETERS_SIZE_MAX));
+        errors.push(FieldError::too_long(&path, PARAMETERS_SIZE_MAX));
     }
 }
 
 fn validate_topologies(terms: &[Value], errors: &mut Errors) {
-    let root = Path::root("allowedTopologies");
+    let root = PathRef::root("allowedTopologies");
     let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = Vec::new();
     for (index, term) in terms.iter().enumerate() {
         let path = root.index(index);
@@ -134,25 +134,25 @@ fn validate_topologies(terms: &[Value], errors: &mut Errors) {
             let values_path = path.child("values");
             let values = strings_at(requirement, &["values"]);
             if values.is_empty() {
-                errors.push(Error::required(&values_path, ""));
+                errors.push(FieldError::required(&values_path, ""));
             }
             let mut known = HashSet::new();
             for (index, value) in values.iter().enumerate() {
                 if !known.insert(*value) {
-                    errors.push(Error::duplicate(&values_path.index(index), *value));
+                    errors.push(FieldError::duplicate(&values_path.index(index), *value));
                 }
             }
             let key = str_at(requirement, &["key"]);
             labels::validate_label_name(key, &path.child("key"), errors);
             if expressions.insert(key, values.into_iter().collect()).is_some() {
-                errors.push(Error::duplicate(&path.child("key"), key));
+                errors.push(FieldError::duplicate(&path.child("key"), key));
             }
         }
         // An empty term equals the placeholders upstream compares it with, one for each term there is.
         let equal = seen.iter().filter(|other| **other == expressions).count();
         let placeholders = if expressions.is_empty() { terms.len() } else { 0 };
         for _ in 0..equal + placeholders {
-            errors.push(Error::duplicate(&path, ""));
+            errors.push(FieldError::duplicate(&path, ""));
         }
         seen.push(expressions);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -58,14 +58,14 @@ impl Behaviour for CsiDriver {
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
         validate_driver(object, errors);
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         for (field, shown) in [
             ("attachRequired", "attachedRequired"),
             ("volumeLifecycleModes", "volumeLifecycleModes"),
         ] {
             let value = at(object, &["spec", field]);
             if !same(value, at(old, &["spec", field])) {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &spec.child(shown),
                     value.cloned().unwrap_or(Value::Null),
                     IMMUTABLE,
@@ -76,7 +76,7 @@ impl Behaviour for CsiDriver {
 }
 
 fn validate_driver(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     let field = |name| at(object, &["spec", name]);
     for (name, shown) in [
         ("attachRequired", "attachedRequired"),
@@ -84,14 +84,18 @@ fn validate_driver(object: &Value, errors: &mut Errors) {
         ("storageCapacity", "storageCapacity"),
     ] {
         if field(name).is_none() {
-            errors.push(Error::required(&spec.child(shown), ""));
+            errors.push(FieldError::required(&spec.child(shown), ""));
         }
     }
     if let Some(policy) = opt_str_at(object, &["spec", "fsGroupPolicy"])
         && !matches!(policy, "ReadWriteOnceWithFSType" | "File" | "None")
     {
         let supported = ["File", "None", "ReadWriteOnceWithFSType"];
-        errors.push(Error::not_supported(&spec.child("fsGroupPolicy"), policy, &supported));
+        errors.push(FieldError::not_supported(
+            &spec.child("fsGroupPolicy"),
+            policy,
+            supported,
+        ));
     }
     validate_token_requests(
         list_at(object, &["spec", "tokenRequests"]),
@@ -100,21 +104,21 @@ fn validate_driver(object: &Value, errors: &mut Errors) {
     );
     for mode in strings_at(object, &["spec", "volumeLifecycleModes"]) {
         if !matches!(mode, "Persistent" | "Ephemeral") {
-            errors.push(Error::not_supported(
+            errors.push(FieldError::not_supported(
                 &spec.child("volumeLifecycleModes"),
                 mode,
-                &["Persistent", "Ephemeral"],
+                ["Persistent", "Ephemeral"],
             ));
         }
     }
     if field("seLinuxMount").is_none() {
-        errors.push(Error::required(&spec.child("seLinuxMount"), ""));
+        errors.push(FieldError::required(&spec.child("seLinuxMount"), ""));
     }
     if let Some(period) = opt_int_at(object, &["spec", "nodeAllocatableUpdatePeriodSeconds"])
         && period < 10
     {
         let path = spec.child("nodeAllocatableUpdatePeriodSeconds");
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             period,
             "must be greater than or equal to 10 seconds",
@@ -124,7 +128,7 @@ fn validate_driver(object: &Value, errors: &mut Errors) {
         && list_at(object, &["spec", "tokenRequests"]).is_empty()
     {
         let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &spec.child("serviceAccountTokenInSecrets"),
             flag.clone(),
             detail,
@@ -132,13 +136,13 @@ fn validate_driver(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_token_requests(requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
+fn validate_token_requests(requests: &[Value], path: &PathRef<'_>, errors: &mut Errors) {
     let mut audiences = HashSet::new();
     for (index, request) in requests.iter().enumerate() {
         let path = path.index(index);
         let audience = str_at(request, &["audience"]);
         if !audiences.insert(audience) {
-            errors.push(Error::duplicate(&path.child("audience"), audience));
+            errors.push(FieldError::duplicate(&path.child("audience"), audience));
             continue;
         }
         let Some(seconds) = opt_int_at(request, &["expirationSeconds"]) else {
@@ -146,14 +150,14 @@ fn validate_token_requests(requests: &[Value], path: &Path<'_>, errors: &mut Err
         };
         let path = path.child("expirationSeconds");
         if seconds < TOKEN_SECONDS_MIN {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 seconds,
                 "may not specify a duration less than 10 minutes",
             ));
         }
         if seconds > TOKEN_SECONDS_MAX {
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &path,
                 seconds,
                 "may not specify a duration larger than 2^32 seconds",
@@ -163,13 +167,13 @@ fn validate_token_requests(requests: &[Value], path: &Path<'_>, errors: &mut Err
 }
 
 /// The name of a storage driver.
-pub(super) fn validate_driver_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_driver_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if name.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     if name.len() > DRIVER_NAME_MAX {
-        errors.push(Error::too_long(path, DRIVER_NAME_MAX));
+        errors.push(FieldError::too_long(path, DRIVER_NAME_MAX));
     }
     complain(path, name, names::dns1123_subdomain(&name.to_lowercase()), errors);
 }
@@ -179,7 +183,7 @@ pub(crate) struct CsiNode;
 
 impl Behaviour for CsiNode {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let path = spec.child("drivers");
         let mut seen = HashSet::new();
         for (index, driver) in list_at(object, &["spec", "drivers"]).iter().enumerate() {
@@ -189,7 +193,7 @@ impl Behaviour for CsiNode {
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
         self.validate_create(object, errors);
-        let spec = Path::root("spec");
+        let spec = PathRef::root("spec");
         let path = spec.child("drivers");
         for before in list_at(old, &["spec", "drivers"]) {
             for driver in list_at(object, &["spec", "drivers"]) {
@@ -210,30 +214,30 @@ impl Behaviour for CsiNode {
     }
 }
 
-fn validate_node_driver<'a>(driver: &'a Value, seen: &mut HashSet<&'a str>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_node_driver<'a>(driver: &'a Value, seen: &mut HashSet<&'a str>, path: &PathRef<'_>, errors: &mut Errors) {
     let name = str_at(driver, &["name"]);
     validate_driver_name(name, &path.child("name"), errors);
     let node = str_at(driver, &["nodeID"]);
     if node.is_empty() {
-        errors.push(Error::required(&path.child("nodeID"), ""));
+        errors.push(FieldError::required(&path.child("nodeID"), ""));
     }
     if node.len() > NODE_ID_MAX {
         let detail = format!("must be {NODE_ID_MAX} characters or less");
-        errors.push(Error::invalid(&path.child("nodeID"), node, detail));
+        errors.push(FieldError::invalid(&path.child("nodeID"), node, detail));
     }
     if let Some(count) = opt_int_at(driver, &["allocatable", "count"]) {
         require_non_negative(count, &path.child("allocatable").child("count"), errors);
     }
     if !seen.insert(name) {
-        errors.push(Error::duplicate(&path.child("name"), name));
+        errors.push(FieldError::duplicate(&path.child("name"), name));
     }
     let mut keys = HashSet::new();
     for key in strings_at(driver, &["topologyKeys"]) {
         if key.is_empty() {
-            errors.push(Error::required(path, ""));
+            errors.push(FieldError::required(path, ""));
         }
         if !keys.insert(key) {
-            errors.push(Error::duplicate(path, key));
+            errors.push(FieldError::duplicate(path, key));
         }
         complain(path, key, names::qualified_name(key), errors);
     }

@@ -1,6 +1,6 @@
 //! `VolumeAttachments`: a volume on its way to a node.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::csi::validate_driver_name;
@@ -20,7 +20,7 @@ impl Behaviour for VolumeAttachment {
         validate_spec(object, errors);
         validate_status(object, errors);
         if let Some(name) = opt_str_at(object, &["spec", "source", "persistentVolumeName"]) {
-            let path = Path::root("spec.source.persistentVolumeName");
+            let path = PathRef::root("spec.source.persistentVolumeName");
             complain(&path, name, names::dns1123_subdomain(name), errors);
         }
     }
@@ -34,24 +34,27 @@ impl Behaviour for VolumeAttachment {
                 shown::pointer(at(object, &["spec", "source", "persistentVolumeName"])),
                 Value::from(str_at(object, &["spec", "nodeName"])),
             );
-            errors.push(shown::invalid(&Path::root("spec"), &shown, IMMUTABLE));
+            errors.push(shown::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
         }
     }
 }
 
 fn validate_spec(object: &Value, errors: &mut Errors) {
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     validate_driver_name(str_at(object, &["spec", "attacher"]), &spec.child("attacher"), errors);
     let source = spec.child("source");
     let inline = at(object, &["spec", "source", "inlineVolumeSpec"]).is_some();
     let named = opt_str_at(object, &["spec", "source", "persistentVolumeName"]);
     let exactly_one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     match (inline, named) {
-        (false, None) => errors.push(Error::required(&source, exactly_one)),
-        (true, Some(_)) => errors.push(Error::forbidden(&source, exactly_one)),
+        (false, None) => errors.push(FieldError::required(&source, exactly_one)),
+        (true, Some(_)) => errors.push(FieldError::forbidden(&source, exactly_one)),
         (false, Some("")) => {
             let path = source.child("persistentVolumeName");
-            errors.push(Error::required(&path, "must specify non empty persistentVolumeName"));
+            errors.push(FieldError::required(
+                &path,
+                "must specify non empty persistentVolumeName",
+            ));
         }
         _ => {}
     }
@@ -60,18 +63,21 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
 }
 
 fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = Path::root("status");
+    let status = PathRef::root("status");
     let size: usize = entries_at(object, &["status", "attachmentMetadata"])
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if size > METADATA_SIZE_MAX {
-        errors.push(Error::too_long(&status.child("attachmentMetadata"), METADATA_SIZE_MAX));
+        errors.push(FieldError::too_long(
+            &status.child("attachmentMetadata"),
+            METADATA_SIZE_MAX,
+        ));
     }
     for field in ["attachError", "detachError"] {
         let path = status.child(field);
         if str_at(object, &["status", field, "message"]).len() > MESSAGE_MAX {
             // The limit named is not the limit checked; upstream says it so.
-            errors.push(Error::too_long(&path.child("message"), METADATA_SIZE_MAX));
+            errors.push(FieldError::too_long(&path.child("message"), METADATA_SIZE_MAX));
         }
         if let Some(code) = opt_int_at(object, &["status", field, "errorCode"]) {
             let complaints = names::in_range(code, 0, i64::from(i32::MAX));

@@ -1,6 +1,6 @@
 //! What the workload controllers have in common: a selector, a template that must match it, counts in the status.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::Update;
@@ -47,7 +47,7 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>, names_pods: bool) ->
         found.extend(name_warning(object));
     }
     if changes_spec(object, old) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         found.extend(template::warn(template_of(object), &path.child("template")));
     }
     found
@@ -66,10 +66,10 @@ pub(crate) fn name_warning(object: &Value) -> Option<String> {
 }
 
 /// The selector is there and selects something; answers whether it can be used.
-pub(crate) fn validate_selector(spec: &Value, owner: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+pub(crate) fn validate_selector(spec: &Value, owner: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let path = path.child("selector");
     let Some(selector) = at(spec, &["selector"]) else {
-        errors.push(Error::required(&path, ""));
+        errors.push(FieldError::required(&path, ""));
         return true;
     };
     let before = errors.len();
@@ -83,7 +83,7 @@ pub(crate) fn validate_selector(spec: &Value, owner: &str, path: &Path<'_>, erro
 }
 
 /// The labels a selector would have to select.
-pub(crate) fn validate_selected(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_selected(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let template = part(spec, "template");
     let selector = at(spec, &["selector"]);
     let template_labels = map_at(template, &["metadata", "labels"]);
@@ -94,9 +94,9 @@ pub(crate) fn validate_selected(spec: &Value, path: &Path<'_>, errors: &mut Erro
 }
 
 /// The selector does not select the template's pods.
-pub(crate) fn push_mismatch(template: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn push_mismatch(template: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let shown = at(template, &["metadata", "labels"]).cloned().unwrap_or_default();
-    errors.push(Error::invalid(
+    errors.push(FieldError::invalid(
         path,
         shown,
         "`selector` does not match template `labels`",
@@ -104,22 +104,26 @@ pub(crate) fn push_mismatch(template: &Value, path: &Path<'_>, errors: &mut Erro
 }
 
 /// Pods of a controller run until it stops them.
-pub(crate) fn validate_runs_forever(spec: &Value, owner: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_runs_forever(spec: &Value, owner: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let template = part(spec, "template");
     let path = path.child("spec");
     let policy = str_at(template, &["spec", "restartPolicy"]);
     if policy != "Always" {
-        errors.push(Error::not_supported(&path.child("restartPolicy"), policy, &["Always"]));
+        errors.push(FieldError::not_supported(
+            &path.child("restartPolicy"),
+            policy,
+            ["Always"],
+        ));
     }
     if at(template, &["spec", "activeDeadlineSeconds"]).is_some() {
         let words = format!("activeDeadlineSeconds in {owner} is not Supported");
-        errors.push(Error::forbidden(&path.child("activeDeadlineSeconds"), words));
+        errors.push(FieldError::forbidden(&path.child("activeDeadlineSeconds"), words));
     }
 }
 
 /// Everything wrong with the selector and the template of a Deployment or `ReplicaSet`; upstream calls the one by the
 /// other's name.
-pub(crate) fn validate_selector_and_template(spec: &Value, options: Options, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_selector_and_template(spec: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     if !validate_selector(spec, "deployment", path, errors) {
         let shown = internal::print_selector(part(spec, "selector"));
         let path = path.child("selector");
@@ -137,14 +141,14 @@ pub(crate) fn validate_selector_unchanged(object: &Value, old: &Value, errors: &
     let field = ["spec", "selector"];
     let (selector, before) = (at(object, &field), at(old, &field));
     if !same(selector, before) {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let shown = internal::print_selector(selector.unwrap_or(&Value::Null));
         errors.push(internal::invalid(&path.child("selector"), &shown, IMMUTABLE));
     }
 }
 
 /// The numbers of a spec that may not be negative; absent ones are fine.
-pub(crate) fn validate_counts(holder: &Value, fields: &[&str], path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_counts(holder: &Value, fields: &[&str], path: &PathRef<'_>, errors: &mut Errors) {
     for field in fields {
         require_non_negative(int_at(holder, &[field]), &path.child(field), errors);
     }
@@ -152,12 +156,18 @@ pub(crate) fn validate_counts(holder: &Value, fields: &[&str], path: &Path<'_>, 
 
 /// The parts of the replicas are not more than all of them, nor those available more than those ready, which the errors
 /// call `ready_words`.
-pub(crate) fn validate_parts(status: &Value, parts: &[&str], ready_words: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_parts(
+    status: &Value,
+    parts: &[&str],
+    ready_words: &str,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
     let mut require_at_most = |part: &str, whole: &str, words: &str| {
         let count = int_at(status, &[part]);
         if count > int_at(status, &[whole]) {
             let words = format!("cannot be greater than {words}");
-            errors.push(Error::invalid(&path.child(part), count, words));
+            errors.push(FieldError::invalid(&path.child(part), count, words));
         }
     };
     for part in parts {
@@ -171,9 +181,9 @@ pub(crate) fn validate_collisions(object: &Value, old: &Value, errors: &mut Erro
     let field = ["status", "collisionCount"];
     let (count, before) = (opt_int_at(object, &field), opt_int_at(old, &field));
     if before.is_some_and(|before| count.is_none_or(|count| count < before)) {
-        let path = Path::root("status");
+        let path = PathRef::root("status");
         let path = path.child("collisionCount");
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             count.unwrap_or_default(),
             "cannot be decremented",
@@ -182,13 +192,13 @@ pub(crate) fn validate_collisions(object: &Value, old: &Value, errors: &mut Erro
 }
 
 /// A count or a percentage that is not negative.
-pub(crate) fn validate_int_or_percent(value: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_int_or_percent(value: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     match value {
         Some(Value::String(text)) => {
             errors.extend(
                 names::percent(text)
                     .into_iter()
-                    .map(|words| Error::invalid(path, text.as_str(), words)),
+                    .map(|words| FieldError::invalid(path, text.as_str(), words)),
             );
         }
         other => require_non_negative(other.and_then(Value::as_i64).unwrap_or_default(), path, errors),
@@ -204,11 +214,11 @@ pub(crate) fn int_or_percent(value: Option<&Value>) -> i64 {
 }
 
 /// More than everything is no percentage.
-pub(crate) fn validate_at_most_all(value: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn validate_at_most_all(value: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(text) = value.and_then(Value::as_str) else {
         return;
     };
     if names::percent(text).is_empty() && int_or_percent(value) > 100 {
-        errors.push(Error::invalid(path, text, "must not be greater than 100%"));
+        errors.push(FieldError::invalid(path, text, "must not be greater than 100%"));
     }
 }

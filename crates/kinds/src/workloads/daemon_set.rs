@@ -1,6 +1,6 @@
 //! `DaemonSets`: a pod on each node. An annotation counts the changes of the template, and only those earn warnings.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -87,7 +87,7 @@ fn set_template_generation(object: &mut Value, generation: i64) {
 
 fn validate_spec(object: &Value, options: Options, tolerant: bool, errors: &mut Errors) {
     let spec = part(object, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let (selector_path, template_path) = (path.child("selector"), path.child("template"));
     let selector = at(spec, &["selector"]);
     let before = errors.len();
@@ -115,14 +115,14 @@ fn validate_spec(object: &Value, options: Options, tolerant: bool, errors: &mut 
     common::validate_counts(spec, &["revisionHistoryLimit"], &path, errors);
 }
 
-fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_strategy(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let strategy = part(spec, "updateStrategy");
     match str_at(strategy, &["type"]) {
         "OnDelete" => {}
         "RollingUpdate" => {
             let path = path.child("rollingUpdate");
             match at(strategy, &["rollingUpdate"]) {
-                None => errors.push(Error::required(&path, "")),
+                None => errors.push(FieldError::required(&path, "")),
                 Some(rolling) => validate_rolling_update(rolling, &path, errors),
             }
         }
@@ -133,7 +133,7 @@ fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_rolling_update(rolling: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_rolling_update(rolling: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (unavailable, surge) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
     let (unavailable_path, surge_path) = (path.child("maxUnavailable"), path.child("maxSurge"));
     common::validate_int_or_percent(unavailable, &unavailable_path, errors);
@@ -146,13 +146,16 @@ fn validate_rolling_update(rolling: &Value, path: &Path<'_>, errors: &mut Errors
     ) {
         (true, true) => {
             let shown = surge.cloned().unwrap_or_default();
-            errors.push(Error::invalid(
+            errors.push(FieldError::invalid(
                 &surge_path,
                 shown,
                 "may not be set when maxUnavailable is non-zero",
             ));
         }
-        (false, false) => errors.push(Error::required(&unavailable_path, "cannot be 0 when maxSurge is 0")),
+        (false, false) => errors.push(FieldError::required(
+            &unavailable_path,
+            "cannot be 0 when maxSurge is 0",
+        )),
         _ => {}
     }
 }
@@ -170,5 +173,5 @@ fn validate_status(object: &Value, errors: &mut Errors) {
         "numberUnavailable",
         "collisionCount",
     ];
-    common::validate_counts(status, &counts, &Path::root("status"), errors);
+    common::validate_counts(status, &counts, &PathRef::root("status"), errors);
 }

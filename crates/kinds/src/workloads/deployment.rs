@@ -1,6 +1,6 @@
 //! Deployments: replicas of a template, replaced all at once or a few at a time.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -56,7 +56,7 @@ impl Behaviour for Deployment {
 
 fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
     let spec = part(object, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     common::validate_counts(spec, &["replicas"], &path, errors);
     common::validate_selector_and_template(spec, options, &path, errors);
     validate_strategy(spec, &path.child("strategy"), errors);
@@ -65,12 +65,16 @@ fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
         let path = path.child("progressDeadlineSeconds");
         require_non_negative(deadline, &path, errors);
         if deadline <= int_at(spec, &["minReadySeconds"]) {
-            errors.push(Error::invalid(&path, deadline, "must be greater than minReadySeconds"));
+            errors.push(FieldError::invalid(
+                &path,
+                deadline,
+                "must be greater than minReadySeconds",
+            ));
         }
     }
 }
 
-fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_strategy(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let strategy = part(spec, "strategy");
     let rolling = at(strategy, &["rollingUpdate"]);
     let rolling_path = path.child("rollingUpdate");
@@ -78,11 +82,11 @@ fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         "Recreate" => {
             if rolling.is_some() {
                 let words = "may not be specified when strategy `type` is 'Recreate'";
-                errors.push(Error::forbidden(&rolling_path, words));
+                errors.push(FieldError::forbidden(&rolling_path, words));
             }
         }
         "RollingUpdate" => match rolling {
-            None => errors.push(Error::required(
+            None => errors.push(FieldError::required(
                 &rolling_path,
                 "this should be defaulted and never be nil",
             )),
@@ -95,14 +99,14 @@ fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_rolling_update(rolling: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_rolling_update(rolling: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let (unavailable, surge) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
     let unavailable_path = path.child("maxUnavailable");
     common::validate_int_or_percent(unavailable, &unavailable_path, errors);
     common::validate_int_or_percent(surge, &path.child("maxSurge"), errors);
     if common::int_or_percent(unavailable) == 0 && common::int_or_percent(surge) == 0 {
         let shown = unavailable.cloned().unwrap_or_default();
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &unavailable_path,
             shown,
             "may not be 0 when `maxSurge` is 0",
@@ -113,7 +117,7 @@ fn validate_rolling_update(rolling: &Value, path: &Path<'_>, errors: &mut Errors
 
 fn validate_status(object: &Value, errors: &mut Errors) {
     let status = part(object, "status");
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let counts = [
         "observedGeneration",
         "replicas",

@@ -1,6 +1,6 @@
 //! `ReplicaSets`: so many pods of a template, found by a selector that never changes.
 
-use kubewright_schema::field::{Errors, Path};
+use kubewright_apimachinery::field::{Errors, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -47,7 +47,7 @@ impl Behaviour for ReplicaSet {
 
 fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
     let spec = part(object, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     common::validate_counts(spec, &["replicas", "minReadySeconds"], &path, errors);
     common::validate_selector_and_template(spec, options, &path, errors);
 }
@@ -55,7 +55,7 @@ fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
 /// The status that `ReplicaSets` and `ReplicationControllers` share.
 pub(super) fn validate_status(object: &Value, errors: &mut Errors) {
     let status = part(object, "status");
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let counts = [
         "replicas",
         "fullyLabeledReplicas",

@@ -1,7 +1,7 @@
 //! `ReplicationControllers`, the predecessor of `ReplicaSets`: the selector is a map, and comes from the template when
 //! there is none.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -62,20 +62,20 @@ impl Behaviour for ReplicationController {
 
 fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
     let spec = part(object, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     common::validate_counts(spec, &["minReadySeconds"], &path, errors);
     let selects_nothing = is_unset(spec, &["selector"]);
     if selects_nothing {
-        errors.push(Error::required(&path.child("selector"), ""));
+        errors.push(FieldError::required(&path.child("selector"), ""));
     }
     if at(spec, &["replicas"]).is_none() {
-        errors.push(Error::required(&path.child("replicas"), ""));
+        errors.push(FieldError::required(&path.child("replicas"), ""));
     } else {
         common::validate_counts(spec, &["replicas"], &path, errors);
     }
     let template_path = path.child("template");
     let Some(template) = at(spec, &["template"]) else {
-        errors.push(Error::required(&template_path, ""));
+        errors.push(FieldError::required(&template_path, ""));
         return;
     };
     let template_labels = map_at(template, &["metadata", "labels"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_schema::field::{Errors, Path};
+use kubewright_apimachinery::field::{Errors, PathRef};
 use serde_json::{Map, Value, json};
 
 use crate::rules::access::{at, int_at, list_at, map_at, map_mut, remove, require_non_negative, str_at, strings_at};
@@ -45,7 +45,7 @@ pub fn from_parts(object: &Value, replicas: i64, observed: i64, selector: &str) 
 
 /// Everything wrong with a Scale, `ObjectMeta`'s own rules excepted.
 pub fn validate(scale: &Value, errors: &mut Errors) {
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     require_non_negative(int_at(scale, &["spec", "replicas"]), &path.child("replicas"), errors);
 }
 

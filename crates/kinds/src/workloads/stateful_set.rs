@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -102,13 +102,13 @@ impl Behaviour for StatefulSet {
         }
         if !same(at(&munged, &["spec"]), at(old, &["spec"])) {
             let words = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-            errors.push(Error::forbidden(&Path::root("spec"), words));
+            errors.push(FieldError::forbidden(&PathRef::root("spec"), words));
         }
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         let mut found = common::warnings(object, old, false);
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         let path = path.child("volumeClaimTemplates");
         for (index, claim) in list_at(object, &["spec", "volumeClaimTemplates"]).iter().enumerate() {
             // Upstream leaves the claim's spec out of the path on create and capitalises it on update.
@@ -149,13 +149,13 @@ struct Tolerance {
 
 fn validate_spec(object: &Value, options: Options, tolerance: Tolerance, errors: &mut Errors) {
     let spec = part(object, "spec");
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     match str_at(spec, &["podManagementPolicy"]) {
         "OrderedReady" | "Parallel" => {}
-        "" => errors.push(Error::required(&path.child("podManagementPolicy"), "")),
+        "" => errors.push(FieldError::required(&path.child("podManagementPolicy"), "")),
         other => {
             let words = "must be 'OrderedReady' or 'Parallel'";
-            errors.push(Error::invalid(&path.child("podManagementPolicy"), other, words));
+            errors.push(FieldError::invalid(&path.child("podManagementPolicy"), other, words));
         }
     }
     validate_strategy(spec, &path.child("updateStrategy"), errors);
@@ -193,12 +193,12 @@ fn validate_spec(object: &Value, options: Options, tolerance: Tolerance, errors:
     common::validate_runs_forever(spec, "StatefulSet", &template_path, errors);
 }
 
-fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_strategy(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let strategy = part(spec, "updateStrategy");
     let rolling = at(strategy, &["rollingUpdate"]);
     let rolling_path = path.child("rollingUpdate");
     match (str_at(strategy, &["type"]), rolling) {
-        ("", _) => errors.push(Error::required(path, "")),
+        ("", _) => errors.push(FieldError::required(path, "")),
         ("OnDelete", Some(rolling)) => {
             let shown = internal::print("RollingUpdateStatefulSetStrategy", rolling);
             let words = "only allowed for updateStrategy 'RollingUpdate'";
@@ -210,7 +210,7 @@ fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             if let Some(unavailable) = at(rolling, &["maxUnavailable"]) {
                 common::validate_int_or_percent(Some(unavailable), &path, errors);
                 if common::int_or_percent(Some(unavailable)) == 0 {
-                    errors.push(Error::invalid(&path, unavailable.clone(), "cannot be 0"));
+                    errors.push(FieldError::invalid(&path, unavailable.clone(), "cannot be 0"));
                 }
                 common::validate_at_most_all(Some(unavailable), &path, errors);
             }
@@ -223,20 +223,24 @@ fn validate_strategy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_retention(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_retention(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(policy) = at(spec, &["persistentVolumeClaimRetentionPolicy"]) else {
         return;
     };
     for field in ["whenDeleted", "whenScaled"] {
         let value = str_at(policy, &[field]);
         if !matches!(value, "Retain" | "Delete") {
-            errors.push(Error::not_supported(&path.child(field), value, &["Retain", "Delete"]));
+            errors.push(FieldError::not_supported(
+                &path.child(field),
+                value,
+                ["Retain", "Delete"],
+            ));
         }
     }
 }
 
 /// The template is judged as the pods will be: named by the set, with a claim for each template as a volume.
-fn validate_template(spec: &Value, options: Options, tolerance: Tolerance, path: &Path<'_>, errors: &mut Errors) {
+fn validate_template(spec: &Value, options: Options, tolerance: Tolerance, path: &PathRef<'_>, errors: &mut Errors) {
     common::validate_selected(spec, path, errors);
     let stamped = stamped_template(spec);
     let stamped = stamped.as_ref().unwrap_or_else(|| part(spec, "template"));
@@ -283,7 +287,7 @@ fn stamped_template(spec: &Value) -> Option<Value> {
 
 fn validate_status(object: &Value, errors: &mut Errors) {
     let status = part(object, "status");
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let counts = [
         "replicas",
         "readyReplicas",

@@ -3,10 +3,8 @@
 
 use std::sync::OnceLock;
 
-use kubewright_schema::{
-    TypeRef, Types,
-    field::{Error, ErrorKind},
-};
+use kubewright_apimachinery::field::FieldError;
+use kubewright_schema::{TypeRef, Types};
 use serde_json::{Map, Value};
 use thiserror::Error as ThisError;
 
@@ -176,13 +174,7 @@ impl Walk<'_> {
 }
 
 fn refused(at: &At<'_>, value: &Value, detail: &str) -> CoerceError {
-    let error = Error {
-        kind: ErrorKind::Invalid,
-        field: at.field_path(),
-        value: Some(go::shown(value)),
-        detail: detail.to_owned(),
-    };
-    CoerceError(error.to_string())
+    CoerceError(FieldError::invalid(&at.field_path(), value, detail).to_string())
 }
 
 /// Types metadata as `ObjectMeta` and writes it back in canonical form. On an error the value is left as it was if it was

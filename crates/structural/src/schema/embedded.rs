@@ -1,10 +1,10 @@
 //! Embedded resources (`x-kubernetes-embedded-resource`): they are objects of the API, and checked as such.
 
+use kubewright_apimachinery::field::{Errors, FieldError};
 use kubewright_kinds::{meta, rules::names::NameRule};
-use kubewright_schema::field::{Error, ErrorKind, Errors};
 use serde_json::{Map, Value};
 
-use super::{coerce, go, node::Node, path::At};
+use super::{coerce, node::Node, path::At};
 
 /// Checks every embedded resource. The object itself is none, whatever its schema says of the root.
 pub(super) fn validate(root: &Node, object: &Value, errors: &mut Errors) {
@@ -44,16 +44,11 @@ fn value(node: &Node, value: &Value, at: &At<'_>, errors: &mut Errors) {
 fn resource(fields: &Map<String, Value>, at: &At<'_>, errors: &mut Errors) {
     for name in ["apiVersion", "kind"] {
         if !fields.contains_key(name) {
-            errors.push(error(ErrorKind::Required, &at.field(name), None, String::new()));
+            errors.push(FieldError::required(&at.field(name).field_path(), ""));
         }
     }
     let mut invalid = |name: &str, value: &Value, detail: String| {
-        errors.push(error(
-            ErrorKind::Invalid,
-            &at.field(name),
-            Some(go::shown(value)),
-            detail,
-        ));
+        errors.push(FieldError::invalid(&at.field(name).field_path(), value, detail));
     };
     for (name, judge) in [
         ("apiVersion", complaint_about_version as fn(&str) -> Option<String>),
@@ -111,13 +106,4 @@ fn complaint_about_kind(kind: &str) -> Option<String> {
             complaints.join(",")
         )
     })
-}
-
-fn error(kind: ErrorKind, at: &At<'_>, value: Option<Value>, detail: String) -> Error {
-    Error {
-        kind,
-        field: at.field_path(),
-        value,
-        detail,
-    }
 }

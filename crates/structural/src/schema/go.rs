@@ -60,7 +60,7 @@ pub(super) fn is_integral(number: f64) -> bool {
 }
 
 /// A value as `encoding/json` prints it.
-pub(super) fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     let mut out = Vec::new();
     kubewright_codec::json::write(value, &mut out);
     String::from_utf8(out).unwrap_or_default()
@@ -96,31 +96,6 @@ pub(super) fn type_name(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A copy of a value for an error to show. Whole floats print as integers in Go.
-pub(super) fn shown(value: &Value) -> Value {
-    // A number by itself is shown as `%v`, which knows floats; inside of anything it is JSON, which does not.
-    if value.is_number() {
-        value.clone()
-    } else {
-        shown_inside(value)
-    }
-}
-
-fn shown_inside(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => match Number::of(number) {
-            Number::Float(float) if float.fract() == 0.0 && float.abs() < 9.2e18 => Value::from(float as i64),
-            _ => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(shown_inside).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| (name.clone(), shown_inside(value)))
-            .collect(),
-        other => other.clone(),
     }
 }
 

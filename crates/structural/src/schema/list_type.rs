@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_schema::field::{Error, ErrorKind, Errors};
+use kubewright_apimachinery::field::{Errors, FieldError};
 use serde_json::{Map, Value};
 
 use super::{
@@ -44,7 +44,7 @@ fn list(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
         ListType::Set => {
             let repeated = repeated(items.iter().map(|item| Some(identity(item))));
             for index in repeated {
-                errors.push(duplicate(&at.index(index), go::shown(&items[index])));
+                errors.push(FieldError::duplicate(&at.index(index).field_path(), &items[index]));
             }
         }
         ListType::Map => keyed(node, items, at, errors),
@@ -62,12 +62,8 @@ fn keyed(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
         .enumerate()
         .find(|(_, item)| !item.is_object() && !item.is_null())
     {
-        errors.push(Error {
-            kind: ErrorKind::Invalid,
-            field: at.index(index).field_path(),
-            value: Some(go::shown(item)),
-            detail: "must be an object for an array of list-type map".to_owned(),
-        });
+        let detail = "must be an object for an array of list-type map";
+        errors.push(FieldError::invalid(&at.index(index).field_path(), item, detail));
         return;
     }
     if items.len() < 2 {
@@ -85,9 +81,9 @@ fn keyed(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
         _ => Some(identity(&Value::Object(keys(item)))),
     });
     for index in repeated(identities) {
-        errors.push(duplicate(
-            &at.index(index),
-            go::shown(&Value::Object(keys(&items[index]))),
+        errors.push(FieldError::duplicate(
+            &at.index(index).field_path(),
+            keys(&items[index]),
         ));
     }
 }
@@ -117,13 +113,4 @@ fn repeated(identities: impl Iterator<Item = Option<String>>) -> Vec<usize> {
         }
     }
     repeated
-}
-
-fn duplicate(at: &At<'_>, value: Value) -> Error {
-    Error {
-        kind: ErrorKind::Duplicate,
-        field: at.field_path(),
-        value: Some(value),
-        detail: String::new(),
-    }
 }

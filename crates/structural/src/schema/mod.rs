@@ -19,11 +19,12 @@ mod select;
 mod topology;
 mod validate;
 
+use kubewright_apimachinery::field::Errors;
 use kubewright_cel::rules::Validator;
-use kubewright_schema::field::Errors;
 use serde_json::Value;
 
 pub(crate) use self::coerce::object_meta;
+pub(crate) use self::go::json;
 use self::{coerce::Nulls, node::Node};
 pub use self::{
     coerce::{CoerceError, Malformed},

@@ -1,6 +1,6 @@
 //! The scale subresource's fields in a custom resource (C10): they must be counts, whatever the schema says.
 
-use kubewright_schema::field::{Error, ErrorKind, Errors};
+use kubewright_apimachinery::field::{BadValue, Errors, FieldError};
 use serde_json::Value;
 
 use super::go;
@@ -106,9 +106,9 @@ impl Scale {
         replicas(object, &self.status_replicas_path, errors);
         if let Some(path) = &self.label_selector_path {
             match find(object, path) {
-                Err(message) => errors.push(invalid(path, Value::from(""), message)),
+                Err(message) => errors.push(invalid(path, "", message)),
                 Ok(Some(value)) if !value.is_string() => {
-                    errors.push(invalid(path, Value::from(""), mistyped(path, value, "string")));
+                    errors.push(invalid(path, "", mistyped(path, value, "string")));
                 }
                 Ok(_) => {}
             }
@@ -118,12 +118,12 @@ impl Scale {
 
 fn replicas(object: &Value, path: &str, errors: &mut Errors) {
     let value = match find(object, path) {
-        Err(message) => return errors.push(invalid(path, Value::from(0), message)),
+        Err(message) => return errors.push(invalid(path, 0, message)),
         Ok(None) => return,
         Ok(Some(value)) => value,
     };
     let Some(count) = value.as_i64() else {
-        return errors.push(invalid(path, Value::from(0), mistyped(path, value, "int64")));
+        return errors.push(invalid(path, 0, mistyped(path, value, "int64")));
     };
     if count < 0 {
         errors.push(invalid(
@@ -174,11 +174,6 @@ fn mistyped_at(path: &str, value: &Value, expected: &str) -> String {
     )
 }
 
-fn invalid(path: &str, value: Value, detail: String) -> Error {
-    Error {
-        kind: ErrorKind::Invalid,
-        field: path.to_owned(),
-        value: Some(value),
-        detail,
-    }
+fn invalid(path: &str, value: impl Into<BadValue>, detail: String) -> FieldError {
+    FieldError::invalid(path, value, detail)
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kubewright_admission::{ClientConfig, Kind as ReviewKind, document};
+use kubewright_apimachinery::field::{Errors, PathRef};
 use kubewright_kinds::meta;
-use kubewright_schema::field::{Errors, Path};
 use serde_json::{Map, Value};
 
 use super::super::kind::Kind;
@@ -203,7 +203,7 @@ fn restored(original: Value, given: &Map<String, Value>) -> Result<Value, String
         let given = Value::Object(given.clone());
         if metadata.get(field) != Some(&given) {
             let mut errors = Errors::new();
-            let path = Path::root("metadata");
+            let path = PathRef::root("metadata");
             match field {
                 "labels" => meta::validate_labels(&given, &path.child("labels"), &mut errors),
                 _ => meta::validate_annotations(&given, &path.child("annotation"), &mut errors),

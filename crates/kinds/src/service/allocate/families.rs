@@ -1,6 +1,6 @@
 //! Which IP families a Service has, decided from what it says and from what the cluster offers: IPv4 alone.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::Refusal;
@@ -75,7 +75,7 @@ pub(super) fn decide(service: &mut Value, old: Option<&Value>) -> Result<(), Ref
 
 /// The families of the addresses that have none yet.
 fn add_families_of(addresses: &[String], families: &mut Vec<String>, errors: &mut Errors) {
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     let path = root.child("clusterIPs");
     let named = addresses.iter().enumerate().take_while(|(_, address)| *address != NONE);
     for (index, address) in named.skip(families.len()) {
@@ -84,22 +84,22 @@ fn add_families_of(addresses: &[String], families: &mut Vec<String>, errors: &mu
         } else {
             let family = if is_v6(address) { SECONDARY } else { "unknown" };
             let words = format!("{family} is not configured on this cluster");
-            errors.push(Error::invalid(&path.index(index), addresses, words));
+            errors.push(FieldError::invalid(&path.index(index), addresses, words));
         }
     }
 }
 
 /// The cluster has one family, and that one only.
 fn validate_offered(policy: &str, families: &[String], errors: &mut Errors) {
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     if policy == "RequireDualStack" {
         let words = "this cluster is not configured for dual-stack services";
-        errors.push(Error::invalid(&root.child("ipFamilyPolicy"), policy, words));
+        errors.push(FieldError::invalid(&root.child("ipFamilyPolicy"), policy, words));
     }
     let path = root.child("ipFamilies");
     for (index, family) in families.iter().enumerate().filter(|(_, family)| *family != PRIMARY) {
         let words = "not configured on this cluster";
-        errors.push(Error::invalid(&path.index(index), family.as_str(), words));
+        errors.push(FieldError::invalid(&path.index(index), family.as_str(), words));
     }
 }
 
@@ -120,17 +120,17 @@ fn validate_reduction(
         }
         return;
     }
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     let path = root.child("ipFamilyPolicy");
     if !addresses.is_empty() && addresses.len() < was.cluster_ips().len() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             policy,
             "must be 'SingleStack' to release the secondary cluster IP",
         ));
     }
     if !families.is_empty() && families.len() < was.ip_families().len() {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path,
             policy,
             "must be 'SingleStack' to release the secondary IP family",
@@ -142,12 +142,12 @@ fn validate_single_stack(policy: &str, addresses: &[String], families: &[String]
     if policy != "SingleStack" {
         return;
     }
-    let root = Path::root("spec");
+    let root = PathRef::root("spec");
     let path = root.child("ipFamilyPolicy");
     for (count, what) in [(addresses.len(), "cluster IPs"), (families.len(), "IP families")] {
         if count == 2 {
             let detail = format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified");
-            errors.push(Error::invalid(&path, policy, detail));
+            errors.push(FieldError::invalid(&path, policy, detail));
         }
     }
 }

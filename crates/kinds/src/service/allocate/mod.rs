@@ -14,7 +14,7 @@ mod range;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Value, json};
 
 use super::spec::{NONE, Spec, spec_mut};
@@ -307,8 +307,8 @@ impl Allocator {
         };
         match problem {
             None => Ok(parsed),
-            Some(problem) => Err(Refusal::Invalid(vec![Error::invalid(
-                &Path::root("spec").child("clusterIPs"),
+            Some(problem) => Err(Refusal::Invalid(vec![FieldError::invalid(
+                &PathRef::root("spec").child("clusterIPs"),
                 addresses.to_vec(),
                 format!("failed to allocate IP {wanted}: {problem}"),
             )])),

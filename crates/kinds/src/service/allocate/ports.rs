@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_schema::field::{Error, Path};
+use kubewright_apimachinery::field::{FieldError, PathRef};
 use serde_json::Value;
 
 use super::range::PortRange;
@@ -156,9 +156,9 @@ impl<'a> Operation<'a> {
 
     fn reserve(&mut self, port: i64, index: usize) -> Result<i64, Refusal> {
         self.take(port).map(|()| port).map_err(|problem| {
-            let (spec, ports) = (Path::root("spec"), "ports");
+            let (spec, ports) = (PathRef::root("spec"), "ports");
             let path = spec.child(ports);
-            Refusal::Invalid(vec![Error::invalid(
+            Refusal::Invalid(vec![FieldError::invalid(
                 &path.index(index).child("nodePort"),
                 port,
                 problem,

@@ -1,12 +1,11 @@
 //! Mistakes collected into one refusal.
 
-use std::collections::BTreeSet;
-
 use kube::core::Status;
 use kube::core::response::{StatusCause, StatusDetails, StatusSummary};
+use kubewright_apimachinery::field::aggregate;
 use kubewright_codec::quote;
 
-use super::error::FieldError;
+use super::FieldError;
 use crate::webhook::{Rejection, Verdict, Warnings};
 
 /// Everything that is wrong with an object. A webhook makes one `Invalid` of it, with a cause for each.
@@ -118,18 +117,8 @@ impl ErrorList {
             format!("{kind}.{group}")
         };
         let mut message = format!("{qualified} {} is invalid", quote(name));
-        // What was said once is not said again; the causes keep it.
-        let mut said = BTreeSet::new();
-        let texts: Vec<String> = self
-            .0
-            .iter()
-            .map(ToString::to_string)
-            .filter(|text| said.insert(text.clone()))
-            .collect();
-        match texts.as_slice() {
-            [] => {}
-            [one] => message = format!("{message}: {one}"),
-            several => message = format!("{message}: [{}]", several.join(", ")),
+        if let Some(sentences) = aggregate(&self.0) {
+            message = format!("{message}: {sentences}");
         }
         let causes = self.0.into_iter().map(|error| StatusCause {
             reason: error.kind.reason().to_owned(),

@@ -1,7 +1,8 @@
 //! Groups that belong to the Kubernetes community: a definition there says who approved its API.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::rules::go_url;
-use kubewright_schema::field::{Error, Errors, Path, go_quote};
+use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::crd::access::text;
@@ -43,12 +44,12 @@ pub(super) fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors)
     if old.is_some_and(|old| state(old).0 == now) {
         return;
     }
-    let path = Path::root("metadata");
+    let path = PathRef::root("metadata");
     let path = path.child("annotations");
     let path = path.key(ANNOTATION);
     match now {
-        State::Invalid => errors.push(Error::invalid(&path, annotation(object), reason)),
-        State::Missing => errors.push(Error::required(&path, reason)),
+        State::Invalid => errors.push(FieldError::invalid(&path, annotation(object), reason)),
+        State::Missing => errors.push(FieldError::required(&path, reason)),
         State::Approved | State::Bypassed => {}
     }
 }

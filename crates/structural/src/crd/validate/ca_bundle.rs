@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 
 /// Whether a bundle (base64 of PEM) cannot be one. No bundle is a good one: the system's roots are meant.
 pub(in crate::crd) fn is_invalid(bundle: &str) -> bool {
@@ -10,9 +10,9 @@ pub(in crate::crd) fn is_invalid(bundle: &str) -> bool {
 }
 
 /// Refuses a bundle without a certificate.
-pub(super) fn validate(bundle: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(bundle: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(problem) = problem(bundle) {
-        errors.push(Error::invalid(path, bundle, problem));
+        errors.push(FieldError::invalid(path, bundle, problem));
     }
 }
 

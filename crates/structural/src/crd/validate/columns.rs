@@ -1,6 +1,6 @@
 //! What a version shows and offers beside its objects: printed columns, selectable fields, subresources (C10, C13, C14).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::field_path;
@@ -22,28 +22,28 @@ const FORMATS: [&str; 8] = [
 ];
 
 /// What is wrong with a list of printed columns.
-pub(super) fn validate_columns(columns: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_columns(columns: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     for (index, column) in columns.and_then(Value::as_array).into_iter().flatten().enumerate() {
         validate_column(column, &path.index(index), errors);
     }
 }
 
-fn validate_column(column: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_column(column: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if text(column, &["name"]).is_empty() {
-        errors.push(Error::required(&path.child("name"), ""));
+        errors.push(FieldError::required(&path.child("name"), ""));
     }
     let one_of = |supported: &[&str]| format!("must be one of {}", supported.join(","));
     match text(column, &["type"]) {
-        "" => errors.push(Error::required(&path.child("type"), one_of(&TYPES))),
+        "" => errors.push(FieldError::required(&path.child("type"), one_of(&TYPES))),
         kind if TYPES.contains(&kind) => {}
-        kind => errors.push(Error::invalid(&path.child("type"), kind, one_of(&TYPES))),
+        kind => errors.push(FieldError::invalid(&path.child("type"), kind, one_of(&TYPES))),
     }
     let format = text(column, &["format"]);
     if !format.is_empty() && !FORMATS.contains(&format) {
-        errors.push(Error::invalid(&path.child("format"), format, one_of(&FORMATS)));
+        errors.push(FieldError::invalid(&path.child("format"), format, one_of(&FORMATS)));
     }
     match text(column, &["jsonPath"]) {
-        "" => errors.push(Error::required(&path.child("JSONPath"), "")),
+        "" => errors.push(FieldError::required(&path.child("JSONPath"), "")),
         json_path => {
             validate_json_path(json_path, &path.child("JSONPath"), errors);
         }
@@ -51,17 +51,17 @@ fn validate_column(column: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Refuses a path that does not begin with a dot; nothing else about it is checked. Says whether it was good.
-fn validate_json_path(json_path: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+fn validate_json_path(json_path: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let good = json_path.starts_with('.');
     if !good {
         let words = "must be a simple json path starting with .";
-        errors.push(Error::invalid(path, json_path, words));
+        errors.push(FieldError::invalid(path, json_path, words));
     }
     good
 }
 
 /// What is wrong with the subresources of a version.
-pub(super) fn validate_subresources(subresources: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_subresources(subresources: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(scale) = subresources.and_then(|subresources| at(subresources, &["scale"])) else {
         return;
     };
@@ -71,10 +71,10 @@ pub(super) fn validate_subresources(subresources: Option<&Value>, path: &Path<'_
     ] {
         let (json_path, path) = (text(scale, &[field]), path.child(place));
         if json_path.is_empty() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
         } else if validate_json_path(json_path, &path, errors) && !is_under(json_path, prefix) {
             let words = format!("should be a json path under {prefix}");
-            errors.push(Error::invalid(&path, json_path, words));
+            errors.push(FieldError::invalid(&path, json_path, words));
         }
     }
     let (json_path, path) = (
@@ -100,7 +100,7 @@ pub(super) fn validate_selectable_fields(
     fields: &[Value],
     schema: Option<Props<'_>>,
     may_be_many: bool,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let mut unique: Vec<String> = Vec::new();
@@ -109,13 +109,13 @@ pub(super) fn validate_selectable_fields(
         let path = path.child("jsonPath");
         let json_path = text(field, &["jsonPath"]);
         if json_path.is_empty() {
-            errors.push(Error::required(&path, ""));
+            errors.push(FieldError::required(&path, ""));
             continue;
         }
         let found = match field_path::find(json_path, schema, false) {
             Ok(found) => found,
             Err(problem) => {
-                errors.push(Error::invalid(
+                errors.push(FieldError::invalid(
                     &path,
                     json_path,
                     format!("is an invalid path: {problem}"),
@@ -124,21 +124,25 @@ pub(super) fn validate_selectable_fields(
             }
         };
         if found.root == "metadata" {
-            errors.push(Error::invalid(&path, json_path, "must not point to fields in metadata"));
+            errors.push(FieldError::invalid(
+                &path,
+                json_path,
+                "must not point to fields in metadata",
+            ));
         }
         let kind = found.schema.map_or("", Props::kind);
         if !matches!(kind, "string" | "boolean" | "integer") {
             let words = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
                          formats are allowed.";
-            errors.push(Error::invalid(&path, json_path, words));
+            errors.push(FieldError::invalid(&path, json_path, words));
         }
         if unique.contains(&found.path) {
-            errors.push(Error::duplicate(&path, json_path));
+            errors.push(FieldError::duplicate(&path, json_path));
         } else {
             unique.push(found.path);
         }
     }
     if unique.len() > MAX_SELECTABLE_FIELDS && !may_be_many {
-        errors.push(Error::too_many(path, unique.len(), MAX_SELECTABLE_FIELDS));
+        errors.push(FieldError::too_many(path, unique.len(), MAX_SELECTABLE_FIELDS));
     }
 }

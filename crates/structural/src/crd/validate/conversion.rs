@@ -1,8 +1,8 @@
 //! How objects of one version become objects of another: by nothing but their `apiVersion`, or by a webhook (C11, C12).
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::rules::names::dns1035_label;
 use kubewright_kinds::webhook;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use super::options::{Options, preserves_unknown_fields};
@@ -15,7 +15,7 @@ pub(super) fn is_known(version: &str) -> bool {
 }
 
 /// What is wrong with the conversion of a spec.
-pub(super) fn validate(spec: &Value, path: &Path<'_>, options: &Options, errors: &mut Errors) {
+pub(super) fn validate(spec: &Value, path: &PathRef<'_>, options: &Options, errors: &mut Errors) {
     let Some(conversion) = at(spec, &["conversion"]) else {
         return;
     };
@@ -26,9 +26,9 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, options: &Options, errors:
         errors.push(shown::invalid(&strategy_path, &shown::json_text(strategy), words));
     }
     match strategy {
-        "" => errors.push(Error::required(&strategy_path, "")),
+        "" => errors.push(FieldError::required(&strategy_path, "")),
         "None" | "Webhook" => {}
-        other => errors.push(Error::not_supported(&strategy_path, other, &["None", "Webhook"])),
+        other => errors.push(FieldError::not_supported(&strategy_path, other, ["None", "Webhook"])),
     }
     let client = at(conversion, &["webhook", "clientConfig"]);
     let reviews = list(conversion, &["webhook", "conversionReviewVersions"]);
@@ -39,7 +39,7 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, options: &Options, errors:
     if strategy == "Webhook" {
         match client {
             Some(client) => validate_client(client, &client_path, options, errors),
-            None => errors.push(Error::required(
+            None => errors.push(FieldError::required(
                 &client_path,
                 "required when strategy is set to Webhook",
             )),
@@ -49,38 +49,38 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, options: &Options, errors:
     }
     let words = "should not be set when strategy is not set to Webhook";
     if client.is_some() {
-        errors.push(Error::forbidden(&client_path, words));
+        errors.push(FieldError::forbidden(&client_path, words));
     }
     if !reviews.is_empty() {
-        errors.push(Error::forbidden(&reviews_path, words));
+        errors.push(FieldError::forbidden(&reviews_path, words));
     }
 }
 
-fn validate_client(client: &Value, path: &Path<'_>, options: &Options, errors: &mut Errors) {
+fn validate_client(client: &Value, path: &PathRef<'_>, options: &Options, errors: &mut Errors) {
     match (at(client, &["url"]), at(client, &["service"])) {
         (Some(url), None) => webhook::validate_url(url.as_str().unwrap_or_default(), &path.child("url"), errors),
         (None, Some(service)) => webhook::validate_service(service, &path.child("service"), errors),
-        _ => errors.push(Error::required(path, "exactly one of url or service is required")),
+        _ => errors.push(FieldError::required(path, "exactly one of url or service is required")),
     }
     if options.valid_ca_bundle {
         ca_bundle::validate(text(client, &["caBundle"]), &path.child("caBundle"), errors);
     }
 }
 
-fn validate_reviews(conversion: &Value, path: &Path<'_>, options: &Options, errors: &mut Errors) {
+fn validate_reviews(conversion: &Value, path: &PathRef<'_>, options: &Options, errors: &mut Errors) {
     let versions = texts(conversion, &["webhook", "conversionReviewVersions"]);
     if versions.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
         return;
     }
     for (index, version) in versions.iter().enumerate() {
         let path = path.index(index);
         if versions[..index].contains(version) {
-            errors.push(Error::invalid(&path, *version, "duplicate version"));
+            errors.push(FieldError::invalid(&path, *version, "duplicate version"));
             continue;
         }
         for problem in dns1035_label(version) {
-            errors.push(Error::invalid(&path, *version, problem));
+            errors.push(FieldError::invalid(&path, *version, problem));
         }
     }
     if options.recognized_review_version && !versions.iter().any(|version| is_known(version)) {

@@ -1,8 +1,8 @@
 //! Defaults in a schema (C7): each must be a value that its own schema lets pass, without unknown fields.
 
+use kubewright_apimachinery::field::{self, ErrorType, Errors, FieldError, PathRef};
 use kubewright_cel::Limits;
 use kubewright_cel::rules::{BadValue, Reason, Validator, Violation};
-use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
 use serde_json::{Map, Value, json};
 
 use super::props::Props;
@@ -13,7 +13,7 @@ use crate::schema::Schema;
 const HERE: &str = "\u{1c0}\u{1c0}";
 
 /// What is wrong with the defaults of a structural schema.
-pub(super) fn validate(root: Props<'_>, must_be_pruned: bool, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(root: Props<'_>, must_be_pruned: bool, path: &PathRef<'_>, errors: &mut Errors) {
     if root.any(&mut |node| node.has("default")) {
         let walk = Walk { must_be_pruned };
         let top = Surroundings {
@@ -78,7 +78,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn node(&self, node: Props<'_>, is_root: bool, around: &Surroundings<'_>, path: &Path<'_>, errors: &mut Errors) {
+    fn node(&self, node: Props<'_>, is_root: bool, around: &Surroundings<'_>, path: &PathRef<'_>, errors: &mut Errors) {
         let is_resource = is_root || node.is_embedded_resource();
         let around = if is_resource {
             Surroundings {
@@ -123,7 +123,7 @@ impl Walk {
         }
     }
 
-    fn default(&self, node: Props<'_>, default: &Value, is_root: bool, path: &Path<'_>, errors: &mut Errors) {
+    fn default(&self, node: Props<'_>, default: &Value, is_root: bool, path: &PathRef<'_>, errors: &mut Errors) {
         let root = is_root.then(|| resource_of(node));
         let node = root.as_ref().map_or(node, Props);
         if self.must_be_pruned && !is_pruned(node, default) {
@@ -143,7 +143,7 @@ impl Walk {
 }
 
 /// A default in the metadata of a resource must make good metadata of it.
-fn in_metadata(node: Props<'_>, default: &Value, around: &Surroundings<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn in_metadata(node: Props<'_>, default: &Value, around: &Surroundings<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let object = around.object(default);
     let schema = resource_of(around.resource);
     let resource = Props(&schema);
@@ -220,7 +220,7 @@ fn has_resources(node: Props<'_>, default: &Value) -> bool {
 }
 
 /// What the schema and its rules say of a default.
-fn check_value(node: Props<'_>, default: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_value(node: Props<'_>, default: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut found = Errors::new();
     around(&values_of(node.0, default)).validate(&json!({HERE: default}), None, &mut found);
     for error in &mut found {
@@ -244,37 +244,42 @@ fn check_value(node: Props<'_>, default: &Value, path: &Path<'_>, errors: &mut E
     errors.extend(moved(found, path));
 }
 
-fn violated(violation: Violation) -> Error {
+fn violated(violation: Violation) -> FieldError {
     let kind = match violation.reason {
-        Reason::Invalid => ErrorKind::Invalid,
-        Reason::Duplicate => ErrorKind::Duplicate,
-        Reason::Forbidden => ErrorKind::Forbidden,
-        Reason::Required => ErrorKind::Required,
+        Reason::Invalid => ErrorType::Invalid,
+        Reason::Duplicate => ErrorType::Duplicate,
+        Reason::Forbidden => ErrorType::Forbidden,
+        Reason::Required => ErrorType::Required,
     };
     let value = match violation.value {
         BadValue::Omitted => None,
-        BadValue::TypeName(name) => Some(Value::String(name)),
-        BadValue::Value(value) => Some(value),
+        BadValue::TypeName(name) => Some(name.into()),
+        BadValue::Value(value) => Some(value.into()),
     };
-    Error {
+    FieldError {
         kind,
         field: violation.path,
-        value: value.filter(|_| matches!(kind, ErrorKind::Invalid | ErrorKind::Duplicate)),
+        value: value.filter(|_| matches!(kind, ErrorType::Invalid | ErrorType::Duplicate)),
         detail: violation.detail,
     }
 }
 
 /// Errors about the default, told of its place in the schema.
-fn moved(errors: Errors, path: &Path<'_>) -> impl Iterator<Item = Error> {
+fn moved(errors: Errors, path: &PathRef<'_>) -> impl Iterator<Item = FieldError> {
     let place = path.to_string();
-    errors.into_iter().map(move |error| Error {
+    errors.into_iter().map(move |error| FieldError {
         field: match error.field.strip_prefix(HERE) {
             Some(below) => format!("{place}{below}"),
             None => place.clone(),
         },
-        value: error.value.map(|value| match value {
-            Value::String(text) => Value::String(without_here(&text)),
-            other => other,
+        value: error.value.map(|value| {
+            let shown = value.as_str();
+            // Only texts are ever about the place.
+            if shown.starts_with('"') {
+                field::BadValue::verbatim(without_here(shown))
+            } else {
+                value
+            }
         }),
         detail: without_here(&error.detail),
         kind: error.kind,
@@ -286,18 +291,14 @@ fn without_here(text: &str) -> String {
 }
 
 /// A refusal of metadata, as an error of its own: `<field>: Invalid value: <shown>: <words>`.
-fn parsed(sentence: &str, path: &Path<'_>) -> Error {
+fn parsed(sentence: &str, path: &PathRef<'_>) -> FieldError {
     let (field, body) = sentence.split_once(": Invalid value: ").unwrap_or(("", sentence));
-    Error {
-        kind: ErrorKind::Invalid,
-        field: if field.is_empty() {
-            path.to_string()
-        } else {
-            format!("{path}.{field}")
-        },
-        value: None,
-        detail: body.to_owned(),
-    }
+    let field = if field.is_empty() {
+        path.to_string()
+    } else {
+        format!("{path}.{field}")
+    };
+    FieldError::new(ErrorType::Invalid, &field, None, body)
 }
 
 /// Whether a value stands where rules are.

@@ -1,6 +1,6 @@
 //! The rules of list and map types (`x-kubernetes-list-type`, `-list-map-keys`, `-map-type`).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::options::Options;
@@ -8,7 +8,7 @@ use super::props::{Items, Props};
 use super::shown;
 
 /// What is wrong with the list and map types of a node.
-pub(super) fn validate(node: Props<'_>, path: &Path<'_>, options: &Options, errors: &mut Errors) {
+pub(super) fn validate(node: Props<'_>, path: &PathRef<'_>, options: &Options, errors: &mut Errors) {
     if node.map_type().is_some() && node.kind() != "object" {
         wrong_type(
             node,
@@ -19,7 +19,7 @@ pub(super) fn validate(node: Props<'_>, path: &Path<'_>, options: &Options, erro
     }
     if let Some(other) = node.map_type().filter(|kind| !matches!(*kind, "atomic" | "granular")) {
         let path = path.child("x-kubernetes-map-type");
-        errors.push(Error::not_supported(&path, other, &["atomic", "granular"]));
+        errors.push(FieldError::not_supported(&path, other, ["atomic", "granular"]));
     }
     if node.list_type().is_some() && node.kind() != "array" {
         wrong_type(
@@ -41,15 +41,15 @@ pub(super) fn validate(node: Props<'_>, path: &Path<'_>, options: &Options, erro
         .filter(|kind| !matches!(*kind, "atomic" | "set" | "map"))
     {
         let path = path.child("x-kubernetes-list-type");
-        errors.push(Error::not_supported(&path, other, &["atomic", "set", "map"]));
+        errors.push(FieldError::not_supported(&path, other, ["atomic", "set", "map"]));
     }
     if !node.list_map_keys().is_empty() {
         let path = path.child("x-kubernetes-list-type");
         let words = "must be map if x-kubernetes-list-map-keys is non-empty";
         match node.list_type() {
-            None => errors.push(Error::required(&path, words)),
+            None => errors.push(FieldError::required(&path, words)),
             Some("map") => {}
-            Some(other) => errors.push(Error::invalid(&path, other, words)),
+            Some(other) => errors.push(FieldError::invalid(&path, other, words)),
         }
     }
     if node.list_type() == Some("map") {
@@ -60,11 +60,11 @@ pub(super) fn validate(node: Props<'_>, path: &Path<'_>, options: &Options, erro
     }
 }
 
-fn wrong_type(node: Props<'_>, words: &str, path: &Path<'_>, errors: &mut Errors) {
+fn wrong_type(node: Props<'_>, words: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("type");
     errors.push(match node.kind() {
-        "" => Error::required(&path, words),
-        kind => Error::invalid(&path, kind, words),
+        "" => FieldError::required(&path, words),
+        kind => FieldError::invalid(&path, kind, words),
     });
 }
 
@@ -78,18 +78,18 @@ pub(super) fn non_atomic_item(node: Props<'_>) -> Option<&'static str> {
     }
 }
 
-fn validate_list_map(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_list_map(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let keys = node.list_map_keys();
     let keys_path = path.child("x-kubernetes-list-map-keys");
     if keys.is_empty() {
         let words = "must not be empty if x-kubernetes-list-type is map";
-        errors.push(Error::required(&keys_path, words));
+        errors.push(FieldError::required(&keys_path, words));
     }
     let items_path = path.child("items");
     let item = match node.items() {
         None => {
             let words = "must have a schema if x-kubernetes-list-type is map";
-            errors.push(Error::required(&items_path, words));
+            errors.push(FieldError::required(&items_path, words));
             return;
         }
         Some(Items::Many(_)) => {
@@ -102,7 +102,7 @@ fn validate_list_map(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
     };
     if item.kind() != "object" {
         let words = "must be object if parent array's x-kubernetes-list-type is map";
-        errors.push(Error::invalid(&items_path.child("type"), item.kind(), words));
+        errors.push(FieldError::invalid(&items_path.child("type"), item.kind(), words));
         return;
     }
     let shown_keys = || shown::json(&keys.clone().into());
@@ -113,7 +113,7 @@ fn validate_list_map(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
                 let path = items_path.child("properties");
                 let path = path.key(key);
                 // Upstream shows the type of the item here, not of the property.
-                errors.push(Error::invalid(&path.child("type"), item.kind(), words));
+                errors.push(FieldError::invalid(&path.child("type"), item.kind(), words));
             }
             Some(_) => {}
             None => {
@@ -130,10 +130,10 @@ fn validate_list_map(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
 
 /// Whether the keys of a list map are always there, and nothing in a set or list map is null.
 pub(super) fn keys_are_sound(node: Props<'_>) -> bool {
-    key_problems(node, &Path::root("")).is_empty()
+    key_problems(node, &PathRef::root("")).is_empty()
 }
 
-fn key_problems(node: Props<'_>, path: &Path<'_>) -> Errors {
+fn key_problems(node: Props<'_>, path: &PathRef<'_>) -> Errors {
     let mut errors = Errors::new();
     let (Some(item), Some(kind @ ("set" | "map"))) = (node.item(), node.list_type()) else {
         return errors;
@@ -141,7 +141,7 @@ fn key_problems(node: Props<'_>, path: &Path<'_>) -> Errors {
     let path = path.child("items");
     if item.nullable() {
         let words = format!("cannot be nullable when x-kubernetes-list-type is {kind}");
-        errors.push(Error::forbidden(&path.child("nullable"), words));
+        errors.push(FieldError::forbidden(&path.child("nullable"), words));
     }
     if kind == "set" {
         return errors;
@@ -156,11 +156,11 @@ fn key_problems(node: Props<'_>, path: &Path<'_>) -> Errors {
         if !required.contains(&key) && !property.has("default") {
             let words =
                 "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
-            errors.push(Error::required(&path.child("default"), words));
+            errors.push(FieldError::required(&path.child("default"), words));
         }
         if property.nullable() {
             let words = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
-            errors.push(Error::forbidden(&path.child("nullable"), words));
+            errors.push(FieldError::forbidden(&path.child("nullable"), words));
         }
     }
     errors

@@ -18,8 +18,8 @@ mod shown;
 mod spec;
 pub(in crate::crd) mod structural;
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::rules::names::dns1123_subdomain;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use self::internal::Spec;
@@ -45,7 +45,7 @@ pub fn validate_update(object: &Value, old: &Value) -> Errors {
     let options = Options::for_update(object, old);
     let names_are_fixed = options.immutable_names;
     spec::validate(&Spec::of(object), options, &mut errors);
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     let names = path.child("names");
     let field = |object: &Value, fields: &[&str]| text(&object["spec"], fields).to_owned();
     let changed = |fields: &[&str]| Some(field(object, fields)).filter(|new| *new != field(old, fields));
@@ -57,13 +57,13 @@ pub fn validate_update(object: &Value, old: &Value) -> Errors {
         ));
     }
     if let Some(kind) = changed(&["names", "kind"]).filter(|_| names_are_fixed) {
-        errors.push(Error::invalid(&names.child("kind"), kind, IMMUTABLE));
+        errors.push(FieldError::invalid(&names.child("kind"), kind, IMMUTABLE));
     }
     if let Some(group) = changed(&["group"]) {
-        errors.push(Error::invalid(&path.child("group"), group, IMMUTABLE));
+        errors.push(FieldError::invalid(&path.child("group"), group, IMMUTABLE));
     }
     if let Some(plural) = changed(&["names", "plural"]) {
-        errors.push(Error::invalid(&names.child("plural"), plural, IMMUTABLE));
+        errors.push(FieldError::invalid(&names.child("plural"), plural, IMMUTABLE));
     }
     validate_rest(object, Some(old), &mut errors);
     errors
@@ -84,8 +84,8 @@ fn validate_rest(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     if preserves(object) && !old.is_some_and(preserves) {
         let words =
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        let path = Path::root("spec");
-        errors.push(Error::invalid(&path.child("preserveUnknownFields"), true, words));
+        let path = PathRef::root("spec");
+        errors.push(FieldError::invalid(&path.child("preserveUnknownFields"), true, words));
     }
 }
 
@@ -97,21 +97,21 @@ fn validate_name(object: &Value, errors: &mut Errors) {
         text(object, &["spec", "group"]),
     );
     if !name.is_empty() && name.strip_prefix(plural).and_then(|rest| rest.strip_prefix('.')) != Some(group) {
-        let path = Path::root("metadata");
+        let path = PathRef::root("metadata");
         let words = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(Error::invalid(&path.child("name"), name, words));
+        errors.push(FieldError::invalid(&path.child("name"), name, words));
     }
 }
 
 fn validate_accepted_names(object: &Value, errors: &mut Errors) {
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let accepted = at(object, &["status", "acceptedNames"]).unwrap_or(&Value::Null);
     names::validate(accepted, &path.child("acceptedNames"), errors);
 }
 
 /// A version objects were stored in stays until a migration has removed it from the status (C3).
 fn validate_stored_versions(object: &Value, errors: &mut Errors) {
-    let path = Path::root("status");
+    let path = PathRef::root("status");
     let path = path.child("storedVersions");
     let stored = list(object, &["status", "storedVersions"]);
     let shown = shown::json(at(object, &["status", "storedVersions"]).unwrap_or(&Value::Null));
@@ -146,7 +146,7 @@ fn validate_stored_versions(object: &Value, errors: &mut Errors) {
             "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until \
              a storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
         );
-        errors.push(Error::invalid(&path.index(index), name, words));
+        errors.push(FieldError::invalid(&path.index(index), name, words));
     }
 }
 

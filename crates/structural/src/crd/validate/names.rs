@@ -1,13 +1,13 @@
 //! The names of a kind: requested ones and accepted ones follow the same rules.
 
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_kinds::rules::names::dns1035_label;
-use kubewright_schema::field::{Error, Errors, Path};
 use serde_json::Value;
 
 use crate::crd::access::{text, texts};
 
 /// What is wrong with the names that are there.
-pub(super) fn validate(names: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(names: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for field in ["plural", "singular"] {
         let name = text(names, &[field]);
         if !name.is_empty() {
@@ -20,19 +20,19 @@ pub(super) fn validate(names: &Value, path: &Path<'_>, errors: &mut Errors) {
         let problems = dns1035_label(&name.to_lowercase());
         if !name.is_empty() && !problems.is_empty() {
             let words = format!("{mixed}{}", problems.join(","));
-            errors.push(Error::invalid(&path.child(field), name, words));
+            errors.push(FieldError::invalid(&path.child(field), name, words));
         }
     }
     each(names, "shortNames", path, errors);
     let kind = text(names, &["kind"]);
     if !kind.is_empty() && kind == text(names, &["listKind"]) {
         let words = "kind and listKind may not be the same";
-        errors.push(Error::invalid(&path.child("listKind"), kind, words));
+        errors.push(FieldError::invalid(&path.child("listKind"), kind, words));
     }
     each(names, "categories", path, errors);
 }
 
-fn each(names: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+fn each(names: &Value, field: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child(field);
     for (index, name) in texts(names, &[field]).into_iter().enumerate() {
         label(name, &path.index(index), errors);
@@ -40,9 +40,9 @@ fn each(names: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Refuses what is no DNS label that starts with a letter, all complaints in one.
-pub(super) fn label(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn label(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let problems = dns1035_label(name);
     if !problems.is_empty() {
-        errors.push(Error::invalid(path, name, problems.join(",")));
+        errors.push(FieldError::invalid(path, name, problems.join(",")));
     }
 }

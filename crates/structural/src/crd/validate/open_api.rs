@@ -1,6 +1,6 @@
 //! The schema of a version: what keywords of `OpenAPI` v3 it may use, where defaults may stand, and its rules (C5, C16, C17).
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::options::{Options, TYPES};
@@ -42,7 +42,7 @@ pub(super) fn validate(
     has_status: bool,
     options: &Options,
     version: &str,
-    path: &Path<'_>,
+    path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let Some(schema) = stanza.and_then(|stanza| at(stanza, &["openAPIV3Schema"])) else {
@@ -55,7 +55,7 @@ pub(super) fn validate(
     let root = Props(schema);
     if root.nullable() {
         let path = path.child("openAPIV3Schema.nullable");
-        found.push(Error::forbidden(&path, "nullable cannot be true at the root"));
+        found.push(FieldError::forbidden(&path, "nullable cannot be true at the root"));
     }
     let path = path.child("openAPIV3Schema");
     let mut unsupported = None;
@@ -87,12 +87,12 @@ pub(super) fn validate(
         rules::validate(schema, &kept, any_cost, &path, &mut found);
     }
     if let Some(problem) = unsupported.filter(|_| found.is_empty()) {
-        found.push(Error::invalid(&path, "", problem));
+        found.push(FieldError::invalid(&path, "", problem));
     }
     errors.extend(found);
 }
 
-fn validate_root_fields(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_root_fields(schema: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for (name, field, kind) in shown::SCHEMA {
         if shown::is_zero(schema, field, kind) {
             continue;
@@ -101,7 +101,7 @@ fn validate_root_fields(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
             let kind = Props(schema).kind();
             if kind != "object" {
                 let words = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
-                errors.push(Error::invalid(&path.child("openAPIV3Schema.type"), kind, words));
+                errors.push(FieldError::invalid(&path.child("openAPIV3Schema.type"), kind, words));
                 return;
             }
         } else if !AT_ROOT.contains(&name) {
@@ -156,12 +156,13 @@ struct Walk<'o, 's> {
 }
 
 impl<'s> Walk<'_, 's> {
-    fn node(&mut self, node: Props<'s>, path: &Path<'_>, here: At<'_>) {
+    fn node(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
         let before = self.errors.len();
         self.keywords(node, path, here);
         if node.flag("uniqueItems") {
             let words = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-            self.errors.push(Error::forbidden(&path.child("uniqueItems"), words));
+            self.errors
+                .push(FieldError::forbidden(&path.child("uniqueItems"), words));
         }
         self.fields(node, path, here);
         self.quantors(node, path, here);
@@ -175,7 +176,7 @@ impl<'s> Walk<'_, 's> {
         if node.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
             let path = path.child("x-kubernetes-preserve-unknown-fields");
             self.errors
-                .push(Error::invalid(&path, false, "must be true or undefined"));
+                .push(FieldError::invalid(&path, false, "must be true or undefined"));
         }
         lists::validate(node, path, self.options, &mut self.errors);
         if node.rules().is_empty() {
@@ -188,13 +189,13 @@ impl<'s> Walk<'_, 's> {
     }
 
     /// What `OpenAPI` v3 schemas of Kubernetes do not have.
-    fn keywords(&mut self, node: Props<'_>, path: &Path<'_>, here: At<'_>) {
+    fn keywords(&mut self, node: Props<'_>, path: &PathRef<'_>, here: At<'_>) {
         let kind = node.kind();
         if self.options.valid_types && !kind.is_empty() && !TYPES.contains(&kind) {
             self.errors
-                .push(Error::not_supported(&path.child("type"), kind, &TYPES));
+                .push(FieldError::not_supported(&path.child("type"), kind, TYPES));
         }
-        let mut forbid = |field: &str, words: &str| self.errors.push(Error::forbidden(&path.child(field), words));
+        let mut forbid = |field: &str, words: &str| self.errors.push(FieldError::forbidden(&path.child(field), words));
         if let Some(reason) = here.no_defaults.filter(|_| node.has("default")) {
             forbid("default", &format!("must not be set {reason}"));
         }
@@ -230,12 +231,12 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn fields(&mut self, node: Props<'s>, path: &Path<'_>, here: At<'_>) {
+    fn fields(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
         if let Some(additional) = node.get("additionalProperties") {
             if node.has_properties() && additional != &Value::Bool(true) {
                 let words = "additionalProperties and properties are mutual exclusive";
                 self.errors
-                    .push(Error::forbidden(&path.child("additionalProperties"), words));
+                    .push(FieldError::forbidden(&path.child("additionalProperties"), words));
             }
             let mut below = here.below();
             if here.inside_meta {
@@ -260,7 +261,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn quantors(&mut self, node: Props<'s>, path: &Path<'_>, here: At<'_>) {
+    fn quantors(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
         let below = here.under_quantor();
         if let Some(not) = node.not() {
             self.node(not, &path.child("not"), below);
@@ -277,7 +278,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn items(&mut self, node: Props<'s>, path: &Path<'_>, here: At<'_>) {
+    fn items(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
         let path = path.child("items");
         match node.items() {
             Some(Items::One(item)) => self.node(item, &path, here.below()),

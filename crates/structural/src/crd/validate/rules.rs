@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError, PathRef};
 use kubewright_cel::rules::{SchemaIssueKind, check_schema};
-use kubewright_schema::field::{Error, ErrorKind, Errors, Path};
 use serde_json::Value;
 
 use super::props::Props;
@@ -27,7 +27,7 @@ pub(super) struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     /// Keeps the rules of a node.
-    pub(super) fn keep(&mut self, node: Props<'a>, path: &Path<'_>) {
+    pub(super) fn keep(&mut self, node: Props<'a>, path: &PathRef<'_>) {
         self.nodes.insert(std::ptr::from_ref(node.0));
         let path = path.child("x-kubernetes-validations");
         for (index, rule) in node.rules().iter().enumerate() {
@@ -37,36 +37,44 @@ impl<'a> Kept<'a> {
 }
 
 /// What is wrong with the texts of a node's rules.
-pub(super) fn validate_texts(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate_texts(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("x-kubernetes-validations");
     for (index, rule) in node.rules().iter().enumerate() {
         validate_text(rule, node, &path.index(index), errors);
     }
 }
 
-fn validate_text(rule: &Value, node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn validate_text(rule: &Value, node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let has_line_break = |text: &str| text.contains(['\n', '\r']);
     let (expression, message) = (text(rule, &["rule"]).trim(), text(rule, &["message"]));
     let message_path = path.child("message");
     if expression.is_empty() {
-        errors.push(Error::required(&path.child("rule"), "rule is not specified"));
+        errors.push(FieldError::required(&path.child("rule"), "rule is not specified"));
     } else if !message.is_empty() && message.trim().is_empty() {
-        errors.push(Error::invalid(&message_path, message, "must be non-empty if specified"));
+        errors.push(FieldError::invalid(
+            &message_path,
+            message,
+            "must be non-empty if specified",
+        ));
     } else if has_line_break(message.trim()) {
-        errors.push(Error::invalid(&message_path, message, "must not contain line breaks"));
+        errors.push(FieldError::invalid(
+            &message_path,
+            message,
+            "must not contain line breaks",
+        ));
     } else if has_line_break(expression) && message.trim().is_empty() {
         let words = "message must be specified if rule contains line breaks";
-        errors.push(Error::required(&message_path, words));
+        errors.push(FieldError::required(&message_path, words));
     }
     let message_expression = text(rule, &["messageExpression"]);
     if !message_expression.is_empty() && message_expression.trim().is_empty() {
         let words = "messageExpression must be non-empty if specified";
-        errors.push(Error::required(&path.child("messageExpression"), words));
+        errors.push(FieldError::required(&path.child("messageExpression"), words));
     }
     if let Some(reason) = at(rule, &["reason"]).and_then(Value::as_str)
         && !REASONS.contains(&reason)
     {
-        errors.push(Error::not_supported(&path.child("reason"), reason, &REASONS));
+        errors.push(FieldError::not_supported(&path.child("reason"), reason, REASONS));
     }
     let field = text(rule, &["fieldPath"]);
     if field.is_empty() {
@@ -74,18 +82,18 @@ fn validate_text(rule: &Value, node: Props<'_>, path: &Path<'_>, errors: &mut Er
     }
     let path = path.child("fieldPath");
     if field.trim().is_empty() {
-        errors.push(Error::invalid(&path, field, "must be non-empty if specified"));
+        errors.push(FieldError::invalid(&path, field, "must be non-empty if specified"));
     }
     if has_line_break(field) {
-        errors.push(Error::invalid(&path, field, "must not contain line breaks"));
+        errors.push(FieldError::invalid(&path, field, "must not contain line breaks"));
     }
     if structural::unsupported(node).is_none() && field_path::find(field, Some(node), true).is_err() {
-        errors.push(Error::invalid(&path, field, "must be a valid path"));
+        errors.push(FieldError::invalid(&path, field, "must be a valid path"));
     }
 }
 
 /// What is wrong with the kept rules: types, costs, `oldSelf`. With `any_cost`, one rule may cost what it likes.
-pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &PathRef<'_>, errors: &mut Errors) {
     if kept.rules.is_empty() {
         return;
     }
@@ -103,23 +111,19 @@ pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &P
             continue;
         }
         let kind = match issue.kind {
-            SchemaIssueKind::Invalid => ErrorKind::Invalid,
-            SchemaIssueKind::Forbidden => ErrorKind::Forbidden,
-            SchemaIssueKind::Required => ErrorKind::Required,
-            SchemaIssueKind::NotSupported => ErrorKind::NotSupported,
-            SchemaIssueKind::Internal => ErrorKind::Internal,
+            SchemaIssueKind::Invalid => ErrorType::Invalid,
+            SchemaIssueKind::Forbidden => ErrorType::Forbidden,
+            SchemaIssueKind::Required => ErrorType::Required,
+            SchemaIssueKind::NotSupported => ErrorType::NotSupported,
+            SchemaIssueKind::Internal => ErrorType::Internal,
         };
-        let shown = if kind == ErrorKind::Invalid {
+        let shown = if kind == ErrorType::Invalid {
             shown_rule(&issue.path, &issue.detail, kept)
         } else {
             None
         };
-        errors.push(Error {
-            kind,
-            field: issue.path,
-            value: None,
-            detail: shown.map_or(issue.detail.clone(), |shown| format!("{shown}: {}", issue.detail)),
-        });
+        let shown = shown.map(BadValue::verbatim);
+        errors.push(FieldError::new(kind, &issue.path, shown, issue.detail));
     }
 }
 

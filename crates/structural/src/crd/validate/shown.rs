@@ -3,25 +3,21 @@
 
 use std::fmt::Write as _;
 
-use kubewright_schema::field::{Error, ErrorKind, Path, go_quote};
+use kubewright_apimachinery::field::{BadValue, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::crd::access::{at, flag, text};
+pub(super) use crate::schema::json;
 
 /// `Invalid value: <shown>: <words>`, where the text stands for a value that JSON would sort.
-pub(super) fn invalid(path: &Path<'_>, shown: &str, words: &str) -> Error {
-    Error {
-        kind: ErrorKind::Invalid,
-        field: path.to_string(),
-        value: None,
-        detail: format!("{shown}: {words}"),
-    }
+pub(super) fn invalid(path: &PathRef<'_>, shown: &str, words: &str) -> FieldError {
+    FieldError::invalid(path, BadValue::verbatim(shown), words)
 }
 
 /// `Invalid value: <value>: <words>` of a value inside a schema: texts as `%q`, everything else as Go's JSON.
-pub(super) fn invalid_value(path: &Path<'_>, value: &Value, words: &str) -> Error {
+pub(super) fn invalid_value(path: &PathRef<'_>, value: &Value, words: &str) -> FieldError {
     match value {
-        Value::String(text) => invalid(path, &go_quote(text), words),
+        Value::String(text) => FieldError::invalid(path, text, words),
         other => invalid(path, &json(other), words),
     }
 }
@@ -195,54 +191,7 @@ fn schemas(all: &[Value]) -> String {
     format!("[{}]", all.iter().map(schema).collect::<Vec<_>>().join(","))
 }
 
-/// A value as Go's `encoding/json` writes it: safe inside HTML, exponents with a sign.
-pub(super) fn json(value: &Value) -> String {
-    match value {
-        Value::String(text) => json_text(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(",")),
-        Value::Object(entries) => {
-            let entries = entries
-                .iter()
-                .map(|(name, value)| format!("{}:{}", json_text(name), json(value)));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
-        }
-        Value::Number(number) if number.is_f64() => go_float(number.as_f64().unwrap_or_default()),
-        other => other.to_string(),
-    }
-}
-
-/// A float as Go's `encoding/json` writes it: an exponent below 1e-6 and from 1e21 on.
-fn go_float(float: f64) -> String {
-    let size = float.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{float:e}");
-        return match text.split_once('e') {
-            Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
-            _ => text,
-        };
-    }
-    float.to_string()
-}
-
 /// A text as Go's `encoding/json` writes it.
 pub(super) fn json_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    json(&Value::from(text))
 }

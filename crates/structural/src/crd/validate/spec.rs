@@ -1,6 +1,6 @@
 //! The spec of a definition: group, scope, versions and what they share, names, conversion.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::internal::Spec;
@@ -11,15 +11,15 @@ use crate::crd::access::{at, flag, text};
 
 /// Everything wrong with a spec.
 pub(super) fn validate(spec: &Spec<'_>, mut options: Options, errors: &mut Errors) {
-    let path = Path::root("spec");
+    let path = PathRef::root("spec");
     validate_group(text(spec.sent, &["group"]), &path.child("group"), errors);
     match text(spec.sent, &["scope"]) {
-        "" => errors.push(Error::required(&path.child("scope"), "")),
+        "" => errors.push(FieldError::required(&path.child("scope"), "")),
         "Cluster" | "Namespaced" => {}
-        scope => errors.push(Error::not_supported(
+        scope => errors.push(FieldError::not_supported(
             &path.child("scope"),
             scope,
-            &["Cluster", "Namespaced"],
+            ["Cluster", "Namespaced"],
         )),
     }
     require_schemas(spec, &options, &path, errors);
@@ -27,13 +27,13 @@ pub(super) fn validate(spec: &Spec<'_>, mut options: Options, errors: &mut Error
     let (has_defaults, has_extensions) = needs_structure(spec);
     if has_defaults && preserves {
         let words = "must be false in order to use defaults in the schema";
-        errors.push(Error::invalid(&path.child("preserveUnknownFields"), true, words));
+        errors.push(FieldError::invalid(&path.child("preserveUnknownFields"), true, words));
     }
     options.structural |= !preserves || has_defaults || has_extensions;
     validate_versions(spec, &options, &path, errors);
     for field in ["plural", "singular", "kind", "listKind"] {
         if text(spec.sent, &["names", field]).is_empty() {
-            errors.push(Error::required(&path.child("names").child(field), ""));
+            errors.push(FieldError::required(&path.child("names").child(field), ""));
         }
     }
     let nothing = Value::Null;
@@ -43,19 +43,23 @@ pub(super) fn validate(spec: &Spec<'_>, mut options: Options, errors: &mut Error
     conversion::validate(spec.sent, &path.child("conversion"), &options, errors);
 }
 
-fn validate_group(group: &str, path: &Path<'_>, errors: &mut Errors) {
+fn validate_group(group: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let problems = super::group_problems(group);
     if group.is_empty() {
-        errors.push(Error::required(path, ""));
+        errors.push(FieldError::required(path, ""));
     } else if !problems.is_empty() {
-        errors.push(Error::invalid(path, group, problems.join(",")));
+        errors.push(FieldError::invalid(path, group, problems.join(",")));
     } else if !group.contains('.') {
-        errors.push(Error::invalid(path, group, "should be a domain with at least one dot"));
+        errors.push(FieldError::invalid(
+            path,
+            group,
+            "should be a domain with at least one dot",
+        ));
     }
 }
 
 /// A definition without a schema would lose every field of its objects.
-fn require_schemas(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: &mut Errors) {
+fn require_schemas(spec: &Spec<'_>, options: &Options, path: &PathRef<'_>, errors: &mut Errors) {
     let why = match (options.schema, preserves_unknown_fields(spec.sent)) {
         (true, _) => "",
         (false, false) => "because otherwise all fields are pruned",
@@ -75,12 +79,12 @@ fn require_schemas(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: 
         if schema.is_none() && (options.schema || flag(version, &["served"])) {
             let path = path.index(index);
             let path = path.child("schema");
-            errors.push(Error::required(&path.child("openAPIV3Schema"), why));
+            errors.push(FieldError::required(&path.child("openAPIV3Schema"), why));
         }
     }
 }
 
-fn validate_versions(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_versions(spec: &Spec<'_>, options: &Options, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("versions");
     for (index, version) in spec.versions.iter().enumerate() {
         let path = path.index(index);
@@ -104,12 +108,12 @@ fn validate_versions(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors
     }
     // The first version is also `spec.version`, which earlier APIs had and which is checked once more.
     if !spec.version().is_empty() {
-        let path = Path::root("spec");
+        let path = PathRef::root("spec");
         names::label(spec.version(), &path.child("version"), errors);
     }
 }
 
-fn validate_version(spec: &Spec<'_>, version: &Value, options: &Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_version(spec: &Spec<'_>, version: &Value, options: &Options, path: &PathRef<'_>, errors: &mut Errors) {
     let name = text(version, &["name"]);
     validate_deprecation(version, &path.child("deprecationWarning"), errors);
     let status = spec.subresources_of(name).is_some_and(has_status);
@@ -126,7 +130,7 @@ fn validate_version(spec: &Spec<'_>, version: &Value, options: &Options, path: &
     let fields_path = path.child("selectableFields");
     let Some(schema) = schema else {
         let words = "may only be set when `version.schema.openAPIV3Schema` is not included";
-        errors.push(Error::invalid(&fields_path, "", words));
+        errors.push(FieldError::invalid(&fields_path, "", words));
         return;
     };
     let may_be_many = options.too_many_selectable_fields.contains(name);
@@ -134,7 +138,7 @@ fn validate_version(spec: &Spec<'_>, version: &Value, options: &Options, path: &
 }
 
 /// What is wrong with what all versions share.
-fn validate_shared(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: &mut Errors) {
+fn validate_shared(spec: &Spec<'_>, options: &Options, path: &PathRef<'_>, errors: &mut Errors) {
     let any_status = spec.top("subresources").is_some_and(has_status)
         || spec
             .versions
@@ -158,7 +162,7 @@ fn validate_shared(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: 
     };
     let Some(schema) = schema else {
         let words = "may only be set when validations.schema is included";
-        errors.push(Error::invalid(&path.child("selectableFields"), "", words));
+        errors.push(FieldError::invalid(&path.child("selectableFields"), "", words));
         return;
     };
     if let Some(schema) = at(schema, &["openAPIV3Schema"]) {
@@ -167,11 +171,11 @@ fn validate_shared(spec: &Spec<'_>, options: &Options, path: &Path<'_>, errors: 
     }
 }
 
-fn select(fields: &[Value], schema: &Value, may_be_many: bool, path: &Path<'_>, errors: &mut Errors) {
+fn select(fields: &[Value], schema: &Value, may_be_many: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let problem = structural::unsupported(Props(schema));
     let schema = problem.is_none().then_some(Props(schema));
     if let Some(problem) = problem {
-        errors.push(Error::invalid(&path.child("schema.openAPIV3Schema"), "", problem));
+        errors.push(FieldError::invalid(&path.child("schema.openAPIV3Schema"), "", problem));
     }
     columns::validate_selectable_fields(fields, schema, may_be_many, &path.child("selectableFields"), errors);
 }
@@ -180,7 +184,7 @@ fn has_status(subresources: &Value) -> bool {
     at(subresources, &["status"]).is_some()
 }
 
-fn validate_deprecation(version: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn validate_deprecation(version: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(warning) = at(version, &["deprecationWarning"]).and_then(Value::as_str) else {
         return;
     };

@@ -1,7 +1,7 @@
 //! Structural schemas (C5): every field has a type, quantors only restrict what stands outside them, metadata is left to
 //! the server.
 
-use kubewright_schema::field::{Error, Errors, Path};
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::props::{Items, Props};
@@ -11,9 +11,9 @@ use crate::crd::conditions::{self, Condition};
 /// The condition of a definition that is older than v1 and breaks its rules.
 pub(in crate::crd) fn condition(object: &Value) -> Option<Condition> {
     let mut errors = Errors::new();
-    let spec = Path::root("spec");
+    let spec = PathRef::root("spec");
     if flag(object, &["spec", "preserveUnknownFields"]) {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &spec.child("preserveUnknownFields"),
             true,
             "must be false",
@@ -62,7 +62,7 @@ pub(in crate::crd) fn condition(object: &Value) -> Option<Condition> {
 
 /// Whether a schema breaks no rule of structure.
 pub(super) fn is_structural(schema: &Value) -> bool {
-    unsupported(Props(schema)).is_none() && validate(Props(schema), &Path::root("")).is_empty()
+    unsupported(Props(schema)).is_none() && validate(Props(schema), &PathRef::root("")).is_empty()
 }
 
 /// The first keyword that structural schemas cannot express, in upstream's words.
@@ -113,7 +113,7 @@ pub(super) fn unsupported(node: Props<'_>) -> Option<String> {
 }
 
 /// Every rule of structure that a schema breaks, sorted.
-pub(super) fn validate(root: Props<'_>, path: &Path<'_>) -> Errors {
+pub(super) fn validate(root: Props<'_>, path: &PathRef<'_>) -> Errors {
     let mut errors = Errors::new();
     invariants(root, Level::Root, path, &mut errors);
     complete_value(root, Some(root), path, path, &mut errors);
@@ -128,11 +128,11 @@ enum Level {
     Field,
 }
 
-fn invariants(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Errors) {
+fn invariants(node: Props<'_>, level: Level, path: &PathRef<'_>, errors: &mut Errors) {
     let items = path.child("items");
     match node.item() {
         Some(item) => invariants(item, Level::Item, &items, errors),
-        None if node.kind() == "array" => errors.push(Error::required(&items, "must be specified")),
+        None if node.kind() == "array" => errors.push(FieldError::required(&items, "must be specified")),
         None => {}
     }
     let properties = path.child("properties");
@@ -141,7 +141,7 @@ fn invariants(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Error
     }
     let additional = path.child("additionalProperties");
     if node.has("additionalProperties") && level == Level::Root {
-        errors.push(Error::forbidden(&additional, "must not be used at the root"));
+        errors.push(FieldError::forbidden(&additional, "must not be used at the root"));
     }
     if let Some(schema) = node.additional_properties() {
         invariants(schema, Level::Field, &additional, errors);
@@ -160,10 +160,10 @@ fn invariants(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Error
     types(node, level, path, errors);
     if node.is_embedded_resource() && node.has("additionalProperties") {
         let words = "must not be used if x-kubernetes-embedded-resource is set";
-        errors.push(Error::forbidden(&additional, words));
+        errors.push(FieldError::forbidden(&additional, words));
     }
     if level == Level::Root && !matches!(node.kind(), "" | "object") {
-        errors.push(Error::invalid(
+        errors.push(FieldError::invalid(
             &path.child("type"),
             node.kind(),
             "must be object at the root",
@@ -173,29 +173,29 @@ fn invariants(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Error
     if node.is_embedded_resource() && !node.preserves_unknown_fields() && !node.has_properties() {
         let words =
             "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
-        errors.push(Error::required(&properties, words));
+        errors.push(FieldError::required(&properties, words));
     }
 }
 
-fn extensions(node: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+fn extensions(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     if !node.is_int_or_string() {
         return;
     }
     for field in ["x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"] {
         if node.flag(field) {
             let words = "must be false if x-kubernetes-int-or-string is true";
-            errors.push(Error::invalid(&path.child(field), true, words));
+            errors.push(FieldError::invalid(&path.child(field), true, words));
         }
     }
 }
 
-fn types(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Errors) {
+fn types(node: Props<'_>, level: Level, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("type");
     if node.is_embedded_resource() && node.kind() != "object" {
         let words = "must be object if x-kubernetes-embedded-resource is true";
         errors.push(match node.kind() {
-            "" => Error::required(&path, words),
-            kind => Error::invalid(&path, kind, words),
+            "" => FieldError::required(&path, words),
+            kind => FieldError::invalid(&path, kind, words),
         });
     } else if node.kind().is_empty() && !node.is_int_or_string() && !node.preserves_unknown_fields() {
         let words = match level {
@@ -203,19 +203,23 @@ fn types(node: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Errors) {
             Level::Item => "must not be empty for specified array items",
             Level::Field => "must not be empty for specified object fields",
         };
-        errors.push(Error::required(&path, words));
+        errors.push(FieldError::required(&path, words));
     }
 }
 
 /// Metadata belongs to the server: a schema may only restrict its name and generateName.
-fn metadata(node: Props<'_>, level: Level, properties: &Path<'_>, errors: &mut Errors) {
+fn metadata(node: Props<'_>, level: Level, properties: &PathRef<'_>, errors: &mut Errors) {
     let is_resource = level == Level::Root || node.is_embedded_resource();
     for name in ["kind", "apiVersion"] {
         if let Some(property) = node.property(name).filter(|_| is_resource)
             && property.kind() != "string"
         {
             let path = properties.key(name);
-            errors.push(Error::invalid(&path.child("type"), property.kind(), "must be string"));
+            errors.push(FieldError::invalid(
+                &path.child("type"),
+                property.kind(),
+                "must be string",
+            ));
         }
     }
     let Some(metadata) = node.property("metadata") else {
@@ -223,11 +227,15 @@ fn metadata(node: Props<'_>, level: Level, properties: &Path<'_>, errors: &mut E
     };
     let path = properties.key("metadata");
     if is_resource && metadata.kind() != "object" {
-        errors.push(Error::invalid(&path.child("type"), metadata.kind(), "must be object"));
+        errors.push(FieldError::invalid(
+            &path.child("type"),
+            metadata.kind(),
+            "must be object",
+        ));
     }
     if level == Level::Root && !restricts_only_names(metadata) {
         let words = "must not specify anything other than name and generateName, but metadata is implicitly specified";
-        errors.push(Error::forbidden(&path, words));
+        errors.push(FieldError::forbidden(&path, words));
     }
 }
 
@@ -282,7 +290,7 @@ struct Skip {
 }
 
 /// The value validation of a node, structural or nested.
-fn value(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
+fn value(node: Props<'_>, skip: Skip, path: &PathRef<'_>, errors: &mut Errors) {
     let any_of = path.child("anyOf");
     for (index, schema) in node.all("anyOf").enumerate().filter(|_| !skip.any_of) {
         nested(schema, Skip::default(), &any_of.index(index), errors);
@@ -305,12 +313,12 @@ fn value(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
     let text = node.text("pattern");
     if let Some(problem) = kubewright_re2::mistake(text).filter(|_| !text.is_empty()) {
         let words = format!("must be a valid regular expression, but isn't: {problem}");
-        errors.push(Error::invalid(&path.child("pattern"), text, words));
+        errors.push(FieldError::invalid(&path.child("pattern"), text, words));
     }
 }
 
 /// A schema under a quantor: it restricts values and says nothing about structure.
-fn nested(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
+fn nested(node: Props<'_>, skip: Skip, path: &PathRef<'_>, errors: &mut Errors) {
     value(node, skip, path, errors);
     if let Some(item) = node.item() {
         nested(item, Skip::default(), &path.child("items"), errors);
@@ -346,7 +354,7 @@ fn nested(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
         ("x-kubernetes-validations", !node.rules().is_empty(), "empty"),
     ] {
         if is_set {
-            errors.push(Error::forbidden(
+            errors.push(FieldError::forbidden(
                 &path.child(field),
                 format!("must be {must} to be structural"),
             ));
@@ -354,7 +362,7 @@ fn nested(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
     }
     if node.property("metadata").is_some() {
         let words = "must not be specified in a nested context";
-        errors.push(Error::forbidden(&properties.key("metadata"), words));
+        errors.push(FieldError::forbidden(&properties.key("metadata"), words));
     }
 }
 
@@ -362,8 +370,8 @@ fn nested(node: Props<'_>, skip: Skip, path: &Path<'_>, errors: &mut Errors) {
 fn complete_value(
     validation: Props<'_>,
     structure: Option<Props<'_>>,
-    outside: &Path<'_>,
-    inside: &Path<'_>,
+    outside: &PathRef<'_>,
+    inside: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     if let Some(not) = validation.not() {
@@ -380,12 +388,15 @@ fn complete_value(
 fn complete(
     validation: Props<'_>,
     structure: Option<Props<'_>>,
-    outside: &Path<'_>,
-    inside: &Path<'_>,
+    outside: &PathRef<'_>,
+    inside: &PathRef<'_>,
     errors: &mut Errors,
 ) {
     let Some(structure) = structure else {
-        errors.push(Error::required(outside, format!("because it is defined in {inside}")));
+        errors.push(FieldError::required(
+            outside,
+            format!("because it is defined in {inside}"),
+        ));
         return;
     };
     complete_value(validation, Some(structure), outside, inside, errors);

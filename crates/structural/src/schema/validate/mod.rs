@@ -4,11 +4,11 @@ mod number;
 mod report;
 mod value;
 
+use kubewright_apimachinery::field::{ErrorType, Errors, FieldError};
 use kubewright_cel::{
     Limits,
     rules::{BadValue, Reason, Violation},
 };
-use kubewright_schema::field::{Error, ErrorKind, Errors};
 use serde_json::Value;
 
 use self::{report::Collect, value::check};
@@ -91,23 +91,18 @@ fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Erro
     let Some(rules) = &schema.rules else {
         return Vec::new();
     };
-    let blocks = |error: &Error| {
+    let blocks = |error: &FieldError| {
         matches!(
             error.kind,
-            ErrorKind::NotSupported
-                | ErrorKind::Required
-                | ErrorKind::TooLong
-                | ErrorKind::TooMany
-                | ErrorKind::TypeInvalid
+            ErrorType::NotSupported
+                | ErrorType::Required
+                | ErrorType::TooLong
+                | ErrorType::TooMany
+                | ErrorType::TypeInvalid
         )
     };
     if errors.iter().any(blocks) {
-        errors.push(Error {
-            kind: ErrorKind::Invalid,
-            field: "<nil>".to_owned(),
-            value: Some(Value::Null),
-            detail: UNCHECKED.to_owned(),
-        });
+        errors.push(FieldError::invalid("<nil>", Value::Null, UNCHECKED));
         return Vec::new();
     }
     let verdict = rules.judge(object, old, Limits::default());
@@ -116,19 +111,19 @@ fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Erro
     warnings.map(|warning| warning.to_string()).collect()
 }
 
-fn violated(violation: Violation) -> Error {
+fn violated(violation: Violation) -> FieldError {
     let (kind, shows_value) = match violation.reason {
-        Reason::Invalid => (ErrorKind::Invalid, true),
-        Reason::Duplicate => (ErrorKind::Duplicate, true),
-        Reason::Forbidden => (ErrorKind::Forbidden, false),
-        Reason::Required => (ErrorKind::Required, false),
+        Reason::Invalid => (ErrorType::Invalid, true),
+        Reason::Duplicate => (ErrorType::Duplicate, true),
+        Reason::Forbidden => (ErrorType::Forbidden, false),
+        Reason::Required => (ErrorType::Required, false),
     };
     let value = match violation.value {
         BadValue::Omitted => None,
-        BadValue::TypeName(name) => Some(Value::String(name)),
-        BadValue::Value(value) => Some(super::go::shown(&value)),
+        BadValue::TypeName(name) => Some(name.into()),
+        BadValue::Value(value) => Some(value.into()),
     };
-    Error {
+    FieldError {
         kind,
         field: if violation.path.is_empty() {
             "<nil>".to_owned()

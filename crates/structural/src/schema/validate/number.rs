@@ -161,6 +161,6 @@ fn multiple_of<S: Sink>(number: Number, limit: Limit, at: &At<'_>, sink: &mut S)
 fn shown_value(number: Number) -> Value {
     match number {
         Number::Int(int) => int.into(),
-        Number::Float(float) => go::shown(&float.into()),
+        Number::Float(float) => float.into(),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::{Error, ErrorKind, Errors, go_quote};
+use kubewright_apimachinery::field::{ErrorType, Errors, FieldError};
+use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use super::value::Alternatives;
@@ -118,7 +119,7 @@ impl Collect {
 impl Sink for Collect {
     fn report<'p>(&mut self, at: &At<'_>, problem: impl FnOnce() -> Problem<'p>) {
         let path = at.in_body();
-        let error = |kind, value, detail| Error {
+        let error = |kind, value, detail| FieldError {
             kind,
             field: self.field(&path),
             value,
@@ -126,23 +127,23 @@ impl Sink for Collect {
         };
         let error = match problem() {
             Problem::Type { expected, found } => error(
-                ErrorKind::TypeInvalid,
+                ErrorType::TypeInvalid,
                 Some(found.into()),
                 format!("{path} in body must be of type {expected}: {}", go_quote(found)),
             ),
-            Problem::Missing => error(ErrorKind::Required, None, String::new()),
+            Problem::Missing => error(ErrorType::Required, None, String::new()),
             Problem::NotOneOf { value, supported } => {
                 let supported: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
                 error(
-                    ErrorKind::NotSupported,
-                    Some(crate::schema::go::shown(value)),
+                    ErrorType::NotSupported,
+                    Some(value.into()),
                     format!("supported values: {}", supported.join(", ")),
                 )
             }
             Problem::TooLong { max } => {
                 let plural = if max == 1 { "" } else { "s" };
                 error(
-                    ErrorKind::TooLong,
+                    ErrorType::TooLong,
                     None,
                     format!("may not be more than {max} byte{plural}"),
                 )
@@ -150,17 +151,19 @@ impl Sink for Collect {
             Problem::TooMany { actual, max } => {
                 let plural = if max == 1 { "" } else { "s" };
                 error(
-                    ErrorKind::TooMany,
+                    ErrorType::TooMany,
                     Some(actual.into()),
                     format!("must have at most {max} item{plural}"),
                 )
             }
-            Problem::Value { value, message } => {
-                error(ErrorKind::Invalid, Some(value), format!("{path} in body {message}"))
-            }
-            Problem::Whole { value, message } => error(ErrorKind::Invalid, Some(value), message(&path)),
-            Problem::Plain { message } => Error {
-                kind: ErrorKind::Invalid,
+            Problem::Value { value, message } => error(
+                ErrorType::Invalid,
+                Some(value.into()),
+                format!("{path} in body {message}"),
+            ),
+            Problem::Whole { value, message } => error(ErrorType::Invalid, Some(value.into()), message(&path)),
+            Problem::Plain { message } => FieldError {
+                kind: ErrorType::Invalid,
                 field: self.part.unwrap_or("<nil>").to_owned(),
                 value: Some("".into()),
                 detail: message(&path),

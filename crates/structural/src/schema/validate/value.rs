@@ -1,6 +1,7 @@
 //! One value against one place of the schema, keyword by keyword.
 
-use kubewright_schema::field::{Errors, go_quote};
+use kubewright_apimachinery::field::Errors;
+use kubewright_schema::field::go_quote;
 use serde_json::{Map, Value};
 
 use super::number;
