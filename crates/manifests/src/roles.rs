@@ -1,7 +1,7 @@
 //! Roles for the users of a kind: to administer, to edit and to view its objects. The operator needs none of them.
 //! Names, rules and files are kubebuilder's.
 
-use kubewright_runtime::operator::{DefinitionDescription, Rule};
+use kubewright_description::{DefinitionDescription, Rule};
 use serde_json::{Value, json};
 
 /// What the roles are named after.

@@ -54,7 +54,7 @@ pub(crate) fn kind(kind: &str, plural: &str) -> DefinitionDescription {
                 "required": ["size"],
             }},
         }),
-        mistake: None,
+        problem: None,
     }
 }
 

@@ -7,8 +7,8 @@ mod names;
 use std::collections::BTreeMap;
 
 use kubewright_codec::yaml::YamlError;
+use kubewright_description::Description;
 use kubewright_merge::{JsonPatch, PatchError};
-use kubewright_runtime::operator::Description;
 use serde_json::Value;
 
 use crate::install::kustomization::Entry;
@@ -21,9 +21,9 @@ use edited::{AddedPatch, Edited};
 /// ```
 /// use kubewright_manifests::bundle::Bundle;
 /// use kubewright_manifests::install::Settings;
-/// use kubewright_runtime::operator::Operator;
+/// use kubewright_description::Description;
 ///
-/// let operator = Operator::new("shop").describe();
+/// let operator = Description::new("shop");
 /// let bundle = Bundle::render(&operator, &[], &Settings::new("shop", "shop:1.0"), &|_| None).unwrap();
 /// let kinds: Vec<&str> = bundle.objects.iter().filter_map(|object| object["kind"].as_str()).collect();
 /// assert_eq!(kinds.first(), Some(&"Namespace"));

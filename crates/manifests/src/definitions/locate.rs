@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_runtime::operator::Description;
+use kubewright_description::Description;
 
 use super::kinds;
 use crate::schema::{Step, path_of, trace};

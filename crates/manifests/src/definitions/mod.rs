@@ -10,7 +10,7 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use kubewright_runtime::operator::{DefinitionDescription, Description};
+use kubewright_description::{DefinitionDescription, Description};
 use serde_json::Value;
 
 pub use budget::Descriptions;

@@ -1,6 +1,6 @@
 //! The schema of a whole object: what every object has, and what the type says of its spec and its status.
 
-use kubewright_runtime::operator::DefinitionDescription;
+use kubewright_description::DefinitionDescription;
 use serde_json::{Map, Value, json};
 
 use super::{DefinitionOptions, Problem};

@@ -1,6 +1,6 @@
 //! Several versions of a kind in one definition: what they must agree on, which of them is stored, how they are converted.
 
-use kubewright_runtime::operator::{ConversionDescription, DefinitionDescription, Description};
+use kubewright_description::{ConversionDescription, DefinitionDescription, Description};
 use serde_json::{Map, Value, json};
 
 use super::{DefinitionOptions, KindVersions, Problem, VERSION_ANNOTATION, root};
@@ -14,8 +14,8 @@ pub(super) fn merge(
 ) -> Option<Value> {
     let before = problems.len();
     for version in &kind.versions {
-        if let Some(mistake) = &version.mistake {
-            problems.push(told(version, mistake));
+        if let Some(problem) = &version.problem {
+            problems.push(Problem::new(&version.ty, &problem.message, &problem.hint));
         }
     }
     let conversion = operator
@@ -71,12 +71,6 @@ pub(super) fn merge(
         "metadata": metadata,
         "spec": spec,
     }))
-}
-
-/// A mistake that the program itself tells of: what is wrong, and after a semicolon what to do.
-fn told(version: &DefinitionDescription, mistake: &str) -> Problem {
-    let (problem, hint) = mistake.split_once("; ").unwrap_or((mistake, "correct the type"));
-    Problem::new(&version.ty, problem, hint)
 }
 
 fn converts(conversion: &ConversionDescription, kind: &KindVersions<'_>) -> bool {

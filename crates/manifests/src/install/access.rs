@@ -1,6 +1,6 @@
 //! The rights of the manager: what it needs everywhere, what it needs at home, and who may read its metrics.
 
-use kubewright_runtime::operator::Rule;
+use kubewright_description::Rule;
 use serde_json::{Value, json};
 
 use super::place::{ELSEWHERE, NAMESPACE};

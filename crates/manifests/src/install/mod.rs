@@ -10,7 +10,7 @@ mod network;
 mod place;
 mod settings;
 
-use kubewright_runtime::operator::Description;
+use kubewright_description::Description;
 use serde_json::Value;
 
 use kustomization::Entry;
@@ -82,9 +82,9 @@ pub fn is_generated(text: &str) -> bool {
 ///
 /// ```
 /// use kubewright_manifests::install::{Settings, files};
-/// use kubewright_runtime::operator::Operator;
+/// use kubewright_description::Description;
 ///
-/// let files = files(&Operator::new("shop").describe(), &[], &Settings::new("shop", "shop:1.0"));
+/// let files = files(&Description::new("shop"), &[], &Settings::new("shop", "shop:1.0"));
 /// assert!(files.iter().any(|file| file.path == "config/rbac/leader_election_role.yaml"));
 /// assert!(files.iter().all(|file| file.is_generated()));
 /// ```
@@ -104,9 +104,9 @@ pub fn files(operator: &Description, definitions: &[Value], settings: &Settings)
 ///
 /// ```
 /// use kubewright_manifests::install::{Settings, entries};
-/// use kubewright_runtime::operator::Operator;
+/// use kubewright_description::Description;
 ///
-/// let entries = entries(&Operator::new("shop").describe(), &Settings::new("shop", "shop:1.0"));
+/// let entries = entries(&Description::new("shop"), &Settings::new("shop", "shop:1.0"));
 /// assert!(entries.iter().all(|entry| !entry.wanted)); // no kinds, no webhooks, no switches
 /// ```
 pub fn entries(operator: &Description, settings: &Settings) -> Vec<Entry> {

@@ -1,6 +1,6 @@
 //! How others reach the manager: Prometheus its metrics, the API server its webhooks, and who may.
 
-use kubewright_runtime::webhook::{Configurations, Reach};
+use kubewright_description::{WebhookDescription, WebhookType};
 use serde_json::{Value, json};
 
 use super::place::NAMESPACE;
@@ -57,25 +57,47 @@ fn webhooks(place: &Place<'_>) -> Vec<Part> {
 
 /// The webhook configurations. Their caBundle is the business of whoever makes the certificates.
 fn configurations(place: &Place<'_>) -> Vec<Value> {
-    let reach = Reach::service(NAMESPACE, WEBHOOK_SERVICE);
-    // Names begin with the operator's and a dash, which kustomize puts before them again.
-    let operator = &place.operator.name;
-    let Configurations { mutating, validating } = Configurations::render(operator, &place.operator.webhooks, &reach);
-    let rendered = [
-        mutating.map(|object| (object_of(&object), "mutating-webhook-configuration")),
-        validating.map(|object| (object_of(&object), "validating-webhook-configuration")),
+    let types = [
+        (
+            WebhookType::Mutating,
+            "MutatingWebhookConfiguration",
+            "mutating-webhook-configuration",
+        ),
+        (
+            WebhookType::Validating,
+            "ValidatingWebhookConfiguration",
+            "validating-webhook-configuration",
+        ),
     ];
-    let named = rendered.into_iter().flatten().map(|(mut object, name)| {
-        object["metadata"]["name"] = name.into();
-        place.label(&mut object);
-        certificates::annotate(place, &mut object);
-        object
-    });
-    named.collect()
+    let mut configurations = Vec::new();
+    for (role, kind, name) in types {
+        let webhooks = place.operator.webhooks.iter().filter(|webhook| webhook.role == role);
+        let entries: Vec<Value> = webhooks.map(entry).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let mut configuration = place.object("admissionregistration.k8s.io/v1", kind, name);
+        configuration["webhooks"] = json!(entries);
+        certificates::annotate(place, &mut configuration);
+        configurations.push(configuration);
+    }
+    configurations
 }
 
-fn object_of(object: &impl serde::Serialize) -> Value {
-    json!(object)
+/// An entry of a webhook configuration. A description has the same fields, but for its type and its path, which become the list
+/// it is in and the path of the Service.
+fn entry(webhook: &WebhookDescription) -> Value {
+    let service = json!({ "namespace": NAMESPACE, "name": WEBHOOK_SERVICE, "path": webhook.path });
+    let mut entry = json!(webhook);
+    if let Some(fields) = entry.as_object_mut() {
+        fields.remove("type");
+        fields.remove("path");
+        if webhook.role != WebhookType::Mutating {
+            fields.remove("reinvocationPolicy");
+        }
+        fields.insert("clientConfig".to_owned(), json!({ "service": service }));
+    }
+    entry
 }
 
 /// What tells Prometheus of the metrics.

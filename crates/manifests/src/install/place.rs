@@ -1,6 +1,6 @@
 //! An operator and where it goes: what all its objects have in common.
 
-use kubewright_runtime::operator::Description;
+use kubewright_description::Description;
 use serde_json::{Value, json};
 
 use super::Settings;
@@ -36,14 +36,6 @@ impl Place<'_> {
             "app.kubernetes.io/name": self.operator.name,
             "control-plane": "controller-manager",
         })
-    }
-
-    /// Gives an object the labels that all have, beside its own.
-    pub(super) fn label(&self, object: &mut Value) {
-        let Value::Object(labels) = self.labels() else { return };
-        for (name, value) in labels {
-            object["metadata"]["labels"][name] = value;
-        }
     }
 
     /// An object of the whole cluster.

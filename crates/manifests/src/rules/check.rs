@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
-use kubewright_runtime::operator::{Description, Rule};
+use kubewright_description::{Description, Rule};
 use serde::{Deserialize, Serialize};
 
 use super::grant::{Grant, Right, covers, grants};
@@ -90,10 +90,10 @@ pub enum Origin {
 /// ```
 /// use kubewright_manifests::rules::check::check;
 /// use kubewright_manifests::rules::check::Request;
-/// use kubewright_runtime::operator::Operator;
+/// use kubewright_description::Description;
 ///
 /// let refused = Request { verb: "delete".into(), resource: "pods".into(), ..Request::default() };
-/// let report = check(&Operator::new("shop").describe(), &[refused]);
+/// let report = check(&Description::new("shop"), &[refused]);
 /// assert_eq!(report.denied[0].attribute, r#"#[rbac(groups = "", resources = "pods", verbs = "delete")]"#);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,9 +179,9 @@ impl Report {
     ///
     /// ```
     /// use kubewright_manifests::rules::check::check;
-    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_description::Description;
     ///
-    /// assert!(check(&Operator::new("shop").describe(), &[]).is_clean());
+    /// assert!(check(&Description::new("shop"), &[]).is_clean());
     /// ```
     pub fn is_clean(&self) -> bool {
         self.denied.is_empty() && self.unused.iter().all(|unused| unused.origin != Origin::Written)
@@ -334,7 +334,7 @@ fn in_order(mut verbs: Vec<String>) -> Vec<String> {
 ///
 /// ```
 /// use kubewright_manifests::rules::check::attribute;
-/// use kubewright_runtime::operator::Rule;
+/// use kubewright_description::Rule;
 ///
 /// let rule = Rule::new([""], ["secrets"], ["get"]).named(["token"]);
 /// assert_eq!(attribute(&rule), r#"#[rbac(groups = "", resources = "secrets", names = "token", verbs = "get")]"#);

@@ -1,6 +1,6 @@
 //! The single things that rules grant, and which of them grants which other.
 
-use kubewright_runtime::operator::Rule;
+use kubewright_description::Rule;
 
 /// What anything is.
 const ALL: &str = "*";

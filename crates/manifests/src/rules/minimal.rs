@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubewright_runtime::operator::Rule;
+use kubewright_description::Rule;
 
 use super::grant::{Grant, Right, covers, grants};
 
@@ -14,7 +14,7 @@ type Texts<'g> = BTreeSet<&'g str>;
 ///
 /// ```
 /// use kubewright_manifests::rules::minimal;
-/// use kubewright_runtime::operator::Rule;
+/// use kubewright_description::Rule;
 ///
 /// let rules = [
 ///     Rule::new(["apps"], ["deployments"], ["get", "list", "watch"]),
@@ -48,7 +48,7 @@ pub fn minimal(rules: &[Rule]) -> Vec<Rule> {
 ///
 /// ```
 /// use kubewright_manifests::rules::by_namespace;
-/// use kubewright_runtime::operator::Rule;
+/// use kubewright_description::Rule;
 ///
 /// let rules = [
 ///     Rule::new([""], ["pods"], ["get"]),

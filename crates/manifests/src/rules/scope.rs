@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_runtime::operator::{Description, Rule};
+use kubewright_description::{Description, Rule};
 use kubewright_schema::resources;
 
 use super::grant::{Right, grants};

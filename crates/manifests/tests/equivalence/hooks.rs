@@ -8,6 +8,8 @@ use kubewright::webhook::{
     AdmissionRequest, AdmissionResponse, AdmissionRule, Configurations, FailurePolicy, MatchPolicy, Operation, Reach,
     ReinvocationPolicy, SideEffects, Validator, Webhook,
 };
+use kubewright_manifests::install::{self, Settings};
+use kubewright_manifests::yaml;
 use serde_json::{Value, json};
 
 use crate::compare::{assert_decided, differences};
@@ -123,4 +125,24 @@ fn configurations_have_names_services_have_ports_and_webhooks_can_be_elsewhere()
     let ours = ours(&Operator::new("shop").webhook(webhook), "shop", &service, &address);
     let found = differences(&facts(&recorded::set("hooks-named")), &ours);
     assert_decided("named webhook configurations", &found);
+}
+
+/// The runtime renders configurations as typed objects for clients, the installation renders them as files.
+#[test]
+fn files_and_the_runtime_have_the_same_webhooks() {
+    let operator = Operator::new("suite")
+        .webhook(views())
+        .webhook(pods())
+        .webhook(deployments())
+        .webhook(everything());
+    let files = install::files(&operator.describe(), &[], &Settings::new("suite", "suite:1.0"));
+    let file = files.iter().find(|file| file.path == "config/webhook/manifests.yaml");
+    let written = yaml::read(&file.unwrap().text).unwrap();
+    let rendered = operator.webhook_configurations(&Reach::service("system", "webhook-service"));
+    let rendered = [json!(rendered.mutating), json!(rendered.validating)];
+    assert_eq!(written.len(), rendered.len());
+    for (written, rendered) in written.iter().zip(&rendered) {
+        assert_eq!(written["kind"], rendered["kind"]);
+        assert_eq!(written["webhooks"], rendered["webhooks"]);
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
+use kubewright_description::{Rule, Wakes};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +17,6 @@ use super::watch::{RawSource, Trigger, Watch};
 use crate::client::Client;
 use crate::informer::Declarations;
 use crate::object::{Kind, Object, View};
-use crate::operator::Rule;
 use crate::queue::{QueueOptions, WorkQueue};
 
 type Factory = dyn Fn(&Context) -> Arc<dyn AnyReconciler> + Send + Sync;
@@ -519,10 +519,8 @@ impl Controller {
     }
 
     /// The kinds that wake it, and whom they wake.
-    pub fn watched(&self) -> impl Iterator<Item = (&Kind, String)> {
-        self.watches
-            .iter()
-            .map(|watch| (&watch.kind, format!("{:?}", watch.mapping)))
+    pub fn watched(&self) -> impl Iterator<Item = (&Kind, Wakes)> {
+        self.watches.iter().map(|watch| (&watch.kind, watch.mapping.wakes()))
     }
 
     /// How many objects it reconciles at the same time, at most.

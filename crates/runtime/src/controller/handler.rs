@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use kubewright_description::Wakes;
 use serde::de::DeserializeOwned;
 
 use super::reconciler::Request;
@@ -79,16 +80,21 @@ impl Mapping {
         requests.dedup();
         requests
     }
+
+    /// Which objects are reconciled, for tools.
+    pub(super) fn wakes(&self) -> Wakes {
+        match self {
+            Mapping::Itself => Wakes::Itself,
+            Mapping::Owner(OwnerMatch::Controller) => Wakes::Controller,
+            Mapping::Owner(OwnerMatch::Any) => Wakes::Owners,
+            Mapping::Function(_) | Mapping::Later(_) => Wakes::Function,
+        }
+    }
 }
 
 impl fmt::Debug for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mapping::Itself => "itself",
-            Mapping::Owner(OwnerMatch::Controller) => "its controller",
-            Mapping::Owner(OwnerMatch::Any) => "its owners",
-            Mapping::Function(_) | Mapping::Later(_) => "a function",
-        })
+        self.wakes().fmt(f)
     }
 }
 

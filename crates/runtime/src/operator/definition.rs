@@ -1,59 +1,16 @@
-//! The kinds an operator brings with it, as data: from these a tool makes `CustomResourceDefinition`s.
+//! Describing the kinds an operator brings with it: from that a tool makes `CustomResourceDefinition`s.
 
 use std::any::type_name;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use kubewright_description::{DefinitionDescription, DefinitionProblem};
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Operator;
 use crate::object::{Kind, Object};
-
-/// One version of a kind that an operator brings with it.
-///
-/// ```
-/// use kube::CustomResource;
-/// use kubewright_runtime::operator::Operator;
-/// use schemars::JsonSchema;
-/// use serde::{Deserialize, Serialize};
-///
-/// #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
-/// #[kube(group = "example.com", version = "v1", kind = "Tree", namespaced)]
-/// struct TreeSpec {
-///     height: u32,
-/// }
-///
-/// let tree = &Operator::new("forest").resource::<Tree>().describe().definitions[0];
-/// assert_eq!((tree.kind.as_str(), tree.version.as_str()), ("Tree", "v1"));
-/// assert_eq!(tree.definition["spec"]["names"]["plural"], "trees");
-/// assert_eq!(tree.schema["required"], serde_json::json!(["spec"]));
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DefinitionDescription {
-    /// The API group.
-    pub group: String,
-    /// The version within the group.
-    pub version: String,
-    /// The kind.
-    pub kind: String,
-    /// The resource's name in paths.
-    pub plural: String,
-    /// Whether objects live in namespaces.
-    pub namespaced: bool,
-    /// The Rust type, for messages.
-    pub ty: String,
-    /// The `CustomResourceDefinition` of this version alone, without a schema.
-    pub definition: Value,
-    /// The JSON Schema of the type as `schemars` writes it, with its definitions; not yet a structural one.
-    pub schema: Value,
-    /// Why the definition is not whole, if it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mistake: Option<String>,
-}
 
 /// Made only when somebody asks: an operator that runs has no use for schemas.
 pub(super) type Define = fn() -> DefinitionDescription;
@@ -62,6 +19,24 @@ impl Operator {
     /// A kind of its own: its definition is among the operator's manifests, and a test installs it.
     ///
     /// Several versions of one kind are several calls.
+    ///
+    /// ```
+    /// use kube::CustomResource;
+    /// use kubewright_runtime::operator::Operator;
+    /// use schemars::JsonSchema;
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+    /// #[kube(group = "example.com", version = "v1", kind = "Tree", namespaced)]
+    /// struct TreeSpec {
+    ///     height: u32,
+    /// }
+    ///
+    /// let tree = &Operator::new("forest").resource::<Tree>().describe().definitions[0];
+    /// assert_eq!((tree.kind.as_str(), tree.version.as_str()), ("Tree", "v1"));
+    /// assert_eq!(tree.definition["spec"]["names"]["plural"], "trees");
+    /// assert_eq!(tree.schema["required"], serde_json::json!(["spec"]));
+    /// ```
     pub fn resource<K: Object + CustomResourceExt + JsonSchema>(mut self) -> Self {
         self.definitions.push(define::<K>);
         self
@@ -71,9 +46,9 @@ impl Operator {
 fn define<K: Object + CustomResourceExt + JsonSchema>() -> DefinitionDescription {
     let kind = Kind::of::<K>();
     // A schema that kube's own derive writes may be one it cannot rewrite; then it panics.
-    let (definition, mistake) = match catch_unwind(AssertUnwindSafe(K::crd)) {
+    let (definition, problem) = match catch_unwind(AssertUnwindSafe(K::crd)) {
         Ok(definition) => (without_schema(&definition), None),
-        Err(_) => (bare(&kind), Some(UNWRITABLE.to_owned())),
+        Err(_) => (bare(&kind), Some(derive_panicked())),
     };
     DefinitionDescription {
         group: kind.group().to_owned(),
@@ -84,12 +59,18 @@ fn define<K: Object + CustomResourceExt + JsonSchema>() -> DefinitionDescription
         ty: type_name::<K>().to_owned(),
         definition,
         schema: SchemaGenerator::default().into_root_schema_for::<K>().into(),
-        mistake,
+        problem,
     }
 }
 
-const UNWRITABLE: &str = "`#[derive(CustomResource)]` cannot write the schema of this type and panicked, so its columns and names are \
-                          not known; write `#[kubewright::resource(…)]` in place of the derive and of `#[kube(…)]`";
+fn derive_panicked() -> DefinitionProblem {
+    let message = "`#[derive(CustomResource)]` cannot write the schema of this type and panicked, so its columns and names are not \
+                   known";
+    DefinitionProblem {
+        message: message.to_owned(),
+        hint: "write `#[kubewright::resource(…)]` in place of the derive and of `#[kube(…)]`".to_owned(),
+    }
+}
 
 fn without_schema(definition: &CustomResourceDefinition) -> Value {
     let mut definition = json!(definition);
@@ -119,6 +100,7 @@ fn bare(kind: &Kind) -> Value {
 #[cfg(test)]
 mod tests {
     use kube::CustomResource;
+    use serde::{Deserialize, Serialize};
 
     use super::*;
 
@@ -161,7 +143,7 @@ mod tests {
         assert_eq!(version["additionalPrinterColumns"][0]["name"], "Height");
         assert_eq!(version["subresources"]["status"], json!({}));
         assert_eq!(version.get("schema"), None);
-        assert!(!tree.namespaced && tree.mistake.is_none());
+        assert!(!tree.namespaced && tree.problem.is_none());
         // Not kube's rewriting of it: the bounds and formats are those of the type.
         assert_eq!(
             tree.schema["$defs"]["TreeSpec"]["properties"]["height"]["format"],
@@ -172,7 +154,7 @@ mod tests {
     #[test]
     fn a_type_whose_derive_panics_is_told_of_and_keeps_its_names() {
         let garden = define::<Garden>();
-        assert!(garden.mistake.unwrap().contains("kubewright::resource"));
+        assert!(garden.problem.unwrap().hint.contains("kubewright::resource"));
         assert_eq!(garden.definition["metadata"]["name"], "gardens.example.com");
         assert_eq!(garden.definition["spec"]["scope"], "Namespaced");
     }

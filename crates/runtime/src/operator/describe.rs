@@ -2,123 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use kubewright_description::{ControllerDescription, ConversionDescription, Description, Rule, WatchDescription};
 
-use super::{DefinitionDescription, Operator, Rule};
+use super::Operator;
 use crate::controller::Controller;
 use crate::conversion::Conversion;
 use crate::object::Kind;
-use crate::webhook::{Webhook, WebhookDescription};
-
-/// A kind that wakes a controller.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::controller::Controller;
-/// use kubewright_runtime::operator::Operator;
-///
-/// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>().owns::<Secret>());
-/// assert_eq!(operator.describe().controllers[0].watches[1].wakes, "its controller");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WatchDescription {
-    /// Group and version.
-    pub api_version: String,
-    /// Kind.
-    pub kind: String,
-    /// Whom it wakes: `itself`, `its controller`, `its owners` or `a function`.
-    pub wakes: String,
-}
-
-/// A controller.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::controller::Controller;
-/// use kubewright_runtime::operator::Operator;
-///
-/// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>());
-/// assert_eq!(operator.describe().controllers[0].kind, "ConfigMap");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ControllerDescription {
-    /// Its name.
-    pub name: String,
-    /// Group and version of what it reconciles.
-    pub api_version: String,
-    /// Kind of what it reconciles.
-    pub kind: String,
-    /// What wakes it.
-    pub watches: Vec<WatchDescription>,
-}
-
-/// A kind that is converted between its versions.
-///
-/// ```
-/// assert!(kubewright_runtime::operator::Operator::new("shop").describe().conversions.is_empty());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConversionDescription {
-    /// The name of its `CustomResourceDefinition`.
-    pub definition: String,
-    /// Group and version of the hub, to and from which all others are converted.
-    pub hub: String,
-    /// Kind.
-    pub kind: String,
-    /// All its versions.
-    pub versions: Vec<String>,
-}
-
-/// An operator.
-///
-/// ```
-/// use kubewright_runtime::operator::{Description, Operator};
-///
-/// let description = Operator::new("shop").describe();
-/// let text = serde_json::to_string(&description).unwrap();
-/// assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), description);
-/// assert_eq!(description.metrics_reader_rules[0].non_resource_urls, ["/metrics"]);
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Description {
-    /// The version of this form: 1.
-    pub version: u32,
-    /// Its name.
-    pub name: String,
-    /// Its controllers.
-    pub controllers: Vec<ControllerDescription>,
-    /// Its webhooks.
-    #[serde(default)]
-    pub webhooks: Vec<WebhookDescription>,
-    /// The kinds it converts.
-    #[serde(default)]
-    pub conversions: Vec<ConversionDescription>,
-    /// The kinds it brings with it, one entry per version.
-    #[serde(default)]
-    pub definitions: Vec<DefinitionDescription>,
-    /// What it needs to be allowed everywhere (a `ClusterRole`): to read what it declares, to write events, and what its rules
-    /// say.
-    pub rules: Vec<Rule>,
-    /// What it needs in its own namespace (a `Role`) to elect a leader.
-    #[serde(default)]
-    pub leader_election_rules: Vec<Rule>,
-    /// What it needs everywhere to know who may read its metrics.
-    #[serde(default)]
-    pub metrics_auth_rules: Vec<Rule>,
-    /// What whoever reads its metrics needs.
-    #[serde(default)]
-    pub metrics_reader_rules: Vec<Rule>,
-    /// What it needs everywhere if it makes its own certificates: to tell the API server of them.
-    #[serde(default)]
-    pub certificate_rules: Vec<Rule>,
-    /// What it needs in its own namespace if it makes its own certificates: to keep them.
-    #[serde(default)]
-    pub certificate_namespace_rules: Vec<Rule>,
-}
+use crate::webhook::Webhook;
 
 impl Operator {
     /// The operator as data.
@@ -138,21 +28,14 @@ impl Operator {
         rules.extend(self.rules.iter().cloned());
         let (certificate_rules, certificate_namespace_rules) = self.certificate_rules();
         Description {
-            version: 1,
-            name: self.name.clone(),
             controllers: self.controllers.iter().map(describe).collect(),
             webhooks: self.webhooks.iter().flat_map(Webhook::describe).collect(),
             conversions: self.conversions.iter().map(describe_conversion).collect(),
             definitions: self.definitions.iter().map(|define| define()).collect(),
             rules,
-            leader_election_rules: leader_election_rules(),
-            metrics_auth_rules: vec![
-                Rule::new(["authentication.k8s.io"], ["tokenreviews"], ["create"]),
-                Rule::new(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
-            ],
-            metrics_reader_rules: vec![Rule::urls(["/metrics"], ["get"])],
             certificate_rules,
             certificate_namespace_rules,
+            ..Description::new(&self.name)
         }
     }
 }
@@ -171,15 +54,6 @@ fn reading<'a>(kinds: impl Iterator<Item = &'a Kind>, verbs: &[&str]) -> Vec<Rul
             Rule::new(vec![group], resources, verbs.to_vec())
         })
         .collect()
-}
-
-/// kubebuilder's, without `ConfigMaps`, which are no locks any more. The second is for the events about who leads.
-fn leader_election_rules() -> Vec<Rule> {
-    let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
-    vec![
-        Rule::new(vec!["coordination.k8s.io"], vec!["leases"], all.to_vec()),
-        Rule::new(["events.k8s.io"], ["events"], ["create", "patch"]),
-    ]
 }
 
 fn describe_conversion(conversion: &Conversion) -> ConversionDescription {
@@ -266,6 +140,7 @@ mod tests {
             })
         );
     }
+
     #[test]
     fn webhooks_of_kinds_of_one_name_are_told_apart() {
         use k8s_openapi::api::{autoscaling, core, events};

@@ -4,7 +4,6 @@
 mod definition;
 mod describe;
 mod main;
-mod rule;
 mod webhooks;
 
 use std::fmt;
@@ -20,10 +19,11 @@ use crate::object::{Kind, Object};
 use crate::stop::Stop;
 use crate::webhook::Webhook;
 
-pub use definition::DefinitionDescription;
-pub use describe::{ControllerDescription, ConversionDescription, Description, WatchDescription};
+pub use kubewright_description::{
+    ControllerDescription, ConversionDescription, DefinitionDescription, DefinitionProblem, Description, Rule, Wakes,
+    WatchDescription,
+};
 pub use main::MainError;
-pub use rule::Rule;
 
 type AddRunnable = dyn Fn(Manager) -> Manager + Send + Sync;
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use kubewright_description::{AdmissionRule, RuleDescription, WebhookDescription, WebhookType};
+
 use super::defaulting::{Defaulter, Defaulting};
-use super::describe::{RuleDescription, WebhookDescription, WebhookType};
 use super::handler::{Factory, Handler};
-use super::settings::{AdmissionRule, Settings};
+use super::selector;
+use super::settings::Settings;
 use super::validating::{Validating, Validator};
 use crate::client::Client;
 use crate::object::{Kind, Object};
@@ -304,8 +306,8 @@ impl<T> Webhook<T> {
             side_effects: settings.side_effects,
             timeout_seconds: settings.timeout_seconds,
             match_policy: settings.match_policy,
-            namespace_selector: settings.namespace_selector,
-            object_selector: settings.object_selector,
+            namespace_selector: settings.namespace_selector.map(selector::described),
+            object_selector: settings.object_selector.map(selector::described),
             match_conditions: settings.match_conditions,
             reinvocation_policy: settings.reinvocation_policy,
             review_versions: settings.review_versions,

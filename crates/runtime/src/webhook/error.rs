@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_description::{WebhookDescription, WebhookType};
+
 use super::builder::Webhook;
-use super::describe::{WebhookDescription, WebhookType};
 
 /// What is wrong with webhooks.
 ///

@@ -8,7 +8,6 @@
 mod align;
 mod builder;
 mod defaulting;
-mod describe;
 mod error;
 pub mod field;
 mod handler;
@@ -18,6 +17,7 @@ mod render;
 mod request;
 mod response;
 mod review;
+mod selector;
 mod server;
 mod settings;
 #[cfg(test)]
@@ -27,16 +27,17 @@ mod validating;
 
 pub use builder::{AnyKind, Webhook};
 pub use defaulting::Defaulter;
-pub use describe::{RuleDescription, WebhookDescription, WebhookType};
 pub use error::{WebhookError, check};
 pub use handler::Handler;
+pub use kubewright_description::{
+    AdmissionRule, FailurePolicy, MatchCondition, MatchPolicy, ReinvocationPolicy, RuleDescription, Scope, SideEffects,
+    WebhookDescription, WebhookType,
+};
 pub use patch::PatchOperation;
 pub use rejection::{Rejection, Verdict, Warnings};
 pub use render::{Configurations, Reach};
 pub use request::{AdmissionRequest, ContentError, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 pub use response::AdmissionResponse;
 pub use server::{Endpoint, MAX_BODY, WebhookServer};
-pub use settings::{
-    AdmissionRule, FailurePolicy, MatchCondition, MatchPolicy, ReinvocationPolicy, Scope, Settings, SideEffects,
-};
+pub use settings::Settings;
 pub use validating::Validator;

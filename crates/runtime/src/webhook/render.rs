@@ -3,9 +3,11 @@
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1 as api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kubewright_description::{
+    MatchCondition, MatchPolicy, ReinvocationPolicy, RuleDescription, Scope, WebhookDescription, WebhookType,
+};
 
-use super::describe::{RuleDescription, WebhookDescription, WebhookType};
-use super::settings::{MatchCondition, MatchPolicy, ReinvocationPolicy, Scope};
+use super::selector;
 
 /// How the API server reaches the webhooks.
 ///
@@ -197,8 +199,8 @@ fn mutating(webhook: &WebhookDescription, reach: &Reach) -> api::MutatingWebhook
         match_conditions: conditions(&webhook.match_conditions),
         match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),
         name: webhook.name.clone(),
-        namespace_selector: webhook.namespace_selector.clone(),
-        object_selector: webhook.object_selector.clone(),
+        namespace_selector: webhook.namespace_selector.as_ref().map(selector::configured),
+        object_selector: webhook.object_selector.as_ref().map(selector::configured),
         reinvocation_policy: webhook
             .reinvocation_policy
             .map(ReinvocationPolicy::as_str)
@@ -217,8 +219,8 @@ fn validating(webhook: &WebhookDescription, reach: &Reach) -> api::ValidatingWeb
         match_conditions: conditions(&webhook.match_conditions),
         match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),
         name: webhook.name.clone(),
-        namespace_selector: webhook.namespace_selector.clone(),
-        object_selector: webhook.object_selector.clone(),
+        namespace_selector: webhook.namespace_selector.as_ref().map(selector::configured),
+        object_selector: webhook.object_selector.as_ref().map(selector::configured),
         rules: Some(rules(&webhook.rules)),
         side_effects: webhook.side_effects.as_str().to_owned(),
         timeout_seconds: webhook.timeout_seconds,

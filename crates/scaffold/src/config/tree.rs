@@ -1,8 +1,8 @@
 //! The kustomize tree as it follows from PROJECT.
 
+use kubewright_description::Description;
 use kubewright_manifests::install::kustomization::Entry;
 use kubewright_manifests::install::{self, MANAGER, Settings};
-use kubewright_runtime::operator::Operator;
 
 use crate::{File, Project};
 
@@ -52,7 +52,7 @@ fn entries(project: &Project) -> Vec<Entry> {
     let settings = settings(project);
     let webhooks = project.has_webhooks();
     // The one list of what may be there; which of it is, PROJECT says as well as the code does.
-    let mut entries = install::entries(&Operator::new(&project.name).describe(), &settings);
+    let mut entries = install::entries(&Description::new(&project.name), &settings);
     for entry in &mut entries {
         match entry.name() {
             "../crd" => entry.wanted = project.kinds().next().is_some(),
@@ -80,8 +80,7 @@ fn samples(project: &Project) -> Option<File> {
 
 /// What follows from the code, for an operator without any.
 pub(super) fn generated(project: &Project) -> Vec<File> {
-    let operator = Operator::new(&project.name).describe();
-    install::files(&operator, &[], &settings(project))
+    install::files(&Description::new(&project.name), &[], &settings(project))
         .into_iter()
         .map(|part| File::new(part.path, part.text).regenerated())
         .collect()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What an operator may do: a rule of a role.
 ///
 /// ```
-/// use kubewright_runtime::operator::Rule;
+/// use kubewright_description::Rule;
 ///
 /// let rule = Rule::new(["apps"], ["deployments"], ["create", "patch"]);
 /// assert_eq!(rule.to_string(), r#"Rule::new(["apps"], ["deployments"], ["create", "patch"])"#);
@@ -35,13 +35,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Rule;
-    ///
-    /// assert_eq!(Rule::new([""], ["pods"], ["delete"]).verbs, ["delete"]);
-    /// ```
+    /// A rule for these resources of these groups.
     pub fn new<S: Into<String>>(
         groups: impl IntoIterator<Item = S>,
         resources: impl IntoIterator<Item = S>,
@@ -56,38 +50,18 @@ impl Rule {
     }
 
     /// Only for objects of these names.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Rule;
-    ///
-    /// let rule = Rule::new([""], ["secrets"], ["get"]).named(["token"]);
-    /// assert_eq!(rule.resource_names, ["token"]);
-    /// ```
     pub fn named(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.resource_names = names.into_iter().map(Into::into).collect();
         self
     }
 
     /// Only in this namespace.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Rule;
-    ///
-    /// let rule = Rule::new([""], ["secrets"], ["get"]).in_namespace("vault");
-    /// assert_eq!(rule.namespace.as_deref(), Some("vault"));
-    /// ```
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
     /// A rule for paths that are no resources.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Rule;
-    ///
-    /// assert_eq!(Rule::urls(["/metrics"], ["get"]).non_resource_urls, ["/metrics"]);
-    /// ```
     pub fn urls<S: Into<String>>(paths: impl IntoIterator<Item = S>, verbs: impl IntoIterator<Item = S>) -> Self {
         Rule {
             non_resource_urls: paths.into_iter().map(Into::into).collect(),
@@ -97,24 +71,37 @@ impl Rule {
     }
 }
 
-/// As it is written in a program.
+/// As it is written in a Rust program.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.non_resource_urls.is_empty() {
+            let [groups, resources, verbs] = [&self.api_groups, &self.resources, &self.verbs].map(|list| array(list));
+            write!(f, "Rule::new({groups}, {resources}, {verbs})")?;
+        } else {
             write!(
                 f,
-                "Rule::new({:?}, {:?}, {:?})",
-                self.api_groups, self.resources, self.verbs
+                "Rule::urls({}, {})",
+                array(&self.non_resource_urls),
+                array(&self.verbs)
             )?;
-        } else {
-            write!(f, "Rule::urls({:?}, {:?})", self.non_resource_urls, self.verbs)?;
         }
         if !self.resource_names.is_empty() {
-            write!(f, ".named({:?})", self.resource_names)?;
+            write!(f, ".named({})", array(&self.resource_names))?;
         }
         match &self.namespace {
-            Some(namespace) => write!(f, ".in_namespace({namespace:?})"),
+            Some(namespace) => write!(f, ".in_namespace({})", literal(namespace)),
             None => Ok(()),
         }
     }
+}
+
+/// An array of string literals.
+fn array(texts: &[String]) -> String {
+    let literals: Vec<String> = texts.iter().map(|text| literal(text)).collect();
+    format!("[{}]", literals.join(", "))
+}
+
+/// A string literal of Rust.
+fn literal(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
