@@ -1,35 +1,37 @@
 //! What the built-in types of Kubernetes and their fields are for, for `kubectl explain` and the `OpenAPI` documents.
-//! The words are those of the k8s-openapi package, packed when this crate is built and unpacked when first asked for.
+//! The words are those of the k8s-openapi package. They are checked in as a table of facts, which the example `generate` writes.
 //!
 //! ```
 //! use kubewright_descriptions::builtin;
 //! use kubewright_schema::openapi::Prose as _;
 //!
-//! let words = builtin();
-//! assert!(!words.is_empty() && words.len() > 500);
-//! let said = words.of_field("io.k8s.api.core.v1.Container", "image").unwrap();
-//! assert!(said.starts_with("Container image name."), "{said}");
-//! assert_eq!(words.of_type("io.k8s.api.core.v1.Boat"), None);
+//! let descriptions = builtin();
+//! assert!(!descriptions.is_empty() && descriptions.len() > 500);
+//! let image = descriptions.of_field("io.k8s.api.core.v1.Container", "image").unwrap();
+//! assert!(image.starts_with("Container image name."), "{image}");
+//! assert_eq!(descriptions.of_type("io.k8s.api.core.v1.Boat"), None);
 //! ```
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Read as _;
 use std::sync::OnceLock;
 
 use kubewright_schema::openapi::Prose;
 
-static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptions"));
+/// A line per type (its name, a space, its description) and below it a line per field, indented by a space. Line breaks and
+/// backslashes are escaped; a line that begins with `#` is a comment. Types and the fields of each are ordered by name.
+static FACTS: &str = include_str!("../facts/v1.36/descriptions.facts");
 
 /// The descriptions of the built-in types.
 pub fn builtin() -> &'static Descriptions {
     static BUILTIN: OnceLock<Descriptions> = OnceLock::new();
-    BUILTIN.get_or_init(|| Descriptions::unpack(PACKED))
+    BUILTIN.get_or_init(|| Descriptions::parse(FACTS))
 }
 
 /// A number that changes when the descriptions do.
 pub fn fingerprint() -> u64 {
     let mut hasher = DefaultHasher::new();
-    PACKED.hash(&mut hasher);
+    FACTS.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -42,29 +44,29 @@ pub struct Descriptions {
 
 #[derive(Debug)]
 struct Type {
-    name: Box<str>,
-    description: Box<str>,
+    name: &'static str,
+    description: Cow<'static, str>,
     /// Ordered by name.
-    fields: Vec<(Box<str>, Box<str>)>,
+    fields: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 impl Descriptions {
-    fn unpack(packed: &[u8]) -> Self {
-        let mut text = String::new();
-        let unpacked = flate2::read::DeflateDecoder::new(packed).read_to_string(&mut text);
-        debug_assert!(unpacked.is_ok(), "the build script packs text");
+    fn parse(facts: &'static str) -> Self {
         let mut types: Vec<Type> = Vec::with_capacity(1024);
-        for line in text.lines() {
-            if let Some((field, words)) = line.strip_prefix('\t').and_then(|line| line.split_once('\t')) {
-                if let Some(of) = types.last_mut() {
-                    of.fields.push((field.into(), unescaped(words)));
-                }
-            } else if let Some((name, words)) = line.split_once('\t') {
-                types.push(Type {
-                    name: name.into(),
-                    description: unescaped(words),
+        for line in facts.lines().filter(|line| !line.starts_with('#')) {
+            let (is_field, line) = match line.strip_prefix(' ') {
+                Some(field) => (true, field),
+                None => (false, line),
+            };
+            let (name, description) = line.split_once(' ').unwrap_or((line, ""));
+            let description = unescaped(description);
+            match types.last_mut().filter(|_| is_field) {
+                Some(ty) => ty.fields.push((name, description)),
+                None => types.push(Type {
+                    name,
+                    description,
                     fields: Vec::new(),
-                });
+                }),
             }
         }
         Descriptions { types }
@@ -75,43 +77,43 @@ impl Descriptions {
         self.types.len()
     }
 
-    /// Whether nothing is described, as when the package was not there at build time.
+    /// Whether nothing is described.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
 
     fn named(&self, name: &str) -> Option<&Type> {
-        let at = self.types.binary_search_by(|ty| (*ty.name).cmp(name)).ok()?;
+        let at = self.types.binary_search_by(|ty| ty.name.cmp(name)).ok()?;
         self.types.get(at)
     }
 }
 
 impl Prose for Descriptions {
     fn of_type(&self, name: &str) -> Option<&str> {
-        said(&self.named(name)?.description)
+        not_empty(&self.named(name)?.description)
     }
 
     fn of_field(&self, name: &str, field: &str) -> Option<&str> {
         let fields = &self.named(name)?.fields;
-        let at = fields.binary_search_by(|(of, _)| (**of).cmp(field)).ok()?;
-        said(&fields.get(at)?.1)
+        let at = fields.binary_search_by(|(name, _)| (*name).cmp(field)).ok()?;
+        not_empty(&fields.get(at)?.1)
     }
 }
 
-fn said(words: &str) -> Option<&str> {
-    (!words.is_empty()).then_some(words)
+fn not_empty(description: &str) -> Option<&str> {
+    (!description.is_empty()).then_some(description)
 }
 
-/// Undoes what the build script does to line breaks and backslashes.
-fn unescaped(words: &str) -> Box<str> {
-    if !words.contains('\\') {
-        return words.into();
+/// Line breaks and backslashes as they were before the table was written.
+fn unescaped(description: &'static str) -> Cow<'static, str> {
+    if !description.contains('\\') {
+        return description.into();
     }
-    let mut text = String::with_capacity(words.len());
-    let mut letters = words.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => match letters.next() {
+    let mut text = String::with_capacity(description.len());
+    let mut characters = description.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
                 Some('n') => text.push('\n'),
                 other => text.extend(other),
             },

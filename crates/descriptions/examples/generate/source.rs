@@ -1,35 +1,12 @@
-//! Reading descriptions out of the generated `JsonSchema` implementations of a source file, and writing them down.
+//! Reading descriptions out of the generated `JsonSchema` implementations of a source file.
 
-use std::fmt::Write as _;
-
-/// The words about a type and its fields.
+/// What a source file says of a type and its fields.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Type {
-    name: String,
-    description: String,
-    fields: Vec<(String, String)>,
-}
-
-/// A line per type (name, tab, words) and below it a line per field, indented by a tab; words have their line breaks and
-/// backslashes escaped.
-pub(crate) fn write(types: &[Type]) -> String {
-    let mut text = String::new();
-    for Type {
-        name,
-        description,
-        fields,
-    } in types
-    {
-        let _ = writeln!(text, "{name}\t{}", escaped(description));
-        for (field, description) in fields {
-            let _ = writeln!(text, "\t{field}\t{}", escaped(description));
-        }
-    }
-    text
-}
-
-fn escaped(words: &str) -> String {
-    words.replace('\\', "\\\\").replace('\n', "\\n")
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// Ordered by name.
+    pub(crate) fields: Vec<(String, String)>,
 }
 
 /// The types whose schemas a source file has.
@@ -73,7 +50,7 @@ fn schema(name: String, tokens: Tokens<'_>) -> Type {
             Token::Text(text) if depth == 1 => {
                 let is_key = tokens.next_if(|next| matches!(next, Token::Assign)).is_some();
                 if is_key && text == "description" {
-                    found.description = words(&mut tokens);
+                    found.description = literal(&mut tokens);
                 } else if is_key && text == "properties" {
                     properties = true;
                 }
@@ -83,7 +60,7 @@ fn schema(name: String, tokens: Tokens<'_>) -> Type {
                 if tokens.next_if(|next| matches!(next, Token::Assign)).is_some()
                     && let Some(field) = field.take()
                 {
-                    found.fields.push((field, words(&mut tokens)));
+                    found.fields.push((field, literal(&mut tokens)));
                 }
             }
             Token::Text(_) | Token::Assign => {}
@@ -93,14 +70,15 @@ fn schema(name: String, tokens: Tokens<'_>) -> Type {
     found
 }
 
-fn words(tokens: &mut impl Iterator<Item = Token>) -> String {
+/// The string literal that comes next.
+fn literal(tokens: &mut impl Iterator<Item = Token>) -> String {
     match tokens.next() {
-        Some(Token::Text(words)) => words,
+        Some(Token::Text(text)) => text,
         _ => String::new(),
     }
 }
 
-/// What matters of a source text.
+/// The parts of a source text that schemas are read from.
 enum Token {
     Open,
     Close,
