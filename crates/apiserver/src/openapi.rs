@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use kubewright_descriptions as descriptions;
+use kubewright_kind_docs as kind_docs;
 use kubewright_schema as schema;
 use kubewright_structural::openapi as custom;
 use parking_lot::Mutex;
@@ -62,7 +62,7 @@ impl Documents {
         let defined = name
             .strip_prefix("apis/")
             .and_then(|name| name.split_once('/'))
-            .and_then(|(group, version)| custom::v3(group, version, served.definitions(), descriptions::builtin()));
+            .and_then(|(group, version)| custom::v3(group, version, served.definitions(), kind_docs::builtin()));
         let document = match (built_in, defined) {
             (Some(document), None) => return Some(document),
             (_, Some(value)) => Arc::new(Document {
@@ -82,8 +82,8 @@ impl Documents {
         if let Some(document) = &self.current(served).swagger {
             return Arc::clone(document);
         }
-        let mut value = schema::openapi::swagger(descriptions::builtin());
-        custom::add_to_v2(&mut value, served.definitions(), descriptions::builtin());
+        let mut value = schema::openapi::swagger(kind_docs::builtin());
+        custom::add_to_v2(&mut value, served.definitions(), kind_docs::builtin());
         let document = Arc::new(Document::of(&value));
         self.current(served).swagger = Some(Arc::clone(&document));
         document
@@ -137,7 +137,7 @@ fn built_in(name: &str) -> Option<Arc<Document>> {
     if let Some(document) = MADE.lock().get(name) {
         return Some(Arc::clone(document));
     }
-    let value = schema::openapi::described(name, descriptions::builtin())?;
+    let value = schema::openapi::described(name, kind_docs::builtin())?;
     let document = Arc::new(Document {
         text: text_of(&value).into(),
         hash: facts_hash(name),
@@ -165,7 +165,7 @@ fn document_hash(name: &str, served: &Served) -> String {
 
 /// The table of facts is part of the binary: its fingerprint stands for every document made from it.
 fn facts_hash(path: &str) -> String {
-    let words = descriptions::fingerprint();
+    let words = kind_docs::fingerprint();
     hash(format!("{path} {} {words}", schema::fingerprint()).as_bytes())
 }
 

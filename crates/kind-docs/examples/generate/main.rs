@@ -1,7 +1,7 @@
 //! Writes `facts/v1.36/descriptions.facts` from the sources of the k8s-openapi package that the lock file names.
 //!
 //! Run it when the lock file names another version of the package, or when the table of types in `crates/schema/facts` changes:
-//! `cargo run -p kubewright-descriptions --example generate`. A test fails until then.
+//! `cargo run -p kubewright-kind-docs --example generate`. A test fails until then.
 
 mod facts;
 mod package;

@@ -7,7 +7,7 @@ mod package;
 #[path = "../examples/generate/source.rs"]
 mod source;
 
-use kubewright_descriptions::builtin;
+use kubewright_kind_docs::builtin;
 use kubewright_schema::openapi::{self, Prose as _};
 use kubewright_schema::{Types, resources};
 

@@ -2,7 +2,7 @@
 //! The words are those of the k8s-openapi package. They are checked in as a table of facts, which the example `generate` writes.
 //!
 //! ```
-//! use kubewright_descriptions::builtin;
+//! use kubewright_kind_docs::builtin;
 //! use kubewright_schema::openapi::Prose as _;
 //!
 //! let descriptions = builtin();
@@ -23,9 +23,9 @@ use kubewright_schema::openapi::Prose;
 static FACTS: &str = include_str!("../facts/v1.36/descriptions.facts");
 
 /// The descriptions of the built-in types.
-pub fn builtin() -> &'static Descriptions {
-    static BUILTIN: OnceLock<Descriptions> = OnceLock::new();
-    BUILTIN.get_or_init(|| Descriptions::parse(FACTS))
+pub fn builtin() -> &'static KindDocs {
+    static BUILTIN: OnceLock<KindDocs> = OnceLock::new();
+    BUILTIN.get_or_init(|| KindDocs::parse(FACTS))
 }
 
 /// A number that changes when the descriptions do.
@@ -37,7 +37,7 @@ pub fn fingerprint() -> u64 {
 
 /// Descriptions by type and field.
 #[derive(Debug, Default)]
-pub struct Descriptions {
+pub struct KindDocs {
     /// Ordered by name.
     types: Vec<Type>,
 }
@@ -50,7 +50,7 @@ struct Type {
     fields: Vec<(&'static str, Cow<'static, str>)>,
 }
 
-impl Descriptions {
+impl KindDocs {
     fn parse(facts: &'static str) -> Self {
         let mut types: Vec<Type> = Vec::with_capacity(1024);
         for line in facts.lines().filter(|line| !line.starts_with('#')) {
@@ -69,7 +69,7 @@ impl Descriptions {
                 }),
             }
         }
-        Descriptions { types }
+        KindDocs { types }
     }
 
     /// How many types are described.
@@ -88,7 +88,7 @@ impl Descriptions {
     }
 }
 
-impl Prose for Descriptions {
+impl Prose for KindDocs {
     fn of_type(&self, name: &str) -> Option<&str> {
         not_empty(&self.named(name)?.description)
     }
