@@ -8,8 +8,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::delivery::Registration;
 use super::event::{Event, EventHandler};
-use super::store::{Registration, Store};
+use super::store::Store;
 use crate::object::{ObjectKey, Record};
 
 /// What happened to an object, under client-go's names.

@@ -89,7 +89,9 @@ impl Event {
 /// Hears of every change of a store, in order.
 ///
 /// Handlers are called by the task that watches, one after the other, so they must be quick and must not block: put a key into
-/// a queue, or a message into a channel. They may read the store, but must not add a handler to it.
+/// a queue, or a message into a channel. No lock of the store is held meanwhile that readers or registrations take: a handler may read
+/// the store, drop any [`Registration`](super::Registration), also its own, and add handlers, which are called once the event under
+/// delivery has been. It must not wait for another thread that writes to the store or adds a handler: that thread waits for it.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -3,6 +3,7 @@
 
 mod barrier;
 mod barriers;
+mod delivery;
 mod delta;
 mod event;
 mod index;
@@ -14,10 +15,11 @@ mod subscription;
 mod tests;
 
 pub use barrier::{Barrier, BarrierTimeout};
+pub use delivery::Registration;
 pub use delta::{Delta, DeltaFifo, DeltaKind, Deltas};
 pub use event::{Event, EventHandler};
 pub use index::{Index, Indexes};
 pub use lister::{Lister, ReadError};
 pub use state::Query;
-pub use store::{Registration, Store, UnknownIndex, Writer};
+pub use store::{Store, UnknownIndex, Writer};
 pub use subscription::Subscription;

@@ -1,17 +1,17 @@
-//! The store that readers, handlers and reflectors share: short locks around the state, and the order of events.
+//! The store that readers, handlers and reflectors share: short locks around the state.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::barrier::{Barrier, BarrierTimeout};
 use super::barriers::{Age, Readers};
+use super::delivery::{Delivery, Registration};
 use super::event::{Event, EventHandler};
 use super::index::Indexes;
 use super::state::{Query, ScopeId, State};
@@ -38,23 +38,11 @@ pub struct UnknownIndex {
     pub index: String,
 }
 
-struct Handler {
-    id: u64,
-    handler: Arc<dyn EventHandler>,
-}
-
-#[derive(Default)]
-struct Handlers {
-    last_id: u64,
-    all: Vec<Handler>,
-}
-
 struct Inner {
     kind: Kind,
     indexes: Indexes,
     state: RwLock<State>,
-    /// Held while a change is made and told, so that everybody hears of changes in one order; readers do not take it.
-    handlers: Mutex<Handlers>,
+    delivery: Arc<Delivery>,
     changed: Notify,
 }
 
@@ -91,7 +79,7 @@ impl Store {
                 kind,
                 indexes,
                 state: RwLock::default(),
-                handlers: Mutex::default(),
+                delivery: Arc::default(),
                 changed: Notify::new(),
             }),
         }
@@ -227,18 +215,11 @@ impl Store {
     /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["a", "b"]); // what was there, and what came
     /// ```
     pub fn add_handler(&self, handler: Arc<dyn EventHandler>) -> Registration {
-        let mut handlers = self.inner.handlers.lock();
-        let present = self.inner.state.read().candidates(None, None);
-        for object in present {
-            tell(&*handler, &Event::Added { object, initial: true });
-        }
-        handlers.last_id += 1;
-        let id = handlers.last_id;
-        handlers.all.push(Handler { id, handler });
-        Registration {
-            store: Arc::downgrade(&self.inner),
-            id,
-        }
+        self.inner.delivery.register(handler, || {
+            let present = self.inner.state.read().candidates(None, None);
+            let added = |object| Event::Added { object, initial: true };
+            present.into_iter().map(added).collect()
+        })
     }
 
     /// The same as a stream, with a buffer of its own.
@@ -270,15 +251,14 @@ impl Store {
     /// assert!(events.try_next().unwrap().is_background());
     /// ```
     pub fn resync(&self) {
-        let handlers = self.inner.handlers.lock();
-        let present = self.inner.state.read().candidates(None, None);
-        for object in present {
-            let event = Event::Updated {
+        self.inner.delivery.publish(|| {
+            let present = self.inner.state.read().candidates(None, None);
+            let unchanged = |object| Event::Updated {
                 old: Arc::clone(&object),
                 new: object,
             };
-            handlers.tell(&event);
-        }
+            present.into_iter().map(unchanged).collect()
+        });
     }
 
     /// Makes later reads of a key wait until the store has seen a write.
@@ -367,57 +347,6 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Store({}, {} objects)", self.inner.kind, self.len())
-    }
-}
-
-impl Handlers {
-    fn tell(&self, event: &Event) {
-        for registered in &self.all {
-            tell(&*registered.handler, event);
-        }
-    }
-}
-
-/// A handler that panics has missed one event; the others have not.
-fn tell(handler: &dyn EventHandler, event: &Event) {
-    if catch_unwind(AssertUnwindSafe(|| handler.on_event(event))).is_err() {
-        tracing::error!(object = %event.key(), "an event handler panicked");
-    }
-}
-
-/// Keeps a handler registered; dropping it ends that.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Event, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// use std::sync::Arc;
-///
-/// let registration = store.add_handler(Arc::new(|event: &Event| println!("{}", event.key())));
-/// writer.changed(record("a", 1)); // is told
-/// drop(registration);
-/// writer.changed(record("a", 2)); // is not
-/// ```
-#[derive(Debug)]
-#[must_use = "dropping a registration removes its handler"]
-pub struct Registration {
-    store: Weak<Inner>,
-    id: u64,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        if let Some(store) = self.store.upgrade() {
-            store.handlers.lock().all.retain(|registered| registered.id != self.id);
-        }
     }
 }
 
@@ -542,17 +471,13 @@ impl Writer {
 
     fn change(&self, change: impl FnOnce(&mut State, ScopeId) -> Vec<Event>) {
         let inner = &self.store.inner;
-        let handlers = inner.handlers.lock();
-        let (events, news) = {
+        let mut news = false;
+        inner.delivery.publish(|| {
             let mut state = inner.state.write();
             let events = change(&mut state, self.scope);
-            (events, state.take_news())
-        };
-        let _sharing = crate::object::sharing();
-        for event in &events {
-            handlers.tell(event);
-        }
-        drop(handlers);
+            news = state.take_news();
+            events
+        });
         if news {
             inner.changed.notify_waiters();
         }

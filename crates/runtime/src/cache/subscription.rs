@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use futures_util::Stream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use super::delivery::Registration;
 use super::event::Event;
-use super::store::{Registration, Store};
+use super::store::Store;
 
 /// Every object there is, and then every change, in order. It never holds up the watch or another subscriber: what it has not
 /// read yet waits in a buffer of its own, which grows if nobody reads. Dropping it ends it.

@@ -142,6 +142,147 @@ fn a_panicking_handler_does_not_stop_the_others() {
     assert!(store.get("n/a").is_some());
 }
 
+/// Runs what would never return if a handler ran under a lock that it takes itself.
+fn without_deadlock(test: impl FnOnce() + Send + 'static) {
+    let (finished, wait) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        finished.send(()).unwrap();
+    });
+    let timed_out = Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+    assert_ne!(wait.recv_timeout(Duration::from_secs(30)), timed_out, "deadlock");
+    thread.join().unwrap();
+}
+
+/// A handler that writes down what it hears, under a name.
+fn recorder(log: &Arc<parking_lot::Mutex<Vec<String>>>, name: &'static str) -> impl Fn(&Event) + Send + Sync + use<> {
+    let log = Arc::clone(log);
+    move |event| log.lock().push(format!("{name}: {}", say(event)))
+}
+
+#[test]
+fn a_handler_may_drop_its_own_registration() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let calls = Arc::new(AtomicUsize::new(0));
+        let own = Arc::new(parking_lot::Mutex::new(None::<Registration>));
+        let registration = store.add_handler(Arc::new({
+            let (calls, own) = (Arc::clone(&calls), Arc::clone(&own));
+            move |_: &Event| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                let registration = own.lock().take();
+                drop(registration);
+            }
+        }));
+        *own.lock() = Some(registration);
+        writer.changed(object("n/a", "1", 1));
+        writer.changed(object("n/a", "1", 2));
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_handler_that_another_one_removed_is_not_called_with_the_same_event() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let log = Arc::default();
+        let second = Arc::new(parking_lot::Mutex::new(None::<Registration>));
+        let _first = store.add_handler(Arc::new({
+            let (first, second) = (recorder(&log, "first"), Arc::clone(&second));
+            move |event: &Event| {
+                first(event);
+                let registration = second.lock().take();
+                drop(registration);
+            }
+        }));
+        *second.lock() = Some(store.add_handler(Arc::new(recorder(&log, "second"))));
+        writer.changed(object("n/a", "1", 1));
+        assert_eq!(*log.lock(), ["first: added n/a"]);
+    });
+}
+
+#[test]
+fn a_handler_may_add_a_handler_which_misses_nothing_and_hears_nothing_twice() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let log = Arc::default();
+        let added = Arc::new(parking_lot::Mutex::new(None::<Registration>));
+        let _first = store.add_handler(Arc::new({
+            let (store, log, added) = (store.clone(), Arc::clone(&log), Arc::clone(&added));
+            move |_: &Event| {
+                let mut added = added.lock();
+                if added.is_none() {
+                    *added = Some(store.add_handler(Arc::new(recorder(&log, "new"))));
+                }
+            }
+        }));
+        writer.changed(object("n/a", "1", 1));
+        writer.changed(object("n/b", "2", 2));
+        assert_eq!(*log.lock(), ["new: initially added n/a", "new: added n/b"]);
+    });
+}
+
+#[test]
+fn a_write_out_of_a_handler_is_told_after_the_event_under_delivery_and_to_all_in_one_order() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let log = Arc::default();
+        let _first = store.add_handler(Arc::new({
+            let (first, writer) = (recorder(&log, "first"), writer.clone());
+            move |event: &Event| {
+                first(event);
+                if event.key().name() == "a" {
+                    writer.changed(object("n/b", "2", 2));
+                }
+            }
+        }));
+        let _second = store.add_handler(Arc::new(recorder(&log, "second")));
+        writer.changed(object("n/a", "1", 1));
+        assert_eq!(
+            *log.lock(),
+            [
+                "first: added n/a",
+                "second: added n/a",
+                "first: added n/b",
+                "second: added n/b"
+            ]
+        );
+    });
+}
+
+#[test]
+fn dropping_a_registration_frees_a_handler_that_owns_other_registrations() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let log = Arc::default();
+        let inner = store.add_handler(Arc::new(recorder(&log, "inner")));
+        let outer = store.add_handler(Arc::new(move |_: &Event| _ = &inner));
+        writer.changed(object("n/a", "1", 1));
+        drop(outer);
+        writer.changed(object("n/a", "1", 2));
+        assert_eq!(*log.lock(), ["inner: added n/a"]);
+    });
+}
+
+#[test]
+fn dropping_a_registration_does_not_wait_for_a_handler_that_runs() {
+    without_deadlock(|| {
+        let (store, writer) = synced(&[]);
+        let (running, is_running) = std::sync::mpsc::channel();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let released = parking_lot::Mutex::new(released);
+        let registration = store.add_handler(Arc::new(move |_: &Event| {
+            running.send(()).unwrap();
+            released.lock().recv().unwrap();
+        }));
+        let writing = std::thread::spawn(move || writer.changed(object("n/a", "1", 1)));
+        is_running.recv().unwrap();
+        drop(registration);
+        release.send(()).unwrap();
+        writing.join().unwrap();
+    });
+}
+
 #[test]
 fn a_relist_of_one_namespace_leaves_the_others_alone() {
     let store = Store::new(kind(), Indexes::default());
