@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The longest path of which every segment means something: `/apis/G/V/watch/namespaces/NS/RESOURCE/NAME/PART`.
-const MOST_SEGMENTS: usize = 9;
+use crate::request_info::RequestInfo;
 
 /// What is asked for. Empty texts mean "not there".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -89,52 +88,8 @@ impl<'a> Attributes<'a> {
     }
 
     /// Reads a request. `path` is without escapes.
-    pub fn of_request(method: &str, path: &'a str, query: &dyn ListQuery) -> Attributes<'a> {
-        let mut attributes = Attributes::path(method.to_ascii_lowercase(), path);
-        let mut segments = [""; MOST_SEGMENTS];
-        let mut count = 0;
-        for (slot, segment) in segments.iter_mut().zip(path.trim_matches('/').split('/')) {
-            *slot = segment;
-            count += 1;
-        }
-        let (group, version, mut rest) = match &segments[..count] {
-            ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
-            ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
-            _ => return attributes,
-        };
-        attributes.is_resource = true;
-        attributes.group = group.into();
-        attributes.version = version.into();
-        attributes.verb = verb_of(method).into();
-        let by_prefix = matches!(rest[0], "proxy" | "watch");
-        if by_prefix {
-            attributes.verb = rest[0].into();
-            rest = &rest[1..];
-        }
-        if let ["namespaces", namespace, after @ ..] = rest {
-            attributes.namespace = (*namespace).into();
-            if !matches!(after, [] | ["status" | "finalize", ..]) {
-                rest = after;
-            }
-        }
-        let part = |at: usize| Cow::Borrowed(rest.get(at).copied().unwrap_or_default());
-        attributes.resource = part(0);
-        attributes.name = part(1);
-        if attributes.verb != "proxy" {
-            attributes.subresource = part(2);
-        }
-        if attributes.name.is_empty() && attributes.verb == "get" {
-            attributes.verb = if query.is_watch() { "watch" } else { "list" }.into();
-            attributes.name = query.exact_name().map(Cow::Owned).unwrap_or_default();
-        }
-        if attributes.name.is_empty() && attributes.verb == "delete" {
-            attributes.verb = "deletecollection".into();
-        }
-        if !by_prefix && matches!(&*attributes.verb, "list" | "watch" | "deletecollection") {
-            attributes.field_selector = query.field_selector().map(Cow::Owned).unwrap_or_default();
-            attributes.label_selector = query.label_selector().map(Cow::Owned).unwrap_or_default();
-        }
-        attributes
+    pub fn of_request(method: &'a str, path: &'a str, query: &dyn ListQuery) -> Attributes<'a> {
+        RequestInfo::parse(method, path).attributes(query)
     }
 
     /// `pods`, or `pods/log`.
@@ -162,17 +117,6 @@ impl<'a> Attributes<'a> {
             field_selector: own(self.field_selector),
             label_selector: own(self.label_selector),
         }
-    }
-}
-
-fn verb_of(method: &str) -> &'static str {
-    match method {
-        "POST" => "create",
-        "GET" | "HEAD" => "get",
-        "PUT" => "update",
-        "PATCH" => "patch",
-        "DELETE" => "delete",
-        _ => "",
     }
 }
 

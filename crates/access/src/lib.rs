@@ -44,6 +44,7 @@ mod decision;
 mod go;
 mod impersonate;
 mod policy;
+mod request_info;
 mod rule;
 mod user;
 
@@ -55,5 +56,6 @@ pub use decision::{Decision, Forbidden, Reason};
 pub use go::aggregate_errors;
 pub use impersonate::{Impersonated, Modes, impersonate};
 pub use policy::{Binding, Grant, Grants, Policy, RoleRef, Scope, Source, Subject, Table};
+pub use request_info::{Prefix, RequestInfo, ResourceInfo};
 pub use rule::Rule;
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, split_service_account};
