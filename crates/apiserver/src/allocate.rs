@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::manage;
 use crate::object::{self, meta_text, set_meta};
-use crate::registry::{Registry, Resource};
+use crate::registry::{BuiltInId, Resource};
 use crate::status::{Result, Status};
 
 /// The addresses and ports of a server's Services.
@@ -27,18 +27,18 @@ pub(crate) fn service_range() -> AddressRange {
 }
 
 fn is_services(resource: &Resource) -> bool {
-    resource.is("", "services")
+    resource.is(BuiltInId::Services)
 }
 
 impl Allocations {
     /// What the Services and the `IPAddresses` of a store hold.
     pub(crate) fn observing(store: &Store) -> Self {
         let mut allocator = Allocator::new(service_range(), PortRange::new(30000, 32767));
-        let services = Registry::builtin().core("services");
+        let services = BuiltInId::Services.resource();
         for record in store.snapshot(services.table).records(None, None) {
             allocator.observe(&object::to_value(services, record, record.revision));
         }
-        let addresses = Registry::builtin().known("networking.k8s.io", "ipaddresses");
+        let addresses = BuiltInId::IpAddresses.resource();
         for record in store.snapshot(addresses.table).records(None, None) {
             if let Ok(address) = record.name().parse() {
                 allocator.reserve_address(address);
@@ -146,13 +146,11 @@ impl Drop for Allocation<'_> {
 
 /// Stores the object that shows who holds an address.
 fn remember(store: &Store, mut object: Value, time: &str, chance: &Random) {
-    let Some(addresses) = Registry::builtin().find("networking.k8s.io", "v1", "ipaddresses") else {
-        return;
-    };
+    let addresses = BuiltInId::IpAddresses.resource();
     set_meta(&mut object, "uid", chance.uuid());
     set_meta(&mut object, "creationTimestamp", time);
     set_meta(&mut object, "generation", 1);
-    let object = manage::update(addresses, "", "kube-apiserver", time, None, object);
+    let object = manage::update(addresses, None, "kube-apiserver", time, None, object);
     // An object of that name is there already only if a client made it by hand; it then shows the client's claim.
     let _ = store.create(
         addresses.table,
@@ -162,9 +160,7 @@ fn remember(store: &Store, mut object: Value, time: &str, chance: &Random) {
 }
 
 fn forget(store: &Store, freed: &[std::net::Ipv4Addr]) {
-    let Some(addresses) = Registry::builtin().find("networking.k8s.io", "v1", "ipaddresses") else {
-        return;
-    };
+    let addresses = BuiltInId::IpAddresses.resource();
     for address in freed {
         let name = address.to_string();
         if let Some(record) = store.get(addresses.table, &name) {

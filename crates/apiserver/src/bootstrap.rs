@@ -62,6 +62,7 @@ fn put_times(object: &mut Value, time: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::BuiltInId;
 
     #[test]
     fn every_recorded_object_is_there() {
@@ -70,7 +71,7 @@ mod tests {
         assert_eq!(store.revision().0, recorded + 1);
         assert!(
             store
-                .get(Registry::builtin().core("services").table, "default/kubernetes")
+                .get(BuiltInId::Services.resource().table, "default/kubernetes")
                 .is_some()
         );
     }

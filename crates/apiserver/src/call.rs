@@ -13,7 +13,7 @@ use crate::audit::Notes;
 use crate::custom::conversion;
 use crate::object;
 use crate::registry::Resource;
-use crate::route::Target;
+use crate::request::route::Target;
 use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::wire::negotiate::Output;
@@ -26,7 +26,7 @@ pub(crate) struct Call<'a> {
     pub(crate) user: &'a User,
     /// What the audit trail shall know beside the request itself.
     pub(crate) notes: &'a Notes,
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a Target<'a>,
     pub(crate) query: &'a Query,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
 
     /// The store's key of the object in the path.
     pub(crate) fn key(&self) -> String {
-        object::key(&self.target.namespace, &self.target.name)
+        object::key(self.target.namespace, self.target.name)
     }
 
     /// The object in the path, or 404.
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
         self.server
             .store
             .get(resource.table, &self.key())
-            .ok_or_else(|| Status::not_found(resource.about(), &self.target.name))
+            .ok_or_else(|| Status::not_found(resource.about(), self.target.name))
     }
 
     /// A header's text; empty when it is not there.

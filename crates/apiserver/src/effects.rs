@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::object::{self, meta_text};
-use crate::registry::{Registry, Resource};
+use crate::registry::{BuiltInId, Resource};
 use crate::server::Server;
 
 impl Server {
@@ -15,7 +15,7 @@ impl Server {
             let key = object::key(meta_text(object, "namespace"), meta_text(object, "name"));
             self.after_new_instance(resource, &version.kind, &key);
         }
-        if resource.is("networking.k8s.io", "ipaddresses") {
+        if resource.is(BuiltInId::IpAddresses) {
             self.allocate.reserve(meta_text(object, "name"));
         }
     }
@@ -38,11 +38,11 @@ impl Server {
         if let Some(version) = resource.custom() {
             self.after_instance(&version.kind);
         }
-        match (&*resource.group, &*resource.plural) {
-            _ if is_definition(resource) => self.after_definition(meta_text(object, "name")),
-            ("", "services") => {
+        match resource.id() {
+            Some(BuiltInId::CustomResourceDefinitions) => self.after_definition(meta_text(object, "name")),
+            Some(BuiltInId::Services) => {
                 self.allocate.release(&self.store, object);
-                let endpoints = Registry::builtin().core("endpoints");
+                let endpoints = BuiltInId::Endpoints.resource();
                 let key = object::key(meta_text(object, "namespace"), meta_text(object, "name"));
                 while let Some(record) = self.store.get(endpoints.table, &key) {
                     if self.store.delete(endpoints.table, &key, record.revision).is_ok() {
@@ -50,15 +50,15 @@ impl Server {
                     }
                 }
             }
-            ("", "pods") => self
+            Some(BuiltInId::Pods) => self
                 .logs
                 .forget(meta_text(object, "namespace"), meta_text(object, "name")),
-            ("networking.k8s.io", "ipaddresses") => self.allocate.free(meta_text(object, "name")),
+            Some(BuiltInId::IpAddresses) => self.allocate.free(meta_text(object, "name")),
             _ => {}
         }
     }
 }
 
 pub(crate) fn is_definition(resource: &Resource) -> bool {
-    resource.is("apiextensions.k8s.io", "customresourcedefinitions")
+    resource.is(BuiltInId::CustomResourceDefinitions)
 }

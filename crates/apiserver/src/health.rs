@@ -45,7 +45,7 @@ pub(crate) fn answer(path: &str, query: &Query) -> Option<Response<Body>> {
     Some(match check {
         None => respond::text(StatusCode::OK, all(endpoint, &checks, query)),
         Some(check) if checks.contains(&check) => one(),
-        Some(_) => respond::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+        Some(_) => respond::page_not_found(),
     })
 }
 

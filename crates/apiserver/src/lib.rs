@@ -2,8 +2,9 @@
 //!
 //! [`ApiServer`] is the server; its doors are [`ApiServer::client`] (in-process, for `kube`), [`ApiServer::listen`]
 //! (TLS, for kubectl and everything else) and [`ApiServer::handle`] (one HTTP request at a time).
-//! A request goes route → authenticate → authorize → decode → admit → merge → default → validate → store → event;
-//! the modules carry those names.
+//! All of them lead into one entry, and a request goes parse → authenticate → authorize → route → negotiate → dispatch →
+//! respond; a write, in between, decode → default → merge → admit (mutating) → prepare → validate → admit (validating) →
+//! store → effects.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -55,7 +56,7 @@ mod options;
 mod place;
 mod plain;
 mod registry;
-mod route;
+mod request;
 mod select;
 mod server;
 mod status;

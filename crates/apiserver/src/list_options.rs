@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_store::Revision;
 
 use crate::registry::Resource;
-use crate::route::Target;
+use crate::request::route::Target;
 use crate::select::{Selection, fields, labels};
 use crate::status::{Result, Status};
 use crate::wire::query::Query;
@@ -31,7 +31,7 @@ pub(crate) enum VersionMatch {
 }
 
 impl ListOptions {
-    pub(crate) fn parse(query: &Query, target: &Target, watch: bool) -> Result<ListOptions> {
+    pub(crate) fn parse(query: &Query, target: &Target<'_>, watch: bool) -> Result<ListOptions> {
         let resource = &target.resource;
         let labels = labels::Selector::parse(query.text("labelSelector")).map_err(Status::bad_request)?;
         let limit = query.integer("limit")?.unwrap_or(0);
@@ -69,7 +69,7 @@ impl ListOptions {
             "NotOlderThan" => Some(VersionMatch::NotOlderThan),
             _ => None,
         };
-        options.selection.fields = named_fields(query.text("fieldSelector"), resource, &target.name)?;
+        options.selection.fields = named_fields(query.text("fieldSelector"), resource, target.name)?;
         Ok(options)
     }
 

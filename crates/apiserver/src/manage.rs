@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::convert;
 use crate::place::Place;
-use crate::registry::{Registry, Resource};
+use crate::registry::{Registry, Resource, Subresource, name_of};
 use crate::status::{Cause, Details, Status};
 
 /// A resource in all its versions, as one endpoint sees it.
@@ -17,10 +17,10 @@ pub(crate) struct Kind<'r> {
 }
 
 impl<'r> Kind<'r> {
-    pub(crate) fn new(resource: &'r Resource, subresource: &str) -> Self {
+    pub(crate) fn new(resource: &'r Resource, subresource: Option<Subresource<'_>>) -> Self {
         let paths: Vec<String> = resource
             .strategy()
-            .reset_paths(Some(subresource).filter(|name| !name.is_empty()))
+            .reset_paths(subresource.map(Subresource::name))
             .iter()
             .map(|path| path.join("."))
             .collect();
@@ -107,7 +107,7 @@ pub(crate) fn refusal(error: ApplyError) -> Box<Status> {
 /// Computes managedFields of what a create, PUT or patch is about to store.
 pub(crate) fn update(
     resource: &Resource,
-    subresource: &str,
+    subresource: Option<Subresource<'_>>,
     manager: &str,
     time: &str,
     live: Option<&Value>,
@@ -120,7 +120,7 @@ pub(crate) fn update(
 /// Merges an applied configuration onto the live object.
 pub(crate) fn apply(
     resource: &Resource,
-    subresource: &str,
+    subresource: Option<Subresource<'_>>,
     manager: &str,
     time: &str,
     live: Option<&Value>,
@@ -138,12 +138,17 @@ pub(crate) fn apply(
     .map_err(refusal)
 }
 
-fn field_manager<'a>(resource: &'a Resource, subresource: &'a str, name: &'a str, time: &'a str) -> FieldManager<'a> {
+fn field_manager<'a>(
+    resource: &'a Resource,
+    subresource: Option<Subresource<'a>>,
+    name: &'a str,
+    time: &'a str,
+) -> FieldManager<'a> {
     FieldManager {
         name,
         api_version: &resource.api_version,
         kind: &resource.kind,
-        subresource,
+        subresource: name_of(subresource),
         time,
     }
 }

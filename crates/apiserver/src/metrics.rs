@@ -15,7 +15,8 @@ use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 
 use crate::name::Name;
-use crate::route::{Target, Verb};
+use crate::registry::Subresource;
+use crate::request::route::{Target, Verb};
 use crate::wire::query::Query;
 
 /// Upper bounds of the latency histogram, in milliseconds; the last bucket has none.
@@ -94,7 +95,7 @@ impl Metrics {
     }
 
     /// Notes that a request of indefinite length has begun; it is counted when the guard is dropped.
-    pub(crate) fn long_running(&self, target: &Target, verb: Verb) -> LongRunning {
+    pub(crate) fn long_running(&self, target: &Target<'_>, verb: Verb) -> LongRunning {
         let labels = Labels::of(verb, target);
         *self.counters.long_running.lock().entry(labels.clone()).or_default() += 1;
         LongRunning {
@@ -180,7 +181,7 @@ pub(crate) struct Observation<'m> {
 
 impl Observation<'_> {
     /// Notes what the request is for.
-    pub(crate) fn route(&mut self, verb: Verb, target: &Target) {
+    pub(crate) fn route(&mut self, verb: Verb, target: &Target<'_>) {
         self.labels = Some(Labels::of(verb, target));
         // Requests of indefinite length are not limited, hence not counted, upstream.
         if verb != Verb::Watch && self.in_flight.is_none() {
@@ -247,11 +248,7 @@ impl Drop for Observation<'_> {
 }
 
 impl Labels {
-    fn of(verb: Verb, target: &Target) -> Labels {
-        let subresource = match target.subresource.as_str() {
-            "" => "",
-            name => target.resource.subresource_name(name),
-        };
+    fn of(verb: Verb, target: &Target<'_>) -> Labels {
         let scope = match verb {
             // A new object counts as one even where only the collection is named.
             _ if !target.name.is_empty() => "resource",
@@ -260,7 +257,7 @@ impl Labels {
             _ => "cluster",
         };
         let verb = match verb {
-            _ if matches!(subresource, "attach" | "exec" | "log" | "portforward" | "proxy") => "CONNECT",
+            _ if target.subresource.is_some_and(Subresource::is_long_running) => "CONNECT",
             Verb::Get => "GET",
             Verb::List => "LIST",
             Verb::Watch => "WATCH",
@@ -274,7 +271,7 @@ impl Labels {
             group: target.resource.group.clone(),
             version: target.resource.version.clone(),
             resource: target.resource.plural.clone(),
-            subresource,
+            subresource: target.subresource.map_or("", Subresource::known_name),
             scope,
             verb,
             dry_run: "",

@@ -5,7 +5,7 @@ use kubewright_codec::json;
 use kubewright_store::{Draft, Record, Revision};
 use serde_json::{Map, Value};
 
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource};
 
 /// How every stored body begins; what follows is spliced behind type and revision.
 const HEAD: &str = r#"{"metadata":{"#;
@@ -57,7 +57,7 @@ pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
     let draft = draft(resource, object);
     // Storage does not tell an empty list or map from none; only what looks like one is worth the second look.
     let has = |text: &[u8]| memchr::memmem::find(&draft.body, text).is_some();
-    let is_definition = resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    let is_definition = resource.is(BuiltInId::CustomResourceDefinitions);
     let may_be_empty = has(b":[]") || (is_definition && has(b":{}"));
     if !may_be_empty {
         return draft;

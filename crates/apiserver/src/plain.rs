@@ -70,7 +70,7 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         _ => None,
     };
     let Some(value) = found else {
-        return respond::text(StatusCode::NOT_FOUND, "404 page not found\n");
+        return respond::page_not_found();
     };
     // What is no object has no other form.
     if matches!(segments.as_slice(), [] | ["version"]) {

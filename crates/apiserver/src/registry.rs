@@ -1,6 +1,8 @@
 //! The resources a server serves: what each is called, what shapes its objects, and its place in the store.
 
 mod builtin;
+mod id;
+mod subresource;
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,11 +14,13 @@ use kubewright_structural::schema::Scale;
 use serde_json::Value;
 
 pub(crate) use builtin::BuiltIn;
+pub(crate) use id::BuiltInId;
+pub(crate) use subresource::{Subresource, name_of};
 
 use crate::convert::Conversion;
 use crate::custom;
 use crate::name::Name;
-use crate::route::Verb;
+use crate::request::route::Verb;
 use crate::status::About;
 
 /// A resource in one version.
@@ -33,6 +37,8 @@ pub(crate) struct Resource {
     /// `"kind":"Pod","apiVersion":"v1",`: what the stored text lacks.
     pub(crate) type_meta: String,
     pub(crate) nature: Nature,
+    /// Set for the built-ins that code speaks of.
+    id: Option<BuiltInId>,
     /// The resource in the version that is stored, where that is another one and writes go through its rules.
     stored: Option<Arc<Resource>>,
     /// The object before anything is set, made when first needed.
@@ -53,6 +59,8 @@ pub(crate) struct Registry {
     resources: Vec<Arc<Resource>>,
     /// Sorted by group, version and plural name.
     by_path: Vec<Arc<Resource>>,
+    /// Those that code speaks of, by the numbers of their ids; only built-ins have any.
+    by_id: Vec<Arc<Resource>>,
 }
 
 impl Registry {
@@ -73,14 +81,8 @@ impl Registry {
             .binary_search_by(|at| (&*at.group, &*at.version, &*at.plural).cmp(&(group, version, plural)))
     }
 
-    /// A resource of the core that every server has.
-    pub(crate) fn core(&self, plural: &str) -> &Arc<Resource> {
-        self.known("", plural)
-    }
-
-    /// A resource that every server has, in its first version.
-    pub(crate) fn known(&self, group: &str, plural: &str) -> &Arc<Resource> {
-        self.find(group, "v1", plural).unwrap_or(&self.resources[0])
+    fn by_id(&self, id: BuiltInId) -> &Arc<Resource> {
+        &self.by_id[id as usize]
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
@@ -122,6 +124,7 @@ impl Resource {
             list_kind,
             namespaced,
             nature: Nature::Custom(nature),
+            id: None,
             stored: None,
             zero: OnceLock::new(),
         }
@@ -136,8 +139,13 @@ impl Resource {
     }
 
     /// Whether it is this resource of the built-ins, in any version.
-    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
-        self.group == group && self.plural == plural
+    pub(crate) fn is(&self, id: BuiltInId) -> bool {
+        self.id == Some(id)
+    }
+
+    /// Which of the built-ins that code speaks of it is.
+    pub(crate) fn id(&self) -> Option<BuiltInId> {
+        self.id
     }
 
     pub(crate) fn custom(&self) -> Option<&custom::Version> {
@@ -200,8 +208,8 @@ impl Resource {
         }
     }
 
-    /// The verbs of the resource (`""`) or of a part of it; `None` when there is no such part.
-    pub(crate) fn verbs(&self, subresource: &str) -> Option<&[&'static str]> {
+    /// The verbs of the resource or of a subresource; `None` when there is no such subresource.
+    fn verbs(&self, subresource: Option<Subresource<'_>>) -> Option<&[&'static str]> {
         match &self.nature {
             Nature::BuiltIn(built_in) => built_in.verbs(subresource),
             Nature::Custom(version) => version.verbs(subresource),
@@ -221,40 +229,29 @@ impl Resource {
         }
     }
 
-    /// The constant name of a part of the resource; empty when there is no such part.
-    pub(crate) fn subresource_name(&self, name: &str) -> &'static str {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => built_in.facts.subresource(name).map_or("", |part| part.name),
-            Nature::Custom(_) => match name {
-                "status" => "status",
-                "scale" => "scale",
-                _ => "",
-            },
-        }
+    /// Whether there is such a subresource; the object itself always is.
+    pub(crate) fn has_subresource(&self, subresource: Option<Subresource<'_>>) -> bool {
+        self.verbs(subresource).is_some()
     }
 
-    pub(crate) fn has_subresource(&self, name: &str) -> bool {
-        self.verbs(name).is_some()
-    }
-
-    pub(crate) fn allows(&self, verb: Verb, subresource: &str) -> bool {
+    pub(crate) fn allows(&self, verb: Verb, subresource: Option<Subresource<'_>>) -> bool {
         self.verbs(subresource)
             .is_some_and(|verbs| verbs.contains(&verb.name()))
     }
 
     /// Whether objects of this resource are kept; reviews and bindings are only answered.
     pub(crate) fn is_stored(&self) -> bool {
-        self.allows(Verb::Get, "")
+        self.allows(Verb::Get, None)
     }
 
     /// What upstream says with every answer about a kind that is on its way out (H12, C11).
     pub(crate) fn deprecation(&self) -> Option<&str> {
         match &self.nature {
             Nature::Custom(version) => version.deprecation(),
-            Nature::BuiltIn(_) if self.is("", "endpoints") => {
+            Nature::BuiltIn(_) if self.is(BuiltInId::Endpoints) => {
                 Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
             }
-            Nature::BuiltIn(_) if self.is("", "componentstatuses") => {
+            Nature::BuiltIn(_) if self.is(BuiltInId::ComponentStatuses) => {
                 Some("v1 ComponentStatus is deprecated in v1.19+")
             }
             Nature::BuiltIn(_) => None,
@@ -332,14 +329,14 @@ impl Resource {
 
     /// Where etcd would keep the resource, which some messages tell.
     pub(crate) fn storage_path(&self) -> String {
-        match (&*self.group, &*self.plural) {
-            ("", "services") => "services/specs".into(),
-            ("", "endpoints") => "services/endpoints".into(),
-            ("", "nodes") => "minions".into(),
-            ("", "replicationcontrollers") => "controllers".into(),
-            ("networking.k8s.io", "ingresses") => "ingress".into(),
-            (group, plural) if self.custom().is_some() => format!("{group}/{plural}"),
-            (_, plural) => plural.into(),
+        match self.id {
+            Some(BuiltInId::Services) => "services/specs".into(),
+            Some(BuiltInId::Endpoints) => "services/endpoints".into(),
+            Some(BuiltInId::Nodes) => "minions".into(),
+            Some(BuiltInId::ReplicationControllers) => "controllers".into(),
+            Some(BuiltInId::Ingresses) => "ingress".into(),
+            _ if self.custom().is_some() => format!("{}/{}", self.group, self.plural),
+            _ => self.plural.to_string(),
         }
     }
 }

@@ -5,26 +5,26 @@ use kubewright_tables::{IncludeObject, ListMeta, PrintError, Printer, Table, Tab
 use serde_json::Value;
 
 use crate::object;
-use crate::registry::{Nature, Resource};
-use crate::route::Target;
+use crate::registry::{Nature, Resource, name_of};
+use crate::request::route::Target;
 use crate::status::{Result, Status};
 use crate::wire::negotiate::{Output, View};
 use crate::wire::query::Query;
 use crate::wire::respond::Reply;
 
 /// What prints a resource or a part of it; `None` when it offers no Tables.
-pub(crate) fn printer(target: &Target) -> Option<Printer> {
+pub(crate) fn printer(target: &Target<'_>) -> Option<Printer> {
     match &target.resource.nature {
         Nature::BuiltIn(_) => {
             let resource = &target.resource;
-            Printer::builtin(&resource.group, &resource.plural, &target.subresource)
+            Printer::builtin(&resource.group, &resource.plural, name_of(target.subresource))
         }
-        Nature::Custom(version) => Some(version.printer(&target.subresource)),
+        Nature::Custom(version) => Some(version.printer(target.subresource)),
     }
 }
 
 /// The Table a request asks for, if it asks for one.
-pub(crate) fn wanted(target: &Target, output: Output, query: &Query) -> Result<Option<Table>> {
+pub(crate) fn wanted(target: &Target<'_>, output: Output, query: &Query) -> Result<Option<Table>> {
     let View::Table { version } = output.view else {
         return Ok(None);
     };
@@ -43,7 +43,7 @@ pub(crate) fn wanted(target: &Target, output: Output, query: &Query) -> Result<O
 }
 
 /// An answer as a Table, where that is wanted. A Status stays what it is.
-pub(crate) fn print(target: &Target, output: Output, query: &Query, reply: Reply, now: Timestamp) -> Result<Reply> {
+pub(crate) fn print(target: &Target<'_>, output: Output, query: &Query, reply: Reply, now: Timestamp) -> Result<Reply> {
     let Some(table) = wanted(target, output, query)? else {
         return Ok(reply);
     };

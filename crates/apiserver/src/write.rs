@@ -16,7 +16,7 @@ use crate::allocate::Allocation;
 use crate::call::{Call, record_value};
 use crate::custom::conversion;
 use crate::object::{self, meta_number, meta_text, remove_meta, set_meta};
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::status::{MODIFIED, Result, Status};
 use crate::subresource::scale;
 use crate::verbs::addressed::place_in_namespace;
@@ -144,7 +144,7 @@ fn prepare_new(call: &mut Call<'_>, resource: &Resource, object: &mut Value) -> 
         set_meta(object, "generation", generation);
     }
     resource.behaviour().prepare_create(Create { object });
-    if resource.is("certificates.k8s.io", "certificatesigningrequests") {
+    if resource.is(BuiltInId::CertificateSigningRequests) {
         let user = call.user;
         let extra: Vec<_> = user.extra.clone().into_iter().collect();
         certificates::set_requestor(object, &user.name, &user.uid, &user.groups, &extra);
@@ -238,7 +238,7 @@ pub(crate) async fn update(
     loop {
         let Some(record) = call.server.store.get(resource.table, &key) else {
             if !create_missing {
-                return Err(Status::not_found(call.resource().about(), &call.target.name));
+                return Err(Status::not_found(call.resource().about(), call.target.name));
             }
             let mut object = conversion::settled(call.server, resource, || make(call, None)).await??;
             if let Some(metadata) = object::metadata_mut(&mut object) {
@@ -271,9 +271,8 @@ async fn replace(
     mut new: Value,
     dry_run: bool,
 ) -> Result<Option<Written>> {
-    let name = call.target.name.clone();
-    let subresource = Some(call.target.subresource.clone()).filter(|name| !name.is_empty());
-    let attributes = Attributes::new(call, Operation::Update, &name, dry_run);
+    let subresource = call.target.subresource;
+    let attributes = Attributes::new(call, Operation::Update, call.target.name, dry_run);
     // Only webhooks look at a Scale.
     let scaled = call.scale.take();
     if let Some((wanted, live)) = &scaled {
@@ -298,18 +297,18 @@ async fn replace(
     resource.behaviour().prepare_update(Update {
         object: &mut new,
         old,
-        subresource: subresource.as_deref(),
+        subresource: subresource.map(Subresource::name),
     });
     if let Some(metadata) = object::metadata_mut(&mut new) {
-        if subresource.as_deref() == Some("status") {
+        if subresource == Some(Subresource::Status) {
             resource.strategy().status_metadata.restore(metadata, old_metadata);
         }
         meta::keep_system_fields(metadata, old_metadata);
         metadata.remove("selfLink");
     }
     if matches!(
-        subresource.as_deref(),
-        None | Some("scale" | "resize" | "ephemeralcontainers")
+        subresource,
+        None | Some(Subresource::Scale | Subresource::Resize | Subresource::EphemeralContainers)
     ) && resource.strategy().generation.counts_change(&new, old)
     {
         let next = resource.strategy().generation.after_update(&new, old);
@@ -319,13 +318,13 @@ async fn replace(
     stamps::stamp(
         &resource.group,
         &resource.plural,
-        subresource.as_deref(),
+        subresource.map(Subresource::name),
         &mut new,
         Some(old),
         &now,
     );
     resource.fill_zero(&mut new);
-    validate_update(call, resource, &new, old, subresource.as_deref())?;
+    validate_update(call, resource, &new, old)?;
     access::check_signer(call, resource, &new, Some(old))?;
     if scaled.is_some() {
         let (shown, shown_old) = (scale::of(resource, &new)?, scale::of(resource, old)?);
@@ -369,13 +368,8 @@ async fn replace(
     }
 }
 
-fn validate_update(
-    call: &mut Call<'_>,
-    resource: &Resource,
-    new: &Value,
-    old: &Value,
-    subresource: Option<&str>,
-) -> Result<()> {
+fn validate_update(call: &mut Call<'_>, resource: &Resource, new: &Value, old: &Value) -> Result<()> {
+    let subresource = call.target.subresource.map(Subresource::name);
     refuse_other_kinds(resource, new)?;
     let mut errors = Errors::new();
     let (metadata, before) = (&new["metadata"], &old["metadata"]);
@@ -397,8 +391,8 @@ fn validate_update(
     // What is tolerated is told with a refusal too.
     call.warnings.extend(tolerated);
     refuse_errors(resource, new, &errors)?;
-    call.warnings.extend(match subresource {
-        Some("status") => resource.behaviour().status_warnings(new),
+    call.warnings.extend(match call.target.subresource {
+        Some(Subresource::Status) => resource.behaviour().status_warnings(new),
         _ => resource.behaviour().warnings(new, Some(old)),
     });
     Ok(())
@@ -419,7 +413,7 @@ fn check_version(call: &Call<'_>, resource: &Resource, stored: Revision, new: &m
             return Err(Status::invalid(
                 &resource.group,
                 &resource.plural,
-                &call.target.name,
+                call.target.name,
                 &vec![error],
             ));
         }
@@ -436,7 +430,7 @@ fn check_version(call: &Call<'_>, resource: &Resource, stored: Revision, new: &m
         return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
     if wanted != current {
-        return Err(Status::conflict(call.resource().about(), &call.target.name, MODIFIED));
+        return Err(Status::conflict(call.resource().about(), call.target.name, MODIFIED));
     }
     Ok(())
 }

@@ -4,10 +4,9 @@
 use kubewright_access::{Table, aggregated};
 use serde_json::Value;
 
-use super::RBAC;
 use crate::manage;
 use crate::object::{self, meta_text};
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::server::Server;
 
 /// Who upstream's controller is to server-side apply.
@@ -30,7 +29,7 @@ impl Server {
 
     /// Returns whether a role is another one now.
     fn aggregate_once(&self) -> bool {
-        let resource = Registry::builtin().known(RBAC, Table::ClusterRoles.resource());
+        let resource = BuiltInId::ClusterRoles.resource();
         let snapshot = self.store.snapshot(resource.table);
         let records: Vec<_> = snapshot.records(None, None).cloned().collect();
         let roles: Vec<Value> = records
@@ -48,7 +47,7 @@ impl Server {
             }
             let mut new = role.clone();
             new["rules"] = gathered;
-            let new = manage::update(resource, "", MANAGER, &self.clock.stamp(), Some(role), new);
+            let new = manage::update(resource, None, MANAGER, &self.clock.stamp(), Some(role), new);
             let draft = object::to_draft(resource, &new);
             // Whoever wrote meanwhile comes here too.
             if self

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Identity, User};
 use crate::object::{self, meta_text};
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::server::Server;
 use crate::tokens::{self, ISSUER};
 
@@ -142,7 +142,7 @@ impl Server {
         };
         let (name, uid) = reference("serviceaccount").unwrap_or_default();
         let account = self
-            .look_up("serviceaccounts", namespace, name)
+            .look_up(BuiltInId::ServiceAccounts, &object::key(namespace, name))
             .ok_or_else(|| format!("serviceaccounts {} not found", quote(name)))?;
         let found = meta_text(&account, "uid");
         if found != uid {
@@ -156,9 +156,9 @@ impl Server {
             let key = format!("authentication.kubernetes.io/{key}");
             extra.insert(key, vec![value.to_owned()]);
         };
-        for (kind, plural) in [("secret", "secrets"), ("pod", "pods")] {
+        for (kind, id) in [("secret", BuiltInId::Secrets), ("pod", BuiltInId::Pods)] {
             if let Some((name, uid)) = reference(kind) {
-                self.check_bound(plural, kind, namespace, name, uid, now)?;
+                self.check_bound((id, kind), &object::key(namespace, name), uid, now)?;
                 if kind == "pod" && !name.is_empty() && !uid.is_empty() {
                     know("pod-name", name);
                     know("pod-uid", uid);
@@ -168,7 +168,7 @@ impl Server {
         if let Some((name, uid)) = reference("node") {
             // Where a pod runs is told, but only a token that is bound to the node alone depends on it.
             if reference("pod").is_none() {
-                self.check_bound("nodes", "node", "", name, uid, now)?;
+                self.check_bound((BuiltInId::Nodes, "node"), name, uid, now)?;
             }
             if !name.is_empty() {
                 know("node-name", name);
@@ -186,32 +186,19 @@ impl Server {
         Ok(user)
     }
 
-    fn look_up(&self, plural: &str, namespace: &str, name: &str) -> Option<Value> {
-        let resource = Registry::builtin().core(plural);
-        let record = self.store.get(resource.table, &object::key(namespace, name))?;
+    fn look_up(&self, id: BuiltInId, key: &str) -> Option<Value> {
+        let resource = id.resource();
+        let record = self.store.get(resource.table, key)?;
         Some(object::to_value(resource, &record, record.revision))
     }
 
-    fn check_bound(
-        &self,
-        plural: &str,
-        kind: &str,
-        namespace: &str,
-        name: &str,
-        uid: &str,
-        now: Timestamp,
-    ) -> Result<(), String> {
+    fn check_bound(&self, (id, kind): (BuiltInId, &str), key: &str, uid: &str, now: Timestamp) -> Result<(), String> {
         let invalidated = || "service account token has been invalidated".to_owned();
-        let object = self.look_up(plural, namespace, name).ok_or_else(invalidated)?;
+        let object = self.look_up(id, key).ok_or_else(invalidated)?;
         let found = meta_text(&object, "uid");
         if found != uid {
-            let title = match kind {
-                "pod" => "pod",
-                "node" => "node",
-                _ => "secret",
-            };
             return Err(format!(
-                "{title} UID ({found}) does not match service account {kind} ref claim ({uid})"
+                "{kind} UID ({found}) does not match service account {kind} ref claim ({uid})"
             ));
         }
         if is_gone(&object, now) {

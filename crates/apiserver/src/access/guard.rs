@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Attributes, RBAC, decide, forbidden_status};
 use crate::call::Call;
 use crate::object::{meta_text, metadata, metadata_mut};
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource};
 use crate::status::{About, Result, Status};
 
 /// Whether the author of a role or binding may give what it gives; all other kinds pass. Comes after objects are
@@ -20,25 +20,23 @@ pub(crate) fn check_escalation(
     object: &Value,
     old: Option<&Value>,
 ) -> Result<()> {
-    if resource.group != RBAC || call.user.is_master() {
-        return Ok(());
-    }
-    match &*resource.plural {
-        "roles" | "clusterroles" => check_role(call, resource, object, old),
-        "rolebindings" | "clusterrolebindings" => check_binding(call, resource, object, old),
+    match resource.id() {
+        _ if call.user.is_master() => Ok(()),
+        Some(BuiltInId::Roles | BuiltInId::ClusterRoles) => check_role(call, resource, object, old),
+        Some(BuiltInId::RoleBindings | BuiltInId::ClusterRoleBindings) => check_binding(call, resource, object, old),
         _ => Ok(()),
     }
 }
 
 /// Whether an update or a patch may create the object that is not there; a create has been asked already.
 pub(crate) fn check_create_by_update(call: &Call<'_>) -> Result<()> {
-    if call.target.name.is_empty() || !call.target.subresource.is_empty() {
+    if call.target.name.is_empty() || call.target.subresource.is_some() {
         return Ok(());
     }
     let resource = call.resource();
     let mut asked = Attributes::resource("create", &*resource.group, &*resource.plural)
-        .in_namespace(call.target.namespace.as_str())
-        .named(call.target.name.as_str());
+        .in_namespace(call.target.namespace)
+        .named(call.target.name);
     asked.version = (&*resource.version).into();
     let decision = decide(call.server, call.user, &asked);
     if decision.allowed {
@@ -49,14 +47,14 @@ pub(crate) fn check_create_by_update(call: &Call<'_>) -> Result<()> {
 
 fn check_role(call: &Call<'_>, resource: &Resource, role: &Value, old: Option<&Value>) -> Result<()> {
     let asked = Attributes::resource("escalate", RBAC, &*resource.plural)
-        .in_namespace(call.target.namespace.as_str())
-        .named(call.target.name.as_str());
+        .in_namespace(call.target.namespace)
+        .named(call.target.name);
     if decide(call.server, call.user, &asked).allowed || is_for_the_collector(role, old) {
         return Ok(());
     }
     confirm(call, resource, role, &Rule::all_of(role))?;
     let aggregates = |role: &Value| kubewright_access::ClusterRoleSelectors::of(role).is_some();
-    if resource.plural == "clusterroles" && (aggregates(role) || old.is_some_and(aggregates)) {
+    if resource.is(BuiltInId::ClusterRoles) && (aggregates(role) || old.is_some_and(aggregates)) {
         let everything = [Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
         if confirm(call, resource, role, &everything).is_err() {
             let why = "must have cluster-admin privileges to use the aggregationRule";
@@ -71,7 +69,7 @@ fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, old: Opt
         return Ok(());
     }
     let role = RoleRef::of(binding);
-    let namespace = call.target.namespace.as_str();
+    let namespace = call.target.namespace;
     let bound = match role.kind.as_str() {
         "ClusterRole" => Some("clusterroles"),
         "Role" => Some("roles"),
@@ -99,7 +97,7 @@ fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, old: Opt
 
 /// Whether the user has all these rights.
 fn confirm(call: &Call<'_>, resource: &Resource, object: &Value, rules: &[Rule]) -> Result<()> {
-    let (held, errors) = call.server.authorizer().rules_for(call.user, &call.target.namespace);
+    let (held, errors) = call.server.authorizer().rules_for(call.user, call.target.namespace);
     // Here too, what is missing is missing under the name of the request's resource.
     let named = |error: &Arc<str>| match error.split_once('.') {
         Some(("role" | "clusterrole", rest)) => format!("{}.{rest}", resource.plural),

@@ -24,7 +24,10 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
         let Some(key) = name.as_str().strip_prefix(EXTRA) else {
             continue;
         };
-        user.extra.entry(percent_decode(key)).or_default().push(text(value));
+        user.extra
+            .entry(percent_decode(key).into_owned())
+            .or_default()
+            .push(text(value));
     }
     if !user.name.is_empty() {
         return Ok(Some(user));

@@ -11,7 +11,7 @@ use super::{Attributes, decide};
 use crate::call::Call;
 use crate::door::requested_groups;
 use crate::object::meta_text;
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::status::{Result, Status};
 
 const GROUP: &str = "certificates.k8s.io";
@@ -19,18 +19,18 @@ const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
 /// Refuses what the user may not do to a request for a certificate; all other kinds pass.
 pub(crate) fn check_signer(call: &Call<'_>, resource: &Resource, object: &Value, old: Option<&Value>) -> Result<()> {
-    if !resource.is(GROUP, "certificatesigningrequests") {
+    if !resource.is(BuiltInId::CertificateSigningRequests) {
         return Ok(());
     }
     let refuse = |why: &str| Err(Status::forbidden(resource.about(), meta_text(object, "name"), why));
-    let (verb, doing) = match (call.target.subresource.as_str(), old) {
-        ("", None) if signer(object) == CLIENT_SIGNER && asks_for_masters(object) => {
+    let (verb, doing) = match (call.target.subresource, old) {
+        (None, None) if signer(object) == CLIENT_SIGNER && asks_for_masters(object) => {
             return refuse(&format!(
                 "use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
             ));
         }
-        ("approval", Some(old)) => ("approve", signer(old)),
-        ("status", Some(old)) if is_signed(object, old) => ("sign", signer(old)),
+        (Some(Subresource::Approval), Some(old)) => ("approve", signer(old)),
+        (Some(Subresource::Status), Some(old)) if is_signed(object, old) => ("sign", signer(old)),
         _ => return Ok(()),
     };
     if may(call, verb, doing) {

@@ -12,7 +12,7 @@ use crate::access::User;
 use crate::audit::Notes;
 use crate::call::Call;
 use crate::delete_options::{DeleteOptions, Propagation};
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource, Subresource, name_of};
 use crate::server::Server;
 use crate::status::Status;
 use crate::timeout;
@@ -33,7 +33,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) name: String,
     /// What its name will begin with, if it has none yet.
     pub(crate) generate_name: String,
-    pub(crate) subresource: &'a str,
+    pub(crate) subresource: Option<Subresource<'a>>,
     pub(crate) dry_run: bool,
     /// What the audit trail shall know.
     pub(crate) notes: &'a Notes,
@@ -97,13 +97,13 @@ impl<'a> Attributes<'a> {
             user: call.user,
             resource: &call.target.resource,
             operation,
-            namespace: &call.target.namespace,
+            namespace: call.target.namespace,
             name: name.to_owned(),
             generate_name: String::new(),
-            subresource: &call.target.subresource,
+            subresource: call.target.subresource,
             dry_run,
             notes: call.notes,
-            part: (call.target.subresource == "scale").then_some(Part::SCALE),
+            part: (call.target.subresource == Some(Subresource::Scale)).then_some(Part::SCALE),
             deadline: call.deadline,
             query: call.query,
             delete: None,
@@ -136,9 +136,9 @@ impl<'a> Attributes<'a> {
         Status::forbidden(self.resource.about(), name, why)
     }
 
-    /// Whether the write is of this core resource itself, not of a part of it.
-    pub(super) fn is(&self, plural: &str) -> bool {
-        self.resource.group.is_empty() && self.resource.plural == plural && self.subresource.is_empty()
+    /// Whether the write is of this resource itself, not of a subresource.
+    pub(super) fn is(&self, id: BuiltInId) -> bool {
+        self.resource.is(id) && self.subresource.is_none()
     }
 
     /// The kind of the objects as the client sees them.
@@ -152,12 +152,12 @@ impl<'a> Attributes<'a> {
     /// What webhooks are told beside the objects.
     pub(crate) fn facts(&self) -> Facts {
         let resource = self.resource;
-        let is_namespace = resource.is("", "namespaces");
+        let is_namespace = resource.is(BuiltInId::Namespaces);
         Facts {
             operation: self.operation,
             kind: self.kind(),
             resource: Place::new(&resource.group, &resource.version, &resource.plural),
-            subresource: self.subresource.to_owned(),
+            subresource: name_of(self.subresource).to_owned(),
             name: self.name.clone(),
             namespace: if is_namespace {
                 self.name.clone()

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation, Plugin};
+use crate::registry::BuiltInId;
 use crate::status::Result;
 
 pub(super) struct DefaultTolerationSeconds;
@@ -12,7 +13,7 @@ const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/u
 
 impl Plugin for DefaultTolerationSeconds {
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, _old: Option<&Value>) -> Result<()> {
-        if !attributes.is("pods") || attributes.operation == Operation::Delete {
+        if !attributes.is(BuiltInId::Pods) || attributes.operation == Operation::Delete {
             return Ok(());
         }
         let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {

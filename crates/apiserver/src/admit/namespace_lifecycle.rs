@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::status::{Cause, Result, Status};
 
 pub(super) struct NamespaceLifecycle;
@@ -14,8 +14,8 @@ const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 impl Plugin for NamespaceLifecycle {
     fn mutate(&self, attributes: &Attributes<'_>, _object: &mut Value, _old: Option<&Value>) -> Result<()> {
-        let namespaces = Registry::builtin().core("namespaces");
-        if attributes.is("namespaces") {
+        let namespaces = BuiltInId::Namespaces.resource();
+        if attributes.is(BuiltInId::Namespaces) {
             if attributes.operation == Operation::Delete && UNDELETABLE.contains(&attributes.name.as_str()) {
                 return Err(Status::forbidden(
                     namespaces.about(),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation, Plugin};
+use crate::registry::BuiltInId;
 use crate::status::Result;
 
 pub(super) struct TaintNodesByCondition;
@@ -11,7 +12,7 @@ const TAINT: &str = "node.kubernetes.io/not-ready";
 
 impl Plugin for TaintNodesByCondition {
     fn mutate(&self, attributes: &Attributes<'_>, node: &mut Value, _old: Option<&Value>) -> Result<()> {
-        if !attributes.is("nodes") || attributes.operation != Operation::Create {
+        if !attributes.is(BuiltInId::Nodes) || attributes.operation != Operation::Create {
             return Ok(());
         }
         let Some(spec) = node

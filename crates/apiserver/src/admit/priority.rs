@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::status::Result;
 
 pub(super) struct Priority;
@@ -17,7 +17,7 @@ const SYSTEM: [(&str, i64); 2] = [
 
 impl Plugin for Priority {
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, old: Option<&Value>) -> Result<()> {
-        if !attributes.is("pods") || attributes.operation == Operation::Delete {
+        if !attributes.is(BuiltInId::Pods) || attributes.operation == Operation::Delete {
             return Ok(());
         }
         let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
@@ -84,14 +84,14 @@ fn class(attributes: &Attributes<'_>, name: &str) -> Option<(i64, String)> {
     if let Some((_, priority)) = SYSTEM.iter().find(|(known, _)| *known == name) {
         return Some((*priority, "PreemptLowerPriority".into()));
     }
-    let classes = Registry::builtin().find("scheduling.k8s.io", "v1", "priorityclasses")?;
+    let classes = BuiltInId::PriorityClasses.resource();
     let record = attributes.server.store.get(classes.table, name)?;
     Some(read(&object::to_value(classes, &record, record.revision)))
 }
 
 /// The lowest of the classes that call themselves the default.
 fn default_class(attributes: &Attributes<'_>) -> Option<(String, i64, String)> {
-    let classes = Registry::builtin().find("scheduling.k8s.io", "v1", "priorityclasses")?;
+    let classes = BuiltInId::PriorityClasses.resource();
     let snapshot = attributes.server.store.snapshot(classes.table);
     let defaults = snapshot
         .records(None, None)

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
+use crate::registry::BuiltInId;
 use crate::status::Result;
 
 pub(super) struct NoAggregation;
@@ -12,10 +13,7 @@ impl Plugin for NoAggregation {
         let is_remote = object
             .pointer("/spec/service")
             .is_some_and(|service| !service.is_null());
-        if attributes.operation == Operation::Delete
-            || !attributes.resource.is("apiregistration.k8s.io", "apiservices")
-            || !is_remote
-        {
+        if attributes.operation == Operation::Delete || !attributes.resource.is(BuiltInId::ApiServices) || !is_remote {
             return Ok(());
         }
         let why = "the embedded API server does not pass requests on to other servers (spec.service); define the kinds \

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Attributes, Operation, Plugin};
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::{BuiltInId, Subresource};
 use crate::status::Result;
 
 pub(super) struct ServiceAccount;
@@ -23,7 +23,7 @@ const DEFAULT_MODE: i64 = 0o644;
 
 impl Plugin for ServiceAccount {
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, _old: Option<&Value>) -> Result<()> {
-        if !concerns(attributes) || attributes.operation != Operation::Create || !attributes.subresource.is_empty() {
+        if !concerns(attributes) || attributes.operation != Operation::Create || attributes.subresource.is_some() {
             return Ok(());
         }
         if is_mirror(pod) {
@@ -66,14 +66,15 @@ impl Plugin for ServiceAccount {
 
 fn concerns(attributes: &Attributes<'_>) -> bool {
     attributes.server.admission.service_accounts
-        && attributes.resource.is("", "pods")
-        && matches!(attributes.subresource, "" | "ephemeralcontainers")
+        && attributes.resource.is(BuiltInId::Pods)
+        && matches!(attributes.subresource, None | Some(Subresource::EphemeralContainers))
 }
 
 fn check(attributes: &Attributes<'_>, pod: &Value) -> Result<()> {
     let empty = Map::new();
     let spec = pod.get("spec").and_then(Value::as_object).unwrap_or(&empty);
-    let ephemeral = attributes.operation == Operation::Update && attributes.subresource == "ephemeralcontainers";
+    let ephemeral =
+        attributes.operation == Operation::Update && attributes.subresource == Some(Subresource::EphemeralContainers);
     if !ephemeral && attributes.operation != Operation::Create {
         return Ok(());
     }
@@ -245,7 +246,7 @@ fn append(fields: &mut Map<String, Value>, key: &str, item: Value) {
 }
 
 fn account(attributes: &Attributes<'_>, name: &str) -> Result<Value> {
-    let accounts = Registry::builtin().core("serviceaccounts");
+    let accounts = BuiltInId::ServiceAccounts.resource();
     let key = object::key(attributes.namespace, name);
     if let Some(record) = attributes.server.store.get(accounts.table, &key) {
         return Ok(object::to_value(accounts, &record, record.revision));

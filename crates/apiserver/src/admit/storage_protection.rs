@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Attributes, Operation, Plugin};
 use crate::object::{self, finalizers};
+use crate::registry::BuiltInId;
 use crate::status::Result;
 
 pub(super) struct StorageObjectInUseProtection;
@@ -13,16 +14,13 @@ impl Plugin for StorageObjectInUseProtection {
         if attributes.operation != Operation::Create {
             return Ok(());
         }
-        let finalizer = if attributes.is("persistentvolumes") {
-            "kubernetes.io/pv-protection"
-        } else if attributes.is("persistentvolumeclaims") {
-            "kubernetes.io/pvc-protection"
-        } else if attributes.resource.group == "storage.k8s.io"
-            && attributes.resource.plural == "volumeattributesclasses"
-        {
-            "kubernetes.io/vac-protection"
-        } else {
-            return Ok(());
+        let finalizer = match attributes.resource.id() {
+            Some(BuiltInId::PersistentVolumes) if attributes.subresource.is_none() => "kubernetes.io/pv-protection",
+            Some(BuiltInId::PersistentVolumeClaims) if attributes.subresource.is_none() => {
+                "kubernetes.io/pvc-protection"
+            }
+            Some(BuiltInId::VolumeAttributesClasses) => "kubernetes.io/vac-protection",
+            _ => return Ok(()),
         };
         let mut all: Vec<String> = finalizers(object).into_iter().map(str::to_owned).collect();
         if !all.iter().any(|name| name == finalizer) {

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use kubewright_access::Attributes;
 
 use super::{Entry, Verdict};
-use crate::access::{User, attributes_of};
+use crate::access::User;
+use crate::request::attributes_of;
 
 /// One request.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::manage;
 use crate::object::{self, meta_text, set_meta};
-use crate::registry::{Registry, Resource};
+use crate::registry::{BuiltInId, Registry, Resource};
 use crate::server::Server;
 
 /// Who upstream's aggregator is to server-side apply.
@@ -17,7 +17,7 @@ const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 impl Server {
     /// Makes the `APIServices` of a group what its definitions say.
     pub(super) fn publish_group(&self, group: &str) {
-        let resource = Registry::builtin().known("apiregistration.k8s.io", "apiservices");
+        let resource = BuiltInId::ApiServices.resource();
         let served = self.definitions.served();
         let versions: BTreeSet<&str> = served
             .kinds()
@@ -53,7 +53,7 @@ impl Server {
         let mut service = api_service(group, version, &now);
         let status = service["status"].take();
         service["status"] = Value::Object(Map::new());
-        service = manage::update(resource, "", MANAGER, &now, None, service);
+        service = manage::update(resource, None, MANAGER, &now, None, service);
         service["status"] = status;
         set_meta(&mut service, "uid", self.chance.uuid());
         set_meta(&mut service, "creationTimestamp", now);

@@ -13,7 +13,7 @@ use crate::call::record_value;
 use crate::delete_options::DeleteOptions;
 use crate::manage;
 use crate::object::{self, finalizers, meta_text};
-use crate::registry::{Registry, Resource};
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::server::Server;
 use crate::verbs::delete;
 
@@ -21,7 +21,7 @@ use crate::verbs::delete;
 const MANAGER: &str = "kube-apiserver";
 
 fn definitions() -> &'static Arc<Resource> {
-    Registry::builtin().known("apiextensions.k8s.io", "customresourcedefinitions")
+    BuiltInId::CustomResourceDefinitions.resource()
 }
 
 impl Server {
@@ -127,7 +127,7 @@ impl Server {
     fn write_status(&self, name: &str, record: &Record, old: &Value, new: Value) -> Option<Arc<Record>> {
         let resource = definitions();
         let time = self.clock.stamp();
-        let new = manage::update(resource, "status", MANAGER, &time, Some(old), new);
+        let new = manage::update(resource, Some(Subresource::Status), MANAGER, &time, Some(old), new);
         let draft = object::to_draft(resource, &new);
         self.store.update(resource.table, name, record.revision, draft).ok()
     }

@@ -19,6 +19,7 @@ use serde_json::Value;
 use super::conversion::{self, Converted};
 use super::kind::{Kind, Shape};
 use crate::object::{self, meta_text, remove_meta, set_meta};
+use crate::registry::Subresource;
 
 static SCALE_COLUMNS: LazyLock<Arc<Columns>> = LazyLock::new(|| Arc::new(Columns::of_scale()));
 
@@ -98,20 +99,20 @@ impl Version {
         custom_strategy(self.definition().status)
     }
 
-    pub(crate) fn verbs(&self, subresource: &str) -> Option<&[&'static str]> {
+    pub(crate) fn verbs(&self, subresource: Option<Subresource<'_>>) -> Option<&[&'static str]> {
         let definition = self.definition();
         match subresource {
-            "" => Some(&discovery::VERBS),
-            "status" if definition.status => Some(&discovery::SUBRESOURCE_VERBS),
-            "scale" if definition.scale.is_some() => Some(&discovery::SUBRESOURCE_VERBS),
-            _ => None,
+            None => Some(&discovery::VERBS),
+            Some(Subresource::Status) if definition.status => Some(&discovery::SUBRESOURCE_VERBS),
+            Some(Subresource::Scale) if definition.scale.is_some() => Some(&discovery::SUBRESOURCE_VERBS),
+            Some(_) => None,
         }
     }
 
     /// What prints the objects: the columns of the definition.
-    pub(crate) fn printer(&self, subresource: &str) -> Printer {
+    pub(crate) fn printer(&self, subresource: Option<Subresource<'_>>) -> Printer {
         match subresource {
-            "scale" => Printer::Custom(Arc::clone(&SCALE_COLUMNS)),
+            Some(Subresource::Scale) => Printer::Custom(Arc::clone(&SCALE_COLUMNS)),
             _ => Printer::Custom(Arc::clone(&self.shape().columns)),
         }
     }

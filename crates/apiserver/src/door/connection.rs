@@ -137,22 +137,12 @@ async fn answer(
     stop: Stop,
 ) -> io::Result<Response<Stoppable>> {
     let (parts, body) = request.into_parts();
-    // What somebody sends who may not is not even read.
-    let admitted = match server.admit(&client, &parts) {
-        Ok(admitted) => admitted,
-        Err(response) => return Ok((*response).map(|body| Stoppable::new(body, &stop))),
-    };
-    let body = if body.is_end_stream() {
-        Bytes::new()
-    } else {
-        match timeout(BODY, read::whole(body)).await? {
-            Ok(body) => body,
-            Err(response) => {
-                let response = server.turn_away(admitted, *response);
-                return Ok(response.map(|body| Stoppable::new(body, &stop)));
-            }
+    let body = async {
+        if body.is_end_stream() {
+            return Ok(Ok(Bytes::new()));
         }
+        timeout(BODY, read::whole(body)).await.map_err(io::Error::from)
     };
-    let response = server.carry_out(admitted, Request::from_parts(parts, body)).await;
+    let response = server.serve(&client, &parts, body).await?;
     Ok(response.map(|body| Stoppable::new(body, &stop)))
 }

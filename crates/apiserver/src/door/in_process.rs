@@ -97,14 +97,8 @@ where
         let InProcess { server, identity } = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let admitted = match server.admit(&identity, &parts) {
-                Ok(admitted) => admitted,
-                Err(response) => return Ok(*response),
-            };
-            Ok(match read::whole(body).await {
-                Ok(body) => server.carry_out(admitted, Request::from_parts(parts, body)).await,
-                Err(response) => server.turn_away(admitted, *response),
-            })
+            let body = async { Ok(read::whole(body).await) };
+            server.serve(&identity, &parts, body).await
         })
     }
 }

@@ -4,21 +4,17 @@ use std::fmt::Display;
 use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
-use http::Response;
 use http_body::Body;
 use http_body_util::BodyExt as _;
 
-use crate::server::MAX_BODY;
+use crate::request::{MAX_BODY, ReceivedBody};
 use crate::status::Status;
-use crate::wire::body::Body as Answer;
-use crate::wire::negotiate::Output;
-use crate::wire::respond;
 
 /// The whole body, without a copy where it comes in one piece. A body above the limit is cut right behind it: the
 /// pipeline sees that it is too long and answers 413 in its place (H10).
 ///
 /// The error is the answer to a body that broke off.
-pub(super) async fn whole<B>(body: B) -> Result<Bytes, Box<Response<Answer>>>
+pub(super) async fn whole<B>(body: B) -> ReceivedBody
 where
     B: Body<Data = Bytes>,
     B::Error: Display,
@@ -27,10 +23,7 @@ where
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| {
-            let status = Status::bad_request(error.to_string());
-            Box::new(respond::refuse(&status, Output::JSON, &[]))
-        })?;
+        let frame = frame.map_err(|error| Status::bad_request(error.to_string()))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.is_empty() {
             first = data;

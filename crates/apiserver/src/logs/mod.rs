@@ -18,7 +18,7 @@ pub(crate) use reading::Reading;
 pub use writer::LogWriter;
 
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::server::ApiServer;
 
 /// The logs of a server, by Pod (`namespace/name`) and container.
@@ -149,7 +149,7 @@ impl ApiServer {
     pub fn pod_log(&self, namespace: &str, pod: &str, container: &str) -> LogWriter {
         let server = &self.server;
         let log = server.logs.begin(namespace, pod, container);
-        let pods = Registry::builtin().core("pods");
+        let pods = BuiltInId::Pods.resource();
         // Asked after the log is there: a Pod that goes meanwhile takes it along.
         if server.store.get(pods.table, &object::key(namespace, pod)).is_none() {
             server.logs.forget(namespace, pod);

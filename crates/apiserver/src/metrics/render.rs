@@ -10,7 +10,7 @@ use kubewright_store::Store;
 use super::{BUCKETS, Labels, Metrics, Series, Shard, process};
 use crate::custom::Served;
 use crate::registry::{Registry, Resource};
-use crate::route::Verb;
+use crate::request::route::Verb;
 
 impl Metrics {
     /// Everything, as `/metrics` answers it.
@@ -109,7 +109,7 @@ fn objects(store: &Store, served: &Served, text: &mut String) {
                 the value will be -1.";
     head(text, name, "gauge", help);
     // What can be watched is stored, and in one version only.
-    let is_stored = |resource: &&Arc<Resource>| resource.allows(Verb::Watch, "") && resource.conversion().is_none();
+    let is_stored = |resource: &&Arc<Resource>| resource.allows(Verb::Watch, None) && resource.conversion().is_none();
     let all = Registry::builtin().iter().chain(served.registry.iter());
     let stored = all.filter(is_stored);
     let counts: BTreeMap<_, _> = stored

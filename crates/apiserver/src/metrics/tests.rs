@@ -1,11 +1,12 @@
+use kubewright_access::RequestInfo;
 use kubewright_store::{Limits, Store};
 
 use super::*;
 use crate::custom::Served;
-use crate::route::{Route, route};
+use crate::request::route::{Route, route};
 
-fn target(path: &str) -> Target {
-    match route(&Served::default(), path) {
+fn target(path: &str) -> Target<'_> {
+    match route(&Served::default(), &RequestInfo::parse("GET", path)) {
         Route::Resource(target) => target,
         _ => panic!("{path} names no resource"),
     }

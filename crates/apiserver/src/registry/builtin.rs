@@ -8,7 +8,7 @@ use kubewright_kinds::strategy::{Strategy, strategy};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use kubewright_store::ResourceId;
 
-use super::{Nature, Registry, Resource, api_version};
+use super::{BuiltInId, Nature, Registry, Resource, Subresource, api_version};
 use crate::convert::{self, Conversion};
 use crate::custom;
 use crate::name::Name;
@@ -24,10 +24,10 @@ pub(crate) struct BuiltIn {
 }
 
 impl BuiltIn {
-    pub(super) fn verbs(&self, subresource: &str) -> Option<&[&'static str]> {
+    pub(super) fn verbs(&self, subresource: Option<Subresource<'_>>) -> Option<&[&'static str]> {
         match subresource {
-            "" => Some(&self.facts.verbs),
-            name => self.facts.subresource(name).map(|part| &*part.verbs),
+            None => Some(&self.facts.verbs),
+            Some(part) => self.facts.subresource(part.known_name()).map(|part| &*part.verbs),
         }
     }
 }
@@ -77,6 +77,7 @@ fn built_in() -> Registry {
                 strategy: strategy(facts.group, facts.plural),
                 conversion,
             }),
+            id: BuiltInId::find(facts.group, facts.plural),
             stored: conversion.and_then(|_| made.get(&(group, version, facts.plural)).cloned()),
             zero: OnceLock::new(),
         };
@@ -88,13 +89,19 @@ fn built_in() -> Registry {
             registry.add(Arc::clone(resource));
         }
     }
+    for id in BuiltInId::ALL {
+        let resource = registry.find(id.group(), "v1", id.plural()).cloned();
+        registry
+            .by_id
+            .push(resource.expect("the table of facts has every resource that code speaks of"));
+    }
     registry
 }
 
 /// The rules of a kind. A definition's are here, since they need the schemas that `kinds` does not know.
 fn behaviour(facts: &schema::Resource) -> &'static dyn Behaviour {
-    match (facts.group, facts.plural) {
-        ("apiextensions.k8s.io", "customresourcedefinitions") => &custom::CustomResourceDefinition,
-        (group, plural) => kubewright_kinds::behaviour(group, plural),
+    match BuiltInId::find(facts.group, facts.plural) {
+        Some(BuiltInId::CustomResourceDefinitions) => &custom::CustomResourceDefinition,
+        _ => kubewright_kinds::behaviour(facts.group, facts.plural),
     }
 }

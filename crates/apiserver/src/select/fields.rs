@@ -165,11 +165,11 @@ fn unescape(value: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Registry;
+    use crate::registry::BuiltInId;
 
     #[test]
     fn values_may_be_escaped() {
-        let pods = Registry::builtin().core("pods");
+        let pods = BuiltInId::Pods.resource();
         let selector = Selector::parse(r"metadata.name=a\,b\=c,spec.nodeName!=n", pods).expect("escaped");
         assert_eq!(selector.exact_name(), Some("a,b=c"));
         assert!(Selector::parse("metadata.name=a=b", pods).is_err());
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_field_that_cannot_be_selected_is_named() {
-        let pods = Registry::builtin().core("pods");
+        let pods = BuiltInId::Pods.resource();
         assert_eq!(
             Selector::parse("spec.x=1", pods),
             Err("field label not supported: spec.x".to_owned())
@@ -187,7 +187,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_selector_panics(text in ".*", list in r"(metadata\.name|status\.phase|[=!,\\])*") {
-            let pods = Registry::builtin().core("pods");
+            let pods = BuiltInId::Pods.resource();
             let _ = Selector::parse(&text, pods);
             let _ = Selector::parse(&list, pods);
         }

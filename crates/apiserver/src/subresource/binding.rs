@@ -9,8 +9,8 @@ use crate::admit::Part;
 use crate::call::Call;
 use crate::decode;
 use crate::object::{self, meta_text};
-use crate::registry::Registry;
-use crate::server::Answer;
+use crate::registry::BuiltInId;
+use crate::request::Answer;
 use crate::status::{About, Result, Status};
 use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
@@ -24,7 +24,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let name = if call.target.name.is_empty() {
         given.to_owned()
     } else {
-        call.target.name.clone()
+        call.target.name.to_owned()
     };
     if !given.is_empty() && given != name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
@@ -44,8 +44,8 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         };
         return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
-    let pods = Registry::builtin().core("pods");
-    let key = object::key(&call.target.namespace, &name);
+    let pods = BuiltInId::Pods.resource();
+    let key = object::key(call.target.namespace, &name);
     let time = call.server.clock.stamp();
     loop {
         let store = &call.server.store;

@@ -10,8 +10,8 @@ use crate::call::Call;
 use crate::decode;
 use crate::delete_options::{self, DeleteOptions};
 use crate::object::{self, meta_text};
-use crate::registry::{Registry, Resource};
-use crate::server::Answer;
+use crate::registry::{BuiltInId, Resource};
+use crate::request::Answer;
 use crate::status::{About, Cause, Details, Result, Status};
 use crate::verbs::addressed::place_in_namespace;
 use crate::verbs::delete::{check_preconditions, delete_one};
@@ -27,12 +27,12 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         ));
     }
     place_in_namespace(call, &mut wanted)?;
-    let name = call.target.name.clone();
+    let name = call.target.name;
     if call.server.webhooks.any() {
         wanted = part::owned(call, Part::EVICTION, &options.manager, wanted);
     }
-    part::mutate(call, Part::EVICTION, &name, &mut wanted, options.dry_run).await?;
-    part::validate(call, Part::EVICTION, &name, &wanted, options.dry_run).await?;
+    part::mutate(call, Part::EVICTION, name, &mut wanted, options.dry_run).await?;
+    part::validate(call, Part::EVICTION, name, &wanted, options.dry_run).await?;
     let mut delete = match wanted.get("deleteOptions") {
         Some(given) => delete_options::of_value(given)?,
         None => DeleteOptions::default(),
@@ -44,17 +44,15 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
 }
 
 async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
-    let pods = Registry::builtin().core("pods");
-    let Some(budgets) = Registry::builtin().find("policy", "v1", "poddisruptionbudgets") else {
-        return Ok(());
-    };
+    let pods = BuiltInId::Pods.resource();
+    let budgets = BuiltInId::PodDisruptionBudgets.resource();
     let store = &call.server.store;
     let now = call.server.clock.stamp();
-    let name = &call.target.name;
+    let name = call.target.name;
     loop {
         let record = call.existing()?;
         let pod = object::to_value(pods, &record, record.revision);
-        let namespace = Some(call.target.namespace.as_str());
+        let namespace = Some(call.target.namespace);
         let known: Vec<Value> = store
             .snapshot(budgets.table)
             .records(namespace, None)
@@ -64,7 +62,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
         match eviction::judge(&pod, &known, &now) {
             Verdict::Allowed { pinned, budget } => {
                 if let Some(budget) = budget.filter(|_| !options.dry_run) {
-                    let key = object::key(&call.target.namespace, meta_text(&budget, "name"));
+                    let key = object::key(call.target.namespace, meta_text(&budget, "name"));
                     let expected = meta_text(&budget, "resourceVersion")
                         .parse()
                         .map(kubewright_store::Revision);
@@ -78,7 +76,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
                     options.resource_version = Some(record.revision.to_string());
                 }
                 let outcome = match mark(call, pods, &mut options, &now) {
-                    Ok(()) => delete_one(call, &call.target.namespace, name, &options).await,
+                    Ok(()) => delete_one(call, call.target.namespace, name, &options).await,
                     Err(status) => Err(status),
                 };
                 return match outcome {

@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::call::{Call, record_value};
 use crate::logs::{Log, LogOptions, Reading};
 use crate::object::{self, meta_text};
-use crate::registry::{Registry, Resource};
-use crate::server::Answer;
+use crate::registry::{BuiltInId, Resource};
+use crate::request::Answer;
 use crate::status::{Result, Status};
 use crate::wire::body::Body;
 use crate::wire::respond;
@@ -22,10 +22,10 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     let (_, watcher) = call
         .server
         .store
-        .snapshot_and_watch(call.resource().table, Some(&call.target.namespace));
+        .snapshot_and_watch(call.resource().table, Some(call.target.namespace));
     let record = call.existing()?;
     let pod = record_value(call.resource(), &record, record.revision);
-    let options = LogOptions::parse(call.query, &call.target.name, call.server.clock.now())?;
+    let options = LogOptions::parse(call.query, call.target.name, call.server.clock.now())?;
     let container = container(&pod, call.query.text("container"))?;
     let Some(log) = log(call, &pod, &container, options)? else {
         return Ok(Answer::Response(nobody_to_ask()));
@@ -54,7 +54,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
 
 /// The log that is meant; `None` if nobody runs the Pod yet, so that there is nobody to ask.
 fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Result<Option<Arc<Log>>> {
-    let (logs, namespace, name) = (&call.server.logs, &call.target.namespace, &call.target.name);
+    let (logs, namespace, name) = (&call.server.logs, call.target.namespace, call.target.name);
     let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
     let current = logs.current(namespace, name, container);
     if node.is_none_or(str::is_empty) && current.is_none() {
@@ -84,7 +84,7 @@ fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Re
         return Ok(Some(log));
     }
     // Without a log of it there is only its node to ask.
-    let (nodes, node) = (Registry::builtin().core("nodes"), node.unwrap_or_default());
+    let (nodes, node) = (BuiltInId::Nodes.resource(), node.unwrap_or_default());
     if call.server.store.get(nodes.table, node).is_none() {
         return Err(Status::not_found(nodes.about(), node));
     }

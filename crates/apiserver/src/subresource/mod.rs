@@ -14,33 +14,37 @@ use http::StatusCode;
 
 use self::reviews::About;
 use crate::call::Call;
-use crate::route::Verb;
-use crate::server::Answer;
+use crate::registry::{BuiltInId, Subresource};
+use crate::request::Answer;
+use crate::request::route::Verb;
 use crate::status::{Result, Status};
 
 /// Answers a request that its verb alone cannot answer; `None` for all others.
 pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Answer>> {
     let resource = call.resource();
-    if call.target.subresource.is_empty() {
-        return match (resource.is_stored(), &*resource.group, &*resource.plural, verb) {
+    let Some(subresource) = call.target.subresource else {
+        return match (resource.is_stored(), resource.id(), verb) {
             (true, ..) => Ok(None),
-            (false, "", "bindings", Verb::Create) => binding::create(call).await.map(Some),
-            (false, group, plural, Verb::Create) => match review(call, group, plural).await {
-                Some(answer) => answer.map(Some),
-                None => Err(unsupported(call)),
-            },
+            (false, Some(id), Verb::Create) => posted(call, id).await.map(Some),
             _ => Err(unsupported(call)),
         };
-    }
-    match (call.target.subresource.as_str(), verb) {
-        ("scale", Verb::Get) => scale::get(call).await.map(Some),
-        ("scale", Verb::Update) => scale::update(call).await.map(Some),
-        ("scale", Verb::Patch) => scale::patch(call).await.map(Some),
-        ("binding", Verb::Create) => binding::create(call).await.map(Some),
-        ("eviction", Verb::Create) => eviction::create(call).await.map(Some),
-        ("token", Verb::Create) => token::create(call).await.map(Some),
-        ("log", Verb::Get) => log::get(call).map(Some),
-        ("status" | "finalize" | "approval" | "ephemeralcontainers" | "resize", _) => Ok(None),
+    };
+    match (subresource, verb) {
+        (Subresource::Scale, Verb::Get) => scale::get(call).await.map(Some),
+        (Subresource::Scale, Verb::Update) => scale::update(call).await.map(Some),
+        (Subresource::Scale, Verb::Patch) => scale::patch(call).await.map(Some),
+        (Subresource::Binding, Verb::Create) => binding::create(call).await.map(Some),
+        (Subresource::Eviction, Verb::Create) => eviction::create(call).await.map(Some),
+        (Subresource::Token, Verb::Create) => token::create(call).await.map(Some),
+        (Subresource::Log, Verb::Get) => log::get(call).map(Some),
+        (
+            Subresource::Status
+            | Subresource::Finalize
+            | Subresource::Approval
+            | Subresource::EphemeralContainers
+            | Subresource::Resize,
+            _,
+        ) => Ok(None),
         _ => {
             part::admit_connection(call).await?;
             Err(unsupported(call))
@@ -48,24 +52,25 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Ans
     }
 }
 
-/// Answers a review.
-async fn review(call: &mut Call<'_>, group: &str, plural: &str) -> Option<Result<Answer>> {
-    Some(match (group, plural) {
-        ("authorization.k8s.io", "subjectaccessreviews") => reviews::access(call, About::Anybody).await,
-        ("authorization.k8s.io", "localsubjectaccessreviews") => reviews::access(call, About::AnybodyHere).await,
-        ("authorization.k8s.io", "selfsubjectaccessreviews") => reviews::access(call, About::Oneself).await,
-        ("authorization.k8s.io", "selfsubjectrulesreviews") => reviews::rules(call).await,
-        ("authentication.k8s.io", "tokenreviews") => reviews::token(call).await,
-        ("authentication.k8s.io", "selfsubjectreviews") => reviews::myself(call).await,
-        _ => return None,
-    })
+/// Answers what is posted to a resource that keeps no objects: bindings and reviews.
+async fn posted(call: &mut Call<'_>, id: BuiltInId) -> Result<Answer> {
+    match id {
+        BuiltInId::Bindings => binding::create(call).await,
+        BuiltInId::SubjectAccessReviews => reviews::access(call, About::Anybody).await,
+        BuiltInId::LocalSubjectAccessReviews => reviews::access(call, About::AnybodyHere).await,
+        BuiltInId::SelfSubjectAccessReviews => reviews::access(call, About::Oneself).await,
+        BuiltInId::SelfSubjectRulesReviews => reviews::rules(call).await,
+        BuiltInId::TokenReviews => reviews::token(call).await,
+        BuiltInId::SelfSubjectReviews => reviews::myself(call).await,
+        _ => Err(unsupported(call)),
+    }
 }
 
 /// What needs a node, of which the embedded server has none.
 fn unsupported(call: &Call<'_>) -> Box<Status> {
-    let name = match call.target.subresource.as_str() {
-        "" => call.resource().plural.to_string(),
-        part => format!("{}/{part}", call.resource().plural),
+    let name = match call.target.subresource {
+        None => call.resource().plural.to_string(),
+        Some(part) => format!("{}/{}", call.resource().plural, part.name()),
     };
     let message = format!("{name} is not supported by the embedded API server");
     Status::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::admit::{self, Attributes, Operation, Part};
 use crate::call::Call;
 use crate::object::meta_text;
-use crate::registry::api_version;
+use crate::registry::{BuiltInId, Subresource, api_version, name_of};
 use crate::status::Result;
 
 /// The body with its owners.
@@ -21,7 +21,7 @@ pub(super) fn owned(call: &Call<'_>, part: Part, manager: &str, body: Value) -> 
         name: manager,
         api_version: &version,
         kind: part.kind,
-        subresource: &call.target.subresource,
+        subresource: name_of(call.target.subresource),
         time: &time,
     };
     let kind = PartKind {
@@ -74,27 +74,26 @@ fn of_review<'a>(call: &Call<'a>, review: &Value) -> Attributes<'a> {
 
 /// Asks about a connection to what an object stands for. There is no such thing here, but who refuses it is heard.
 pub(super) async fn admit_connection(call: &mut Call<'_>) -> Result<()> {
-    let Some(part) = connection(&call.resource().plural, &call.target.subresource) else {
+    let Some(part) = connection(call) else {
         return Ok(());
     };
     if !call.server.webhooks.any() {
         return Ok(());
     }
     let mut options = connection_options(call, part);
-    let name = call.target.name.clone();
-    let attributes = Attributes::new(call, Operation::Connect, &name, false).with_part(part);
+    let attributes = Attributes::new(call, Operation::Connect, call.target.name, false).with_part(part);
     admit::mutate(&attributes, &mut options, None, &mut call.warnings).await?;
     admit::validate(&attributes, &options, None, &mut call.warnings).await
 }
 
-fn connection(plural: &str, subresource: &str) -> Option<Part> {
-    Some(match (plural, subresource) {
-        ("pods", "exec") => Part::EXEC,
-        ("pods", "attach") => Part::ATTACH,
-        ("pods", "portforward") => Part::PORT_FORWARD,
-        ("pods", "proxy") => Part::POD_PROXY,
-        ("services", "proxy") => Part::SERVICE_PROXY,
-        ("nodes", "proxy") => Part::NODE_PROXY,
+fn connection(call: &Call<'_>) -> Option<Part> {
+    Some(match (call.resource().id()?, call.target.subresource?) {
+        (BuiltInId::Pods, Subresource::Exec) => Part::EXEC,
+        (BuiltInId::Pods, Subresource::Attach) => Part::ATTACH,
+        (BuiltInId::Pods, Subresource::PortForward) => Part::PORT_FORWARD,
+        (BuiltInId::Pods, Subresource::Proxy) => Part::POD_PROXY,
+        (BuiltInId::Services, Subresource::Proxy) => Part::SERVICE_PROXY,
+        (BuiltInId::Nodes, Subresource::Proxy) => Part::NODE_PROXY,
         _ => return None,
     })
 }
@@ -122,7 +121,7 @@ fn connection_options(call: &Call<'_>, part: Part) -> Value {
         options.insert("ports".into(), json!(ports));
     }
     if !call.target.rest.is_empty() {
-        options.insert("path".into(), call.target.rest.as_str().into());
+        options.insert("path".into(), call.target.rest.into());
     }
     Value::Object(options)
 }

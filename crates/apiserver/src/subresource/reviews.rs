@@ -15,7 +15,7 @@ use crate::go_text;
 use crate::manage;
 use crate::object;
 use crate::options::AuthorizationMode;
-use crate::server::Answer;
+use crate::request::Answer;
 use crate::status::{Result, Status};
 use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
@@ -43,7 +43,7 @@ async fn received(call: &mut Call<'_>) -> Result<Value> {
     }
     place_in_namespace(call, &mut review)?;
     let time = call.server.clock.stamp();
-    let mut review = manage::update(resource, "", &options.manager, &time, None, review);
+    let mut review = manage::update(resource, None, &options.manager, &time, None, review);
     part::mutate_review(call, &mut review).await?;
     Ok(review)
 }

@@ -20,7 +20,7 @@ use crate::decode::{self, Expected};
 use crate::manage;
 use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
 use crate::registry::Resource;
-use crate::server::Answer;
+use crate::request::Answer;
 use crate::status::{Result, Status};
 use crate::verbs::addressed::check_name;
 use crate::verbs::addressed::place_in_namespace;
@@ -158,7 +158,7 @@ async fn replace(
     let paths = resource.replicas_paths();
     let paths: Vec<(&str, Option<&str>)> = paths.iter().map(|(at, path)| (at.as_str(), path.as_deref())).collect();
     let written = write::update(call, options.dry_run, false, |call, live| {
-        let live = live.ok_or_else(|| Status::not_found(resource.about(), &call.target.name))?;
+        let live = live.ok_or_else(|| Status::not_found(resource.about(), call.target.name))?;
         let owners = live.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let undecodable = |error: managed::DecodeError| Status::internal(&error.to_string());
         let mut shown = of(resource, live)?;

@@ -14,8 +14,8 @@ use crate::admit::Part;
 use crate::call::Call;
 use crate::decode;
 use crate::object::{self, meta_text, set_meta};
-use crate::registry::Registry;
-use crate::server::Answer;
+use crate::registry::BuiltInId;
+use crate::request::Answer;
 use crate::status::{About, Result, Status};
 use crate::tokens::ISSUER;
 use crate::verbs::addressed::place_in_namespace;
@@ -43,18 +43,18 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         request["spec"]["expirationSeconds"] = DEFAULT_SECONDS.into();
     }
     request = owned(call, &options.manager, request)?;
-    let name = call.target.name.clone();
+    let name = call.target.name;
     request = part::owned(call, Part::TOKEN_REQUEST, &options.manager, request);
-    part::mutate(call, Part::TOKEN_REQUEST, &name, &mut request, options.dry_run).await?;
+    part::mutate(call, Part::TOKEN_REQUEST, name, &mut request, options.dry_run).await?;
     let given = meta_text(&request, "name");
     if !given.is_empty() && given != name {
         let path = PathRef::root("metadata");
         let detail = "must match the service account name if specified";
         let error = FieldError::invalid(&path.child("name"), given, detail);
-        return Err(Status::invalid(GROUP, "TokenRequest", &name, &vec![error]));
+        return Err(Status::invalid(GROUP, "TokenRequest", name, &vec![error]));
     }
     let account = call.existing()?;
-    check_uid(&name, &wanted_uid, &account.uid)?;
+    check_uid(name, &wanted_uid, &account.uid)?;
     check_seconds(&request)?;
     if request
         .pointer("/spec/audiences")
@@ -64,10 +64,10 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         request["spec"]["audiences"] = json!([ISSUER]);
     }
     let now = call.server.clock.now();
-    set_meta(&mut request, "name", name.as_str());
+    set_meta(&mut request, "name", name);
     set_meta(&mut request, "uid", &*account.uid);
     set_meta(&mut request, "creationTimestamp", clock::stamp(now));
-    part::validate(call, Part::TOKEN_REQUEST, &name, &request, options.dry_run).await?;
+    part::validate(call, Part::TOKEN_REQUEST, name, &request, options.dry_run).await?;
     let mut private = json!({
         "namespace": call.target.namespace,
         "serviceaccount": { "name": name, "uid": &*account.uid },
@@ -202,29 +202,25 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Vec<(&'static str, Value)>>
     let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default();
     // The version does not matter, as long as the group is the core.
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-    let (plural, claim) = match (group, text("kind")) {
-        ("", "Pod") => ("pods", "pod"),
-        ("", "Secret") => ("secrets", "secret"),
-        ("", "Node") => ("nodes", "node"),
+    let (id, claim) = match (group, text("kind")) {
+        ("", "Pod") => (BuiltInId::Pods, "pod"),
+        ("", "Secret") => (BuiltInId::Secrets, "secret"),
+        ("", "Node") => (BuiltInId::Nodes, "node"),
         (group, kind) => {
             let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
             return Err(Status::bad_request(message));
         }
     };
-    let resource = Registry::builtin().core(plural);
-    let namespace = if resource.namespaced {
-        call.target.namespace.as_str()
-    } else {
-        ""
-    };
+    let resource = id.resource();
+    let namespace = if resource.namespaced { call.target.namespace } else { "" };
     let record = call
         .server
         .store
         .get(resource.table, &object::key(namespace, text("name")))
         .ok_or_else(|| Status::not_found(resource.about(), text("name")))?;
-    let account = call.target.name.as_str();
+    let account = call.target.name;
     let mut node = None;
-    if plural == "pods" {
+    if id == BuiltInId::Pods {
         let pod = object::to_value(resource, &record, record.revision);
         if pod
             .pointer("/spec/serviceAccountName")
@@ -252,7 +248,7 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Vec<(&'static str, Value)>>
     }
     let mut claims = vec![(claim, json!({ "name": text("name"), "uid": &*record.uid }))];
     if let Some(node) = node.filter(|node| !node.is_empty()) {
-        let nodes = Registry::builtin().core("nodes");
+        let nodes = BuiltInId::Nodes.resource();
         claims.push(match call.server.store.get(nodes.table, &node) {
             Some(record) => ("node", json!({ "name": node, "uid": &*record.uid })),
             // Where the pod is meant to run is worth knowing even if the node is not there.

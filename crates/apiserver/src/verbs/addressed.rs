@@ -10,7 +10,7 @@ use crate::status::{Result, Status};
 pub(crate) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> Result<()> {
     let target = call.target;
     let expected = if target.resource.namespaced {
-        target.namespace.as_str()
+        target.namespace
     } else {
         ""
     };
@@ -34,7 +34,7 @@ pub(crate) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> Result<
 
 /// The name in the body must be the one in the path (H4).
 pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Result<()> {
-    let (given, expected) = (meta_text(object, "name"), call.target.name.as_str());
+    let (given, expected) = (meta_text(object, "name"), call.target.name);
     if given.is_empty() {
         return Err(Status::bad_request(format!(
             "the name of the object ({expected} based on URL) was undeterminable: name must be provided"
@@ -62,5 +62,5 @@ pub(crate) fn check_uid(call: &Call<'_>, object: &Value, live: Option<&Value>, d
         call.resource().storage_path(),
         call.key()
     );
-    Err(Status::conflict(call.resource().about(), &call.target.name, &why))
+    Err(Status::conflict(call.resource().about(), call.target.name, &why))
 }

@@ -23,7 +23,7 @@ pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     place_in_namespace(call, &mut object)?;
     write::dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
-    let mut object = manage::update(resource, "", &options.manager, &time, None, object);
+    let mut object = manage::update(resource, None, &options.manager, &time, None, object);
     resource.to_stored(&mut object);
     let written = write::create(call, object, options.dry_run).await?;
     reply(call, written).await

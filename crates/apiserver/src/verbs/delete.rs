@@ -15,7 +15,7 @@ use crate::custom::conversion;
 use crate::delete_options::{DeleteOptions, Propagation};
 use crate::effects::is_definition;
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::server::Server;
 use crate::status::{About, Result, Status};
 use crate::wire::respond::{Reply, text_of};
@@ -24,8 +24,8 @@ use crate::write::bump_generation;
 pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     let options = DeleteOptions::parse(call)?;
     warn_of_orphans(call, &options);
-    let name = call.target.name.clone();
-    let outcome = delete_one(call, &call.target.namespace.clone(), &name, &options).await?;
+    let (namespace, name) = (call.target.namespace, call.target.name);
+    let outcome = delete_one(call, namespace, name, &options).await?;
     let code = if !outcome.gone && options.orphan_dependents == Some(false) {
         StatusCode::ACCEPTED
     } else {
@@ -37,7 +37,7 @@ pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
 /// Who deletes Jobs without a word about their pods keeps the pods, and is told.
 pub(crate) fn warn_of_orphans(call: &mut Call<'_>, options: &DeleteOptions) {
     let resource = call.resource();
-    if resource.is("batch", "jobs") && options.propagation.is_none() && options.orphan_dependents.is_none() {
+    if resource.is(BuiltInId::Jobs) && options.propagation.is_none() && options.orphan_dependents.is_none() {
         call.warnings.push(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
              them or set propagationPolicy=Orphan to suppress this warning"
@@ -84,8 +84,8 @@ pub(crate) async fn delete_one(
     let resource = call.resource().stored();
     let key = object::key(namespace, name);
     // An eviction is admitted as what it is, and the objects of a collection without their names.
-    let is_eviction = call.target.subresource == "eviction";
-    let attributes = Attributes::new(call, Operation::Delete, &call.target.name, options.dry_run);
+    let is_eviction = call.target.subresource == Some(Subresource::Eviction);
+    let attributes = Attributes::new(call, Operation::Delete, call.target.name, options.dry_run);
     let attributes = attributes.with_deletion(options);
     loop {
         let record = call
@@ -153,7 +153,7 @@ async fn admit(
     plan: &Plan,
 ) -> Result<()> {
     let mut options = options.clone();
-    if call.resource().is("", "namespaces") && options.uid.is_none() {
+    if call.resource().is(BuiltInId::Namespaces) && options.uid.is_none() {
         options.uid = Some(meta_text(live, "uid").to_owned());
     }
     if call.resource().strategy().graceful_deletion {
@@ -203,7 +203,7 @@ enum Plan {
 
 fn plan(server: &Server, resource: &Resource, live: &Value, options: &DeleteOptions) -> Plan {
     let now = server.clock.now();
-    if resource.is("", "namespaces") {
+    if resource.is(BuiltInId::Namespaces) {
         return plan_namespace(live, now, options);
     }
     if is_definition(resource) && meta_text(live, "deletionTimestamp").is_empty() {
@@ -407,7 +407,7 @@ pub(crate) fn is_finished(resource: &Resource, new: &Value, old: &Value) -> bool
     if !finalizers(new).is_empty() {
         return false;
     }
-    if resource.is("", "namespaces") {
+    if resource.is(BuiltInId::Namespaces) {
         return new
             .pointer("/spec/finalizers")
             .and_then(Value::as_array)
@@ -424,7 +424,7 @@ pub(crate) fn check_preconditions(resource: &Resource, live: &Value, options: &D
     };
     let name = meta_text(live, "name");
     let (uid, version) = (meta_text(live, "uid"), meta_text(live, "resourceVersion"));
-    if resource.is("", "namespaces") {
+    if resource.is(BuiltInId::Namespaces) {
         return check_namespace_preconditions(resource, name, (uid, version), options);
     }
     if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {

@@ -52,7 +52,7 @@ async fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, O
             ));
         }
         let token = Continue::decode(&options.continue_token)?;
-        let after = Some(object::key(&call.target.namespace, &token.after));
+        let after = Some(object::key(call.target.namespace, &token.after));
         let snapshot = match token.revision {
             None => store.snapshot(table),
             Some(revision) => store
@@ -110,7 +110,7 @@ impl Page {
         first: Option<&str>,
     ) -> Page {
         let resource = call.resource();
-        let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let namespace = Some(call.target.namespace).filter(|namespace| !namespace.is_empty());
         // Upstream answers "any version" from its cache, which knows no pages.
         let limit = if options.limit > 0 && options.resource_version != "0" {
             options.limit

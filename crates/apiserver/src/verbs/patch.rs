@@ -15,7 +15,7 @@ use crate::effects::is_definition;
 use crate::go_text;
 use crate::manage;
 use crate::object::{differ_by_owners_only, meta_text, set_meta};
-use crate::registry::Resource;
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::status::{Details, Result, Status};
 use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
@@ -63,16 +63,16 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let body = call.body.clone();
     let mut noticed = false;
-    let may_create = language == Language::Apply && call.target.subresource.is_empty();
+    let may_create = language == Language::Apply && call.target.subresource.is_none();
     let written = write::update(call, options.dry_run, may_create, |call, live| {
         let at_request = live.map(|live| at_version(resource, live));
         let mut warnings = Vec::new();
         let new = match (language, at_request.as_deref()) {
             (Language::Apply, live) => {
-                let subresource = call.target.subresource.clone();
-                apply(resource, &subresource, &options, &time, live, &body, &mut warnings)?
+                let subresource = call.target.subresource;
+                apply(resource, subresource, &options, &time, live, &body, &mut warnings)?
             }
-            (_, None) => return Err(Status::not_found(resource.about(), &call.target.name)),
+            (_, None) => return Err(Status::not_found(resource.about(), call.target.name)),
             (_, Some(live)) => {
                 let patched = patched(
                     language,
@@ -82,7 +82,7 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
                     options.validation,
                     &mut warnings,
                 )?;
-                let subresource = &call.target.subresource;
+                let subresource = call.target.subresource;
                 manage::update(resource, subresource, &options.manager, &time, Some(live), patched)
             }
         };
@@ -101,7 +101,7 @@ fn checked(call: &Call<'_>, live: Option<&Value>, mut new: Value) -> Result<Valu
     let uid = meta_text(&new, "uid");
     if live.is_none() && !uid.is_empty() {
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
-        return Err(Status::conflict(call.resource().about(), &call.target.name, &why));
+        return Err(Status::conflict(call.resource().about(), call.target.name, &why));
     }
     place_in_namespace(call, &mut new)?;
     check_name(call, &new)?;
@@ -208,7 +208,7 @@ fn patched(
     let mut value = typed.value;
     if resource.custom().is_none() {
         decode::restore_empty_lists(&merged, &mut value);
-        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        if resource.is(BuiltInId::CustomResourceDefinitions) {
             empties::restore(&merged, &mut value);
         }
     }
@@ -240,7 +240,7 @@ fn stamp_type(resource: &Resource, value: &mut Value) {
 /// The live object with a configuration applied, defaulted again.
 fn apply(
     resource: &Resource,
-    subresource: &str,
+    subresource: Option<Subresource<'_>>,
     options: &WriteOptions,
     time: &str,
     live: Option<&Value>,

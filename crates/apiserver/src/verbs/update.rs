@@ -5,7 +5,7 @@ use super::answer::{at_version, reply};
 use crate::call::Call;
 use crate::decode::{self, Expected};
 use crate::manage;
-use crate::server;
+use crate::request;
 use crate::status::Result;
 use crate::wire::respond::Reply;
 use crate::write;
@@ -17,14 +17,14 @@ pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     write::default(resource, &mut object);
     place_in_namespace(call, &mut object)?;
     check_name(call, &object)?;
-    server::check_name(&call.target.name)?;
+    request::check_name(call.target.name)?;
     write::dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
-    let may_create = resource.strategy().create_on_update && call.target.subresource.is_empty();
+    let may_create = resource.strategy().create_on_update && call.target.subresource.is_none();
     let written = write::update(call, options.dry_run, may_create, |call, live| {
         check_uid(call, &object, live, options.dry_run)?;
         let live = live.map(|live| at_version(resource, live));
-        let subresource = &call.target.subresource;
+        let subresource = call.target.subresource;
         let mut new = manage::update(
             resource,
             subresource,

@@ -20,7 +20,7 @@ use crate::list_options::ListOptions;
 use crate::metrics::LongRunning;
 use crate::object;
 use crate::registry::Resource;
-use crate::route::Verb;
+use crate::request::route::Verb;
 use crate::select::Selection;
 use crate::server::Server;
 use crate::status::{Result, Status};
@@ -134,7 +134,7 @@ impl Frames {
     /// Places the cursor (V2): behind the requested revision, or behind the present state, which is sent first.
     async fn open(&mut self, call: &Call<'_>, options: &ListOptions, requested: Option<Revision>) -> Result<()> {
         let store = &call.server.store;
-        let namespace = Some(call.target.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let namespace = Some(call.target.namespace).filter(|namespace| !namespace.is_empty());
         let table = self.resource.table;
         let wants_state = options.send_initial_events.unwrap_or(requested.is_none());
         if wants_state {

@@ -53,11 +53,8 @@ impl Webhooks {
 
     /// Takes note of a change of this resource, if it matters.
     pub(crate) fn after_write(&self, resource: &Resource, store: &Store) {
-        if resource.group != "admissionregistration.k8s.io" {
-            return;
-        }
         for (phase, set) in [(Phase::Mutating, &self.mutating), (Phase::Validating, &self.validating)] {
-            if resource.plural == set::plural(phase) {
+            if resource.is(set::configurations(phase)) {
                 set.renew(phase, store);
             }
         }

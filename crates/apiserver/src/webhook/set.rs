@@ -9,7 +9,7 @@ use kubewright_store::{Revision, Store};
 use parking_lot::{Mutex, RwLock};
 
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 
 /// The webhooks of one phase, sorted by the names of their configurations (A1).
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Set {
 
     /// Reads the configurations anew; those that have not changed stay as they were compiled.
     pub(super) fn renew(&self, phase: Phase, store: &Store) {
-        let resource = Registry::builtin().known("admissionregistration.k8s.io", plural(phase));
+        let resource = configurations(phase).resource();
         let mut compiled = self.compiled.lock();
         let snapshot = store.snapshot(resource.table);
         let mut next = BTreeMap::new();
@@ -67,9 +67,9 @@ impl Set {
 }
 
 /// The resource of a phase's configurations.
-pub(super) fn plural(phase: Phase) -> &'static str {
+pub(super) fn configurations(phase: Phase) -> BuiltInId {
     match phase {
-        Phase::Mutating => "mutatingwebhookconfigurations",
-        Phase::Validating => "validatingwebhookconfigurations",
+        Phase::Mutating => BuiltInId::MutatingWebhookConfigurations,
+        Phase::Validating => BuiltInId::ValidatingWebhookConfigurations,
     }
 }

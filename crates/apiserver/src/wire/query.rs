@@ -1,5 +1,7 @@
 //! Query parameters, read as Go's parameter codec reads them.
 
+use std::borrow::Cow;
+
 use crate::status::{Result, Status};
 
 /// The decoded parameters, in order.
@@ -94,8 +96,12 @@ fn decode_text(text: &str) -> Option<String> {
 }
 
 /// Undoes the encoding of a path; what is broken stays as it is.
-pub(crate) fn percent_decode(path: &str) -> String {
-    decode_text(&path.replace('+', "%2B")).unwrap_or_else(|| path.to_owned())
+pub(crate) fn percent_decode(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let decoded = decode_text(&path.replace('+', "%2B"));
+    decoded.map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 fn hex(digit: u8) -> Option<u8> {

@@ -110,6 +110,11 @@ pub(crate) fn text(code: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
     response
 }
 
+/// What Go's HTTP server says of a path that it does not know.
+pub(crate) fn page_not_found() -> Response<Body> {
+    text(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
 /// A value's JSON text as Go writes it, with its final newline.
 pub(crate) fn text_of(value: &Value) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::connection;
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::server::Server;
 
 /// The addresses behind a port of a Service. The error is upstream's sentence.
@@ -20,7 +20,7 @@ pub(super) async fn service(
         return Ok(vec![address]);
     }
     let quoted = kubewright_codec::quote(name);
-    let Some(service) = stored(server, "", "services", &object::key(namespace, name)) else {
+    let Some(service) = stored(server, BuiltInId::Services, &object::key(namespace, name)) else {
         return Err(format!("service {quoted} not found"));
     };
     let spec = |key: &str| service.pointer(&format!("/spec/{key}")).and_then(Value::as_str);
@@ -52,15 +52,15 @@ pub(super) async fn service(
     Ok(addresses.into_iter().map(|address| places.of_pod(address)).collect())
 }
 
-fn stored(server: &Server, group: &str, plural: &str, key: &str) -> Option<Value> {
-    let resource = Registry::builtin().known(group, plural);
+fn stored(server: &Server, id: BuiltInId, key: &str) -> Option<Value> {
+    let resource = id.resource();
     let record = server.store.get(resource.table, key)?;
     Some(object::to_value(resource, &record, record.revision))
 }
 
 /// The ready addresses in the Service's `EndpointSlices`.
 fn by_slices(server: &Server, namespace: &str, service: &str, port_name: &str) -> Vec<SocketAddr> {
-    let resource = Registry::builtin().known("discovery.k8s.io", "endpointslices");
+    let resource = BuiltInId::EndpointSlices.resource();
     let snapshot = server.store.snapshot(resource.table);
     let mut found = Vec::new();
     for record in snapshot.records(Some(namespace), None) {
@@ -85,7 +85,7 @@ fn by_slices(server: &Server, namespace: &str, service: &str, port_name: &str) -
 
 /// The ready addresses in the Service's Endpoints.
 fn by_endpoints(server: &Server, namespace: &str, service: &str, port_name: &str) -> Vec<SocketAddr> {
-    let Some(endpoints) = stored(server, "", "endpoints", &object::key(namespace, service)) else {
+    let Some(endpoints) = stored(server, BuiltInId::Endpoints, &object::key(namespace, service)) else {
         return Vec::new();
     };
     let subsets = endpoints.get("subsets").and_then(Value::as_array);

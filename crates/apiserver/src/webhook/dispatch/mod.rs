@@ -25,7 +25,7 @@ pub(crate) use validate::validate;
 use super::call::{CallError, post};
 use crate::admit::{Attributes, Deadline};
 use crate::object;
-use crate::registry::Registry;
+use crate::registry::BuiltInId;
 use crate::status::{Details, Result, Status, Verbatim};
 use rights::Rights;
 use shown::{Equivalents, Shown};
@@ -103,7 +103,7 @@ impl<'a> Request<'a> {
         if facts.resource.resource == "namespaces" && facts.subresource.is_empty() && is_written {
             return Ok(labels(object));
         }
-        let namespaces = Registry::builtin().core("namespaces");
+        let namespaces = BuiltInId::Namespaces.resource();
         match self.attributes.server.store.get(namespaces.table, &facts.namespace) {
             Some(record) => Ok(labels(&object::to_value(namespaces, &record, record.revision))),
             None => Err(Status::not_found(namespaces.about(), &facts.namespace)),

@@ -11,7 +11,7 @@ use crate::admit::{Attributes, Operation, Part, kind_of};
 use crate::convert;
 use crate::custom::conversion;
 use crate::decode::restore_empty_lists;
-use crate::registry::{Registry, Resource, api_version};
+use crate::registry::{BuiltInId, Registry, Resource, api_version};
 use crate::status::{Result, Status};
 use crate::write;
 
@@ -32,7 +32,7 @@ impl Equivalents {
         let resources: Vec<Arc<Resource>> = registry
             .iter()
             .filter(|other| other.table == own.table && other.api_version != own.api_version)
-            .filter(|other| attributes.subresource.is_empty() || other.has_subresource(attributes.subresource))
+            .filter(|other| other.has_subresource(attributes.subresource))
             .cloned()
             .collect();
         let places = resources
@@ -95,9 +95,9 @@ impl Shown {
 
     /// The same without what only storage fills in: a claim's phase.
     pub(super) fn unstored(mut self, attributes: &Attributes<'_>) -> Shown {
-        let is_new = attributes.operation == Operation::Create && attributes.subresource.is_empty();
+        let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
         if is_new
-            && attributes.resource.is("", "persistentvolumeclaims")
+            && attributes.resource.is(BuiltInId::PersistentVolumeClaims)
             && let Some(Value::Object(status)) = self.object.get_mut("status")
         {
             status.remove("phase");

@@ -1,0 +1,74 @@
+//! The dispatch stage: from the verb of a request to what does it.
+
+use http::Response;
+use kubewright_kinds::rules::names;
+
+use super::route::Verb;
+use crate::admit::Deadline;
+use crate::call::Call;
+use crate::status::{Result, Status};
+use crate::subresource;
+use crate::verbs;
+use crate::webhook;
+use crate::wire::body::Body;
+use crate::wire::respond::Reply;
+
+/// What a verb answers.
+pub(crate) enum Answer {
+    /// An object, to be written as the client wants it.
+    Reply(Reply),
+    /// A response that is ready: a stream, or text.
+    Response(Response<Body>),
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Answer::Reply(reply)
+    }
+}
+
+/// A name in the path must be fit for a key of the storage, whatever its kind demands of it.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let complaints = names::path_segment_name(name);
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "Name parameter invalid: {name:?}: {}",
+        complaints.join(";")
+    )))
+}
+
+/// Answers a request, within its time where that depends on a webhook that converts. Those that admit mind it themselves.
+pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
+    let converts = call
+        .resource()
+        .custom()
+        .is_some_and(|version| version.kind.webhook().is_some());
+    if !converts || verb == Verb::Watch {
+        return dispatch(call, verb).await;
+    }
+    let deadline = *call.deadline.get_or_init(|| Deadline::of(call.query));
+    let answer = tokio::time::timeout_at(deadline.at, dispatch(call, verb)).await;
+    answer.unwrap_or_else(|_| Err(webhook::too_late(deadline)))
+}
+
+async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
+    // An update compares the name with that in its body first.
+    if verb != Verb::Update {
+        check_name(call.target.name)?;
+    }
+    if let Some(answer) = subresource::answer(call, verb).await? {
+        return Ok(answer);
+    }
+    Ok(match verb {
+        Verb::Get => verbs::get::get(call).await?.into(),
+        Verb::List => verbs::list::list(call).await?.into(),
+        Verb::Watch => Answer::Response(verbs::watch::watch(call).await?),
+        Verb::Create => verbs::create::create(call).await?.into(),
+        Verb::Update => verbs::update::update(call).await?.into(),
+        Verb::Patch => verbs::patch::patch(call).await?.into(),
+        Verb::Delete => verbs::delete::delete(call).await?.into(),
+        Verb::DeleteCollection => verbs::collection::delete(call).await?.into(),
+    })
+}

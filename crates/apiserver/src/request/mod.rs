@@ -1,0 +1,211 @@
+//! The way of a request, from any transport to its response:
+//!
+//! parse ([`RequestHead`]) → authenticate, authorize (`access`) → read the body → route ([`route`]) → negotiate (`wire`) →
+//! dispatch ([`dispatch`]) to a verb or a subresource → respond (`wire`).
+
+mod dispatch;
+mod head;
+pub(crate) mod route;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+
+pub(crate) use dispatch::{Answer, check_name};
+pub(crate) use head::{RequestHead, attributes_of};
+
+use crate::access::{Authorized, Identity};
+use crate::audit::{Notes, Working};
+use crate::call::Call;
+use crate::metrics::Observation;
+use crate::plain;
+use crate::registry::Subresource;
+use crate::server::{ApiServer, Server};
+use crate::status::Status;
+use crate::table;
+use crate::timeout;
+use crate::wire::body::Body;
+use crate::wire::negotiate::{self, Offer, Output};
+use crate::wire::query::percent_decode;
+use crate::wire::respond;
+use route::{Route, Target};
+
+/// The largest body a request may have (H10).
+pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
+
+/// A body as a transport received it; the error answers one that broke off.
+pub(crate) type ReceivedBody = Result<Bytes, Box<Status>>;
+
+impl ApiServer {
+    /// Answers a request: the one entry of all transports. `body` is awaited only once the sender may send it; what it
+    /// fails with ends the request without an answer.
+    pub(crate) async fn serve<E>(
+        &self,
+        identity: &Identity,
+        parts: &Parts,
+        body: impl Future<Output = Result<ReceivedBody, E>>,
+    ) -> Result<Response<Body>, E> {
+        let server = &*self.server;
+        let mut draft = server.audit.begin(server, parts);
+        let path = percent_decode(parts.uri.path());
+        let head = RequestHead::parse(parts, &path);
+        let authorized = catch_unwind(AssertUnwindSafe(|| server.authorize(identity, &head, &mut draft)));
+        let authorized = match authorized.unwrap_or_else(|_| Err(Box::new(panicked()))) {
+            Ok(authorized) => authorized,
+            Err(mut response) => {
+                if parts.method == Method::HEAD {
+                    *response.body_mut() = Body::empty();
+                }
+                draft.finish(&server.audit, &mut response);
+                return Ok(*response);
+            }
+        };
+        let body = match body.await? {
+            Ok(body) => body,
+            Err(status) => {
+                let mut response = respond::refuse(&status, Output::JSON, &[]);
+                draft.finish(&server.audit, &mut response);
+                return Ok(response);
+            }
+        };
+        draft.dry_run = parts.method == Method::DELETE && is_dry(&body);
+        let notes = Notes::default();
+        let working = Working::new(&server.audit, &notes, draft);
+        let mut observation = server.metrics.observe();
+        let answer = server.answer(&head, &authorized, body, &mut observation, &notes);
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        let mut response = answer.unwrap_or_else(|_| panicked());
+        respond::warn(response.headers_mut(), &authorized.warnings);
+        working.finish(&mut response);
+        server.metrics.finish(&observation, response.status());
+        Ok(response)
+    }
+}
+
+fn panicked() -> Response<Body> {
+    let why = "This request caused apiserver to panic. Look in the logs for details.";
+    respond::text(StatusCode::INTERNAL_SERVER_ERROR, why)
+}
+
+/// Whether the options in a deletion's body ask for a dry run.
+fn is_dry(options: &[u8]) -> bool {
+    memchr::memmem::find(options, b"dryRun").is_some()
+        && serde_json::from_slice::<serde_json::Value>(options)
+            .is_ok_and(|options| options.pointer("/dryRun/0").is_some_and(|value| value == "All"))
+}
+
+impl Server {
+    /// Answers a request that was authorized.
+    async fn answer(
+        &self,
+        head: &RequestHead<'_>,
+        authorized: &Authorized,
+        body: Bytes,
+        observation: &mut Observation<'_>,
+        notes: &Notes,
+    ) -> Response<Body> {
+        let route = route::route(&self.definitions.served(), &head.info);
+        if *head.method() == Method::HEAD {
+            let mut response = match route {
+                Route::Resource(target) if target.resource.custom().is_some() => {
+                    self.answer_target(&target, head, authorized, body, observation, notes)
+                        .await
+                }
+                _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
+            };
+            *response.body_mut() = Body::empty();
+            return response;
+        }
+        match route {
+            Route::Resource(target) => {
+                self.answer_target(&target, head, authorized, body, observation, notes)
+                    .await
+            }
+            Route::UnknownResource => respond::refuse(&Status::no_such_path(), head.error_output(), &[]),
+            Route::NonResource => {
+                let path = head.info.trimmed_path();
+                observation.plain(head.method(), path);
+                plain::answer(self, head.parts, path, &head.query)
+            }
+        }
+    }
+
+    /// Answers a request for an object, a collection or a subresource.
+    async fn answer_target(
+        &self,
+        target: &Target<'_>,
+        head: &RequestHead<'_>,
+        authorized: &Authorized,
+        body: Bytes,
+        observation: &mut Observation<'_>,
+        notes: &Notes,
+    ) -> Response<Body> {
+        let (query, headers, error_output) = (&head.query, head.headers(), head.error_output());
+        let reads = matches!(*head.method(), Method::GET | Method::HEAD);
+        let is_custom = target.resource.custom().is_some();
+        if is_custom && target.all_namespaces && !reads && !target.watch_prefix {
+            return respond::page_not_found();
+        }
+        let warnings: Vec<String> = target.resource.deprecation().map(str::to_owned).into_iter().collect();
+        if is_custom && !target.resource.has_subresource(target.subresource) {
+            let status = Status::not_found(target.resource.about(), target.name);
+            return respond::refuse(&status, error_output, &warnings);
+        }
+        let Some(verb) = route::verb(head, target) else {
+            // Upstream's router refuses a method of a built-in before anything is known of the kind.
+            let warnings: &[String] = if is_custom { &warnings } else { &[] };
+            return respond::refuse(&route::not_allowed(head.method(), target), error_output, warnings);
+        };
+        observation.route(verb, target);
+        observation.refine(headers, query);
+        let offer = Offer {
+            watches: target.name.is_empty() && reads,
+            tables: &|| table::printer(target).is_some(),
+            protobuf: !is_custom || target.subresource == Some(Subresource::Scale),
+        };
+        let output = match negotiate::output(headers, query.flag("pretty"), offer) {
+            Ok(output) => output,
+            Err(status) => return respond::refuse(&status, error_output, &warnings),
+        };
+        if body.len() > MAX_BODY {
+            let message = format!("Request entity too large: limit is {MAX_BODY}");
+            return respond::refuse(&Status::too_large(message), error_output, &warnings);
+        }
+        if let Err(why) = timeout::check(query.get("timeout"), verb) {
+            let message = format!("invalid timeout specified in the request URL - {why}");
+            return respond::refuse(&Status::bad_request(message), error_output, &warnings);
+        }
+        let deadline = OnceLock::new();
+        let mut call = Call {
+            server: self,
+            user: &authorized.user,
+            notes,
+            deadline: &deadline,
+            target,
+            query,
+            headers,
+            body,
+            output,
+            warnings,
+            scale: None,
+        };
+        // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
+        let answer = dispatch::in_time(&mut call, verb).await;
+        let answer = answer.and_then(|answer| match answer {
+            Answer::Reply(reply) => table::print(target, output, query, reply, self.clock.now()).map(Answer::Reply),
+            done @ Answer::Response(_) => Ok(done),
+        });
+        match answer {
+            Ok(Answer::Reply(reply)) => respond::respond(reply, output, headers, &call.warnings),
+            Ok(Answer::Response(mut response)) => {
+                respond::warn(response.headers_mut(), &call.warnings);
+                response
+            }
+            Err(status) => respond::refuse(&status, error_output, &call.warnings),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The route stage: from what a path says to what serves it (H1, H2).
+
+use std::sync::Arc;
+
+use http::Method;
+use kubewright_access::{Prefix, RequestInfo, ResourceInfo};
+
+use super::head::RequestHead;
+use crate::custom::Served;
+use crate::registry::{Registry, Resource, Subresource};
+use crate::status::Status;
+
+/// What a request is for.
+#[derive(Clone, Debug)]
+pub(crate) enum Route<'a> {
+    /// An object, a collection or a subresource.
+    Resource(Target<'a>),
+    /// A group-version the server has, but nothing of that name in it.
+    UnknownResource,
+    /// A path outside the resource tree: `/version`, `/apis`, …
+    NonResource,
+}
+
+/// The place in the resource tree that a request names.
+#[derive(Clone, Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) resource: Arc<Resource>,
+    /// Empty for cluster-scoped resources and for a collection across all namespaces.
+    pub(crate) namespace: &'a str,
+    /// Empty for a collection.
+    pub(crate) name: &'a str,
+    /// `None` for the object itself.
+    pub(crate) subresource: Option<Subresource<'a>>,
+    /// What follows a `proxy` in the path, with its slash.
+    pub(crate) rest: &'a str,
+    /// The deprecated `/watch/` prefix.
+    pub(crate) watch_prefix: bool,
+    /// The path leaves the namespace of a namespaced resource open.
+    pub(crate) all_namespaces: bool,
+}
+
+/// What a client wants to do, under the name that authorization and metrics know it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+}
+
+impl Verb {
+    pub(super) fn parse(name: &str) -> Option<Verb> {
+        const ALL: [Verb; 8] = [
+            Verb::Get,
+            Verb::List,
+            Verb::Watch,
+            Verb::Create,
+            Verb::Update,
+            Verb::Patch,
+            Verb::Delete,
+            Verb::DeleteCollection,
+        ];
+        ALL.into_iter().find(|verb| verb.name() == name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+/// Finds what serves a path. What is found is what the path was read as for authorization, never anything else.
+pub(crate) fn route<'a>(served: &Served, info: &RequestInfo<'a>) -> Route<'a> {
+    // Authorization reads a path that begins with two slashes as if it began with one; nothing is served there.
+    let Some(resource) = info.resource.filter(|_| !info.path.starts_with("//")) else {
+        return Route::NonResource;
+    };
+    let built_in = Registry::builtin();
+    let is_built_in = built_in.serves_group(resource.group);
+    if !is_built_in && !served.registry.serves_group(resource.group) {
+        return Route::NonResource;
+    }
+    let find = |plural: &str| {
+        let found = built_in.find(resource.group, resource.version, plural);
+        found.or_else(|| served.registry.find(resource.group, resource.version, plural))
+    };
+    match find(resource.resource).and_then(|found| target(found, &resource)) {
+        Some(target) => Route::Resource(target),
+        // Upstream's router knows the paths of built-in groups only.
+        None if !is_built_in => Route::NonResource,
+        None => Route::UnknownResource,
+    }
+}
+
+fn target<'a>(resource: &Arc<Resource>, info: &ResourceInfo<'a>) -> Option<Target<'a>> {
+    if info.prefix == Some(Prefix::Proxy) || info.has_empty_segments() {
+        return None;
+    }
+    let is_custom = resource.custom().is_some();
+    // To authorization a Namespace is in itself; to storage it is in none.
+    let namespace = if info.is_namespace { "" } else { info.namespace };
+    if !namespace.is_empty() && !resource.namespaced {
+        return None;
+    }
+    if resource.namespaced && namespace.is_empty() && !info.name.is_empty() {
+        return None;
+    }
+    let subresource = Subresource::parse(info.subresource);
+    if !is_custom && !resource.has_subresource(subresource) {
+        return None;
+    }
+    // Of a custom resource, upstream does not look at what follows the subresource.
+    if !is_custom && !info.rest.is_empty() && subresource != Some(Subresource::Proxy) {
+        return None;
+    }
+    Some(Target {
+        all_namespaces: resource.namespaced && namespace.is_empty(),
+        resource: Arc::clone(resource),
+        namespace,
+        name: info.name,
+        subresource,
+        rest: info.rest,
+        watch_prefix: info.prefix == Some(Prefix::Watch),
+    })
+}
+
+/// The verb of a request, which is the one that was authorized; `None` when the target does not take that method.
+pub(crate) fn verb(head: &RequestHead<'_>, target: &Target<'_>) -> Option<Verb> {
+    let one = !target.name.is_empty();
+    let takes_method = match (head.method().as_str(), one) {
+        // Upstream's handler of custom resources goes by the verb, which is that of a GET.
+        ("GET" | "HEAD", _) => true,
+        _ if target.watch_prefix => false,
+        ("POST" | "DELETE", false) => !target.all_namespaces,
+        // The body says what is created; a custom resource may be posted to any name.
+        ("POST", true) => target.subresource.is_some() || target.resource.custom().is_some(),
+        ("PUT" | "PATCH" | "DELETE", true) => true,
+        _ => false,
+    };
+    let verb = head.verb(head.info.resource.as_ref()?)?;
+    (takes_method && target.resource.allows(verb, target.subresource)).then_some(verb)
+}
+
+/// The refusal of a method that the target does not take.
+pub(crate) fn not_allowed(method: &Method, target: &Target<'_>) -> Box<Status> {
+    if target.resource.custom().is_none() {
+        return Status::method_not_allowed();
+    }
+    let one = !target.name.is_empty();
+    match (method.as_str(), one) {
+        ("OPTIONS", _) => Status::method_not_supported(target.resource.about(), ""),
+        ("POST", true) => Status::method_not_supported(target.resource.about(), "create"),
+        ("DELETE", true) => Status::method_not_supported(target.resource.about(), "delete"),
+        // What is to be changed must be named.
+        ("PUT" | "PATCH", false) => Status::bad_request("name must be provided"),
+        _ => Status::method_not_allowed(),
+    }
+}
