@@ -1,9 +1,9 @@
 //! Whatever a type's schema looks like, there is a structural schema for it that a server accepts, or mistakes that say where.
 #![allow(missing_docs)]
 
+use kubewright_apimachinery::field::Errors;
 use kubewright_manifests::samples::sample;
 use kubewright_manifests::schema::structural;
-use kubewright_schema::field::Errors;
 use kubewright_structural::Schema;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
