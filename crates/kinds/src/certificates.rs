@@ -325,9 +325,7 @@ fn certificate_problem(certificate: &str) -> Option<String> {
     if certificate.is_empty() {
         return None;
     }
-    let kinds = pem::block_kinds(&String::from_utf8_lossy(
-        &STANDARD.decode(certificate).unwrap_or_default(),
-    ));
+    let kinds = pem::block_kinds(&STANDARD.decode(certificate).unwrap_or_default());
     match kinds.iter().find(|kind| *kind != "CERTIFICATE") {
         Some(other) => Some(format!(
             "only CERTIFICATE PEM blocks are allowed, found {}",

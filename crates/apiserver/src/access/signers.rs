@@ -5,11 +5,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_access::MASTERS;
 use kubewright_codec::quote;
+use kubewright_x509::{ORGANIZATION, pem, request_subject};
 use serde_json::Value;
 
 use super::{Attributes, decide};
 use crate::call::Call;
-use crate::door::requested_groups;
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::status::{Result, Status};
@@ -75,18 +75,14 @@ fn asks_for_masters(object: &Value) -> bool {
         .pointer("/spec/request")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let groups = STANDARD
-        .decode(text)
-        .ok()
-        .and_then(|pem| requested_groups(&unwrapped(&pem)?));
-    groups.is_some_and(|groups| groups.iter().any(|group| group == MASTERS))
-}
-
-/// The bytes within a PEM block.
-fn unwrapped(pem: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(pem).ok()?;
-    let (_, rest) = text.split_once("-----BEGIN CERTIFICATE REQUEST-----")?;
-    let (inside, _) = rest.split_once("-----END")?;
-    let packed: String = inside.chars().filter(|c| !c.is_whitespace()).collect();
-    STANDARD.decode(packed).ok()
+    let request = STANDARD.decode(text).ok().and_then(|text| Some(pem::decode(&text)?.0));
+    let subject = request
+        .as_ref()
+        .filter(|block| block.kind == "CERTIFICATE REQUEST")
+        .and_then(|block| request_subject(&block.bytes));
+    subject.is_some_and(|subject| {
+        subject
+            .iter()
+            .any(|part| part.kind == ORGANIZATION && part.text == MASTERS)
+    })
 }

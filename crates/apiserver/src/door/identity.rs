@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use kubewright_x509::{Attribute, COMMON_NAME, ORGANIZATION, subject};
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -69,7 +70,7 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
         return Identity::Refused;
     };
     let (mut name, mut groups, mut uids) = (String::new(), Vec::new(), Vec::new());
-    for (kind, text) in subject {
+    for Attribute { kind, text } in subject {
         match kind {
             COMMON_NAME => name = text,
             ORGANIZATION => groups.push(text),
@@ -95,87 +96,8 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
     Identity::Proven(Arc::new(user))
 }
 
-/// 2.5.4.3, 2.5.4.10 and Kubernetes' own 1.3.6.1.4.1.57683.2.
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
+/// Kubernetes' own 1.3.6.1.4.1.57683.2.
 const UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
-
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-const EXPLICIT_VERSION: u8 = 0xa0;
-
-/// The attributes of a certificate's subject. The certificate has been verified: this only finds the place.
-fn subject<'c>(certificate: &'c CertificateDer<'_>) -> Option<Vec<(&'c [u8], String)>> {
-    let mut certificate = Der(Der(certificate).expect(SEQUENCE)?);
-    let mut body = Der(certificate.expect(SEQUENCE)?);
-    if body.0.first() == Some(&EXPLICIT_VERSION) {
-        body.next()?;
-    }
-    // Serial number, signature algorithm, issuer and validity come first.
-    for _ in 0..4 {
-        body.next()?;
-    }
-    names(body.expect(SEQUENCE)?)
-}
-
-/// The organizations that a request for a certificate asks for: the groups its bearer would be in.
-pub(crate) fn requested_groups(request: &[u8]) -> Option<Vec<String>> {
-    let mut request = Der(Der(request).expect(SEQUENCE)?);
-    let mut body = Der(request.expect(SEQUENCE)?);
-    // The version comes first.
-    body.next()?;
-    let subject = names(body.expect(SEQUENCE)?)?;
-    let groups = subject.into_iter().filter(|(kind, _)| *kind == ORGANIZATION);
-    Some(groups.map(|(_, text)| text).collect())
-}
-
-/// The attributes of a distinguished name.
-fn names(text: &[u8]) -> Option<Vec<(&[u8], String)>> {
-    let mut names = Der(text);
-    let mut attributes = Vec::new();
-    while !names.0.is_empty() {
-        let mut set = Der(names.expect(SET)?);
-        while !set.0.is_empty() {
-            let mut attribute = Der(set.expect(SEQUENCE)?);
-            let kind = attribute.expect(OBJECT_IDENTIFIER)?;
-            let (_, value) = attribute.next()?;
-            attributes.push((kind, String::from_utf8_lossy(value).into_owned()));
-        }
-    }
-    Some(attributes)
-}
-
-/// What is left to read of DER text.
-struct Der<'c>(&'c [u8]);
-
-impl<'c> Der<'c> {
-    /// The next element: its tag and content.
-    fn next(&mut self) -> Option<(u8, &'c [u8])> {
-        let (&tag, rest) = self.0.split_first()?;
-        let (&first, rest) = rest.split_first()?;
-        let (length, rest) = match first {
-            short @ 0..=0x7f => (usize::from(short), rest),
-            0x81..=0x83 => {
-                let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-                (
-                    bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)),
-                    rest,
-                )
-            }
-            _ => return None,
-        };
-        let (content, rest) = rest.split_at_checked(length)?;
-        self.0 = rest;
-        Some((tag, content))
-    }
-
-    fn expect(&mut self, tag: u8) -> Option<&'c [u8]> {
-        self.next()
-            .filter(|(found, _)| *found == tag)
-            .map(|(_, content)| content)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -211,14 +133,5 @@ mod tests {
             of(&*certificates.verifier().unwrap(), &chain),
             Identity::Refused
         ));
-    }
-
-    #[test]
-    fn a_cut_certificate_has_no_subject() {
-        let certificates = Certificates::generate(&[]).unwrap();
-        let whole = certificates.admin.certificate.der();
-        for length in 0..whole.len() {
-            assert!(subject(&CertificateDer::from(&whole[..length])).is_none());
-        }
     }
 }

@@ -12,6 +12,5 @@ mod read;
 mod stall;
 mod stop;
 
-pub(crate) use identity::requested_groups;
 pub use in_process::InProcess;
 pub use listener::{ListenError, ListenOptions, Listener};

@@ -4,6 +4,7 @@ use std::ops::Add;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kubewright_x509::Validity;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
@@ -11,7 +12,6 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 
 use super::bundle::Hidden;
-use super::validity::Validity;
 
 /// Certificates begin that long before they are made, for API servers whose clock is late.
 pub(super) const BACKDATED: Duration = Duration::from_hours(1);

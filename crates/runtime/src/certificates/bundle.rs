@@ -3,6 +3,7 @@
 use std::fmt;
 
 use k8s_openapi::ByteString;
+use kubewright_x509::pem;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
@@ -36,13 +37,7 @@ pub(super) fn read(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
 pub(super) fn write<'a>(certificates: impl IntoIterator<Item = &'a CertificateDer<'static>>) -> String {
     let mut text = String::new();
     for certificate in certificates {
-        text.push_str("-----BEGIN CERTIFICATE-----\n");
-        let encoded = base64(certificate);
-        for line in encoded.as_bytes().chunks(64) {
-            text.push_str(&String::from_utf8_lossy(line));
-            text.push('\n');
-        }
-        text.push_str("-----END CERTIFICATE-----\n");
+        text.push_str(&pem::encode("CERTIFICATE", certificate));
     }
     text
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
+use kubewright_x509::Validity;
 use rustls::RootCertStore;
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::ring;
@@ -16,7 +17,6 @@ use rustls::sign::CertifiedKey;
 
 use super::authority::Made;
 use super::bundle::{self, Hidden};
-use super::validity::Validity;
 
 /// The fields of the Secret. The serving pair has the names of a TLS Secret, the bundle that of cert-manager.
 pub(super) const BUNDLE: &str = "ca.crt";

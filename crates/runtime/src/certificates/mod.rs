@@ -17,7 +17,6 @@ mod secret;
 mod serving;
 mod source;
 mod target;
-mod validity;
 mod watches;
 
 #[cfg(test)]

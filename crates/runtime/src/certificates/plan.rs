@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kubewright_x509::Validity;
 
 use super::authority::{self, made_at};
 use super::keys::Material;
 use super::options::ManagedOptions;
-use super::validity::Validity;
 
 /// Whatever is asked for, nothing lasts less.
 const SHORTEST: Duration = Duration::from_mins(1);

@@ -8,9 +8,8 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 use kubewright_system::clock;
+use kubewright_x509::Certificate;
 use rustls::crypto::WebPkiSupportedAlgorithms;
-
-use super::certificate::Certificate;
 
 /// How many signatures are checked at most.
 const MAX_SIGNATURE_CHECKS: usize = 100;
@@ -49,10 +48,10 @@ impl Question<'_> {
     }
 
     fn check_time(&self, certificate: &Certificate) -> Result<(), String> {
-        let (order, limit) = if self.now < certificate.not_before {
-            ("before", certificate.not_before)
-        } else if self.now > certificate.not_after {
-            ("after", certificate.not_after)
+        let (order, limit) = if self.now < certificate.validity.not_before {
+            ("before", certificate.validity.not_before)
+        } else if self.now > certificate.validity.not_after {
+            ("after", certificate.validity.not_after)
         } else {
             return Ok(());
         };
