@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
-};
+use jiff::Timestamp;
+use kubewright_system::certificates::{self, KeyedCertificate, Signer};
+use kubewright_x509::Validity;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use thiserror::Error;
+
+/// Where the listeners are.
+const LOCALHOST: &str = "127.0.0.1";
 
 /// What is wrong with a certificate.
 #[derive(Debug, Error)]
 pub enum CertificateError {
     /// It cannot be made.
     #[error("cannot make a certificate: {0}")]
-    Make(#[from] rcgen::Error),
+    Make(#[from] certificates::Error),
     /// It cannot be served.
     #[error("cannot serve a certificate: {0}")]
     Serve(#[from] rustls::Error),
@@ -56,8 +56,6 @@ impl Face {
     }
 }
 
-type Authority = CertifiedIssuer<'static, KeyPair>;
-
 /// The certificates of all listeners.
 pub(super) struct Certificates {
     authority: Authority,
@@ -67,17 +65,24 @@ pub(super) struct Certificates {
     named: Mutex<BTreeMap<String, Arc<CertifiedKey>>>,
 }
 
+/// An authority: its certificate as PEM, and what signs in its name.
+struct Authority {
+    certificate: String,
+    signer: Signer,
+}
+
 struct Leaf {
-    certificate: Certificate,
+    /// As PEM.
+    certificate: String,
     key: Arc<CertifiedKey>,
 }
 
 impl Certificates {
     pub(super) fn generate() -> Result<Self, CertificateError> {
-        let authority = authority("webhook-ca")?;
-        let honest = leaf(&authority, &[], Some(Ipv4Addr::LOCALHOST), false)?;
+        let authority = Authority::new("webhook-ca")?;
+        let honest = authority.leaf(&[LOCALHOST], None)?;
         Ok(Self {
-            stranger: self::authority("another-ca")?,
+            stranger: Authority::new("another-ca")?,
             honest,
             authority,
             named: Mutex::default(),
@@ -86,24 +91,22 @@ impl Certificates {
 
     /// The bundle that makes a server trust every listener but the stranger; base64 as in objects.
     pub(super) fn bundle(&self) -> String {
-        BASE64.encode(self.authority.pem())
+        BASE64.encode(&self.authority.certificate)
     }
 
     /// The honest listener's own certificate as a bundle.
     pub(super) fn leaf_bundle(&self) -> String {
-        BASE64.encode(self.honest.certificate.pem())
+        BASE64.encode(&self.honest.certificate)
     }
 
     pub(super) fn server_config(certificates: &Arc<Self>, face: Face) -> Result<ServerConfig, CertificateError> {
-        let address = Some(Ipv4Addr::LOCALHOST);
         let resolver: Arc<dyn ResolvesServerCert> = match face {
             Face::Honest => Arc::new(ByName(Arc::clone(certificates))),
-            Face::Expired => Arc::new(Always(leaf(&certificates.authority, &[], address, true)?.key)),
-            Face::Stranger => Arc::new(Always(leaf(&certificates.stranger, &[], address, false)?.key)),
+            Face::Expired => Arc::new(Always(certificates.authority.leaf(&[LOCALHOST], Some(EXPIRED))?.key)),
+            Face::Stranger => Arc::new(Always(certificates.stranger.leaf(&[LOCALHOST], None)?.key)),
             Face::Misnamed => {
-                let elsewhere = Some(Ipv4Addr::new(192, 0, 2, 1));
-                let leaf = leaf(&certificates.authority, &["other.example.com"], elsewhere, false)?;
-                Arc::new(Always(leaf.key))
+                let elsewhere = ["other.example.com", "192.0.2.1"];
+                Arc::new(Always(certificates.authority.leaf(&elsewhere, None)?.key))
             }
         };
         Ok(ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -117,56 +120,41 @@ impl Certificates {
         if let Some(key) = named.get(name) {
             return Some(Arc::clone(key));
         }
-        let key = leaf(&self.authority, &[name], None, false).ok()?.key;
+        let key = self.authority.leaf(&[name], None).ok()?.key;
         named.insert(name.to_owned(), Arc::clone(&key));
         Some(key)
     }
 }
 
-fn authority(name: &str) -> Result<Authority, CertificateError> {
-    let mut parameters = CertificateParams::default();
-    parameters.distinguished_name = common_name(name);
-    parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    Ok(CertifiedIssuer::self_signed(parameters, KeyPair::generate()?)?)
+impl Authority {
+    fn new(name: &str) -> Result<Self, CertificateError> {
+        let made = certificates::authority(name, None)?;
+        Ok(Authority {
+            signer: Signer::new(name, &made.key_pem())?,
+            certificate: made.certificate_pem(),
+        })
+    }
+
+    /// A certificate for these names and addresses.
+    fn leaf(&self, names: &[&str], validity: Option<Validity>) -> Result<Leaf, CertificateError> {
+        let mut leaf = certificates::Leaf::server("webhook", names);
+        if let Some(validity) = validity {
+            leaf = leaf.valid(validity);
+        }
+        let made: KeyedCertificate = self.signer.sign(&leaf)?;
+        let signer = ring::sign::any_supported_type(&made.key_der())?;
+        Ok(Leaf {
+            key: Arc::new(CertifiedKey::new(vec![made.certificate_der()], signer)),
+            certificate: made.certificate_pem(),
+        })
+    }
 }
 
-fn leaf(
-    authority: &Authority,
-    names: &[&str],
-    address: Option<Ipv4Addr>,
-    expired: bool,
-) -> Result<Leaf, CertificateError> {
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let mut parameters = CertificateParams::new(names)?;
-    parameters.distinguished_name = common_name("webhook");
-    if let Some(address) = address {
-        parameters
-            .subject_alt_names
-            .push(SanType::IpAddress(IpAddr::V4(address)));
-    }
-    if expired {
-        parameters.not_before = date_time_ymd(2020, 1, 1);
-        parameters.not_after = date_time_ymd(2021, 1, 1);
-    }
-    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    parameters.use_authority_key_identifier_extension = true;
-    let key = KeyPair::generate()?;
-    let certificate = parameters.signed_by(&key, authority)?;
-    let signer = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let signer = ring::sign::any_supported_type(&signer)?;
-    Ok(Leaf {
-        key: Arc::new(CertifiedKey::new(vec![certificate.der().clone()], signer)),
-        certificate,
-    })
-}
-
-fn common_name(name: &str) -> DistinguishedName {
-    let mut names = DistinguishedName::new();
-    names.push(DnType::CommonName, name);
-    names
-}
+/// The year 2020.
+const EXPIRED: Validity = Validity {
+    not_before: Timestamp::constant(1_577_836_800, 0),
+    not_after: Timestamp::constant(1_609_459_200, 0),
+};
 
 /// Presents one certificate whatever name is asked for.
 #[derive(Debug)]

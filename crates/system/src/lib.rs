@@ -1,6 +1,6 @@
 //! What touches the machine, in one place: certificates, listening for connections, signals, the clock, randomness, shutdown.
 //!
-//! This crate knows nothing of Kubernetes objects and depends on no other crate of the workspace.
+//! This crate knows nothing of Kubernetes objects; of the workspace it depends on `x509` alone.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+pub mod certificates;
 pub mod clock;
 pub mod random;
 pub mod signals;

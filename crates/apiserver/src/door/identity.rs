@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn common_name_and_organization_make_the_user() {
         let certificates = Certificates::generate(&[]).unwrap();
-        let chain = [certificates.admin.certificate.der().clone()];
+        let chain = [certificates.admin.certificate_der()];
         let Identity::Proven(user) = of(&*certificates.verifier().unwrap(), &chain) else {
             panic!("no identity");
         };
@@ -120,7 +120,7 @@ mod tests {
     fn a_certificate_of_another_authority_proves_nothing() {
         let ours = Certificates::generate(&[]).unwrap();
         let theirs = Certificates::generate(&[]).unwrap();
-        let chain = [theirs.admin.certificate.der().clone()];
+        let chain = [theirs.admin.certificate_der()];
         assert!(matches!(of(&*ours.verifier().unwrap(), &chain), Identity::Refused));
         assert!(matches!(of(&*ours.verifier().unwrap(), &[]), Identity::Unknown));
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_serving_certificate_is_no_identity() {
         let certificates = Certificates::generate(&[]).unwrap();
-        let chain = [certificates.serving.certificate.der().clone()];
+        let chain = [certificates.serving.certificate_der()];
         assert!(matches!(
             of(&*certificates.verifier().unwrap(), &chain),
             Identity::Refused

@@ -176,8 +176,8 @@ impl ApiServer {
         Ok(Listener {
             address,
             authority: certificates.authority_pem(),
-            certificate: certificates.admin.certificate.pem(),
-            key: certificates.admin.key.serialize_pem(),
+            certificate: certificates.admin.certificate_pem(),
+            key: certificates.admin.key_pem(),
             stopper,
             accepting: tokio::spawn(accept(Arc::new(door), socket, stop, drain)),
         })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
+use kubewright_system::certificates::is_signing_key;
 use kubewright_x509::Validity;
 use rustls::RootCertStore;
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -110,7 +111,7 @@ impl Material {
             material.broken.push(BUNDLE);
         }
         material.sort();
-        material.authority_key = read_key(field(AUTHORITY_KEY)).filter(|key| rcgen::KeyPair::from_pem(&key.0).is_ok());
+        material.authority_key = read_key(field(AUTHORITY_KEY)).filter(|key| is_signing_key(&key.0));
         if material.authority_key.is_none() {
             material.broken.push(AUTHORITY_KEY);
         }

@@ -148,7 +148,7 @@ pub(super) enum MakeError {
     Make(
         #[source]
         #[from]
-        rcgen::Error,
+        kubewright_system::certificates::Error,
     ),
     #[error("no certificate can be made for {0}: these are no names of a server")]
     Names(String),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kubewright_system::certificates;
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -57,7 +58,7 @@ pub enum CertificateError {
     Key(#[source] rustls::Error),
     /// None could be made.
     #[error("cannot make a certificate")]
-    Make(#[source] rcgen::Error),
+    Make(#[source] certificates::Error),
 }
 
 /// The certificate a server shows. Cloning shares it.
@@ -126,10 +127,8 @@ impl Certificates {
     /// assert!(Certificates::self_signed(&["localhost", "::1"]).is_ok());
     /// ```
     pub fn self_signed(names: &[&str]) -> Result<Self, CertificateError> {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let made = rcgen::generate_simple_self_signed(names).map_err(CertificateError::Make)?;
-        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-        let pair = certified(vec![made.cert.der().clone()], key)?;
+        let made = certificates::self_signed(names).map_err(CertificateError::Make)?;
+        let pair = certified(vec![made.certificate_der()], made.key_der())?;
         Ok(Certificates {
             shown: Arc::new(Shown::of(pair)),
             files: None,
