@@ -11,10 +11,11 @@ use http::{Method, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto::Builder;
-use rcgen::{CertificateParams, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
+use kubewright_system::certificates;
+use kubewright_system::listen::{self, Limits};
+use kubewright_system::stop::Stopper;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -135,59 +136,51 @@ struct Hook {
     /// The certificate to trust, as PEM.
     authority: String,
     asked: Arc<AtomicUsize>,
-    serving: tokio::task::JoinHandle<()>,
+    /// Dropping it ends the webhook.
+    _stopper: Stopper,
 }
 
 impl Hook {
     async fn start() -> Result<Hook, Failure> {
-        let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.self_signed(&key)?;
+        let certificate = certificates::self_signed(&["127.0.0.1"])?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der())?,
-            )?;
+            .with_single_cert(vec![certificate.certificate_der()], certificate.key_der())?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
-        let serving = tokio::spawn(async move {
-            while let Ok((socket, _)) = listener.accept().await {
-                let _ = socket.set_nodelay(true);
-                let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(socket).await else {
-                        return;
-                    };
-                    let service = service_fn(move |request| allow(request, Arc::clone(&count)));
-                    // A client that goes away ends its connection.
-                    let _ = Builder::new(TokioExecutor::new())
-                        .serve_connection(TokioIo::new(stream), service)
-                        .await;
-                });
+        let (stopper, stop) = Stopper::new();
+        let limits = Limits {
+            connections: None,
+            drain: Duration::ZERO,
+        };
+        tokio::spawn(listen::accept(listener, limits, stop, move |socket, stop| {
+            let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
+            async move {
+                let Ok(stream) = acceptor.accept(socket).await else {
+                    return;
+                };
+                let service = service_fn(move |request| allow(request, Arc::clone(&count)));
+                let http = Builder::new(TokioExecutor::new());
+                // A client that goes away ends its connection.
+                let _ = listen::serve_http(&http, stream, service, &stop).await;
             }
-        });
+        }));
         Ok(Hook {
             url: format!("https://{address}/"),
-            authority: certificate.pem(),
+            authority: certificate.certificate_pem(),
             asked,
-            serving,
+            _stopper: stopper,
         })
     }
 
     fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Hook {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -11,6 +12,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use kubewright_system::listen::{self, Limits};
+use kubewright_system::stop::Stopper;
 use rustls::ServerConfig;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
@@ -27,19 +30,22 @@ pub(super) fn forever(doors: Vec<(TcpListener, ServerConfig)>, state: &Arc<State
         return;
     };
     runtime.block_on(async {
+        let (_stopper, stop) = Stopper::new();
         for (listener, config) in doors {
-            tokio::spawn(listen(listener, TlsAcceptor::from(Arc::new(config)), Arc::clone(state)));
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                continue;
+            };
+            let (acceptor, state) = (TlsAcceptor::from(Arc::new(config)), Arc::clone(state));
+            let limits = Limits {
+                connections: None,
+                drain: Duration::ZERO,
+            };
+            tokio::spawn(listen::accept(listener, limits, stop.clone(), move |socket, _| {
+                connection(socket, acceptor.clone(), Arc::clone(&state))
+            }));
         }
         pending::<()>().await;
     });
-}
-
-async fn listen(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<State>) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    loop {
-        let (socket, _) = listener.accept().await?;
-        tokio::spawn(connection(socket, acceptor.clone(), Arc::clone(&state)));
-    }
 }
 
 /// What goes wrong on a connection is for its other end to tell.

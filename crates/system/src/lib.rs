@@ -20,6 +20,7 @@
 
 pub mod certificates;
 pub mod clock;
+pub mod listen;
 pub mod random;
 pub mod signals;
 pub mod stop;

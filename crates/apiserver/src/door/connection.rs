@@ -1,7 +1,6 @@
 //! One TLS connection: handshake, identity, then requests over HTTP/1.1 or HTTP/2 until either side ends it.
 
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +9,9 @@ use http::{Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
+use kubewright_system::listen::{self, WriteTimeout};
 use kubewright_system::stop::Stop;
 use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -23,7 +23,6 @@ use tokio_rustls::server::TlsStream;
 use super::certificates::{Certificates, Error};
 use super::identity;
 use super::read;
-use super::stall::Impatient;
 use super::stop::Stoppable;
 use crate::access::Identity;
 use crate::server::ApiServer;
@@ -87,32 +86,19 @@ impl Door {
 
     /// Serves a connection to its end. What goes wrong on it concerns only its peer, which knows.
     pub(super) async fn serve(self: Arc<Self>, socket: TcpStream, stop: Stop) {
-        // Watch events are small and should not wait for one another.
-        let _ = socket.set_nodelay(true);
-        let stream = tokio::select! {
-            biased;
-            () = stop.stopped() => return,
-            shaken = timeout(HANDSHAKE, self.handshake(socket)) => match shaken {
-                Ok(Ok(stream)) => stream,
-                _ => return,
-            },
+        let Some(Ok(stream)) = listen::handshake(self.handshake(socket), HANDSHAKE, &stop).await else {
+            return;
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let client = identity::of(&*self.verifier, chain);
         let service = service_fn(|request| answer(self.server.clone(), client.clone(), request, stop.clone()));
-        let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
-        tokio::select! {
-            biased;
-            _ = connection.as_mut() => return,
-            () = stop.stopped() => connection.as_mut().graceful_shutdown(),
-        }
-        let _ = connection.await;
+        let _ = listen::serve_http(&self.http, stream, service, &stop).await;
     }
 }
 
 impl Door {
     /// Agrees on keys. Who speaks plain HTTP is told so, in Go's words.
-    async fn handshake(&self, mut socket: TcpStream) -> io::Result<TlsStream<Impatient<TcpStream>>> {
+    async fn handshake(&self, mut socket: TcpStream) -> io::Result<TlsStream<WriteTimeout<TcpStream>>> {
         let mut first = [0; 5];
         let read = socket.peek(&mut first).await?;
         if ["GET ", "POST", "PUT ", "PATC", "DELE", "HEAD", "OPTI"]
@@ -126,7 +112,7 @@ impl Door {
             tokio::io::copy(&mut socket.take(MAX_HEAD.into()), &mut tokio::io::sink()).await?;
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.acceptor.accept(Impatient::new(socket, self.patience)).await
+        self.acceptor.accept(WriteTimeout::new(socket, self.patience)).await
     }
 }
 

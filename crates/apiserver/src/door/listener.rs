@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_system::stop::{Stop, Stopper};
+use kubewright_system::listen::{self, Limits};
+use kubewright_system::stop::Stopper;
 use tokio::net::TcpListener;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::task::JoinHandle;
 
 use super::certificates::Certificates;
 use super::connection::Door;
@@ -134,7 +134,7 @@ pub struct Listener {
     certificate: String,
     key: String,
     stopper: Stopper,
-    accepting: JoinHandle<()>,
+    accepting: JoinHandle<bool>,
 }
 
 /// The administrator's key is a secret and not shown.
@@ -173,38 +173,22 @@ impl ApiServer {
             Box::pin(self.publish(advertised)).await;
         }
         let (stopper, stop) = Stopper::new();
+        let door = Arc::new(door);
+        let limits = Limits {
+            connections: None,
+            drain,
+        };
         Ok(Listener {
             address,
             authority: certificates.authority_pem(),
             certificate: certificates.admin.certificate_pem(),
             key: certificates.admin.key_pem(),
             stopper,
-            accepting: tokio::spawn(accept(Arc::new(door), socket, stop, drain)),
+            accepting: tokio::spawn(listen::accept(socket, limits, stop, move |socket, stop| {
+                Arc::clone(&door).serve(socket, stop)
+            })),
         })
     }
-}
-
-/// Takes connections until told to stop, then waits for them, but not for ever.
-async fn accept(door: Arc<Door>, socket: TcpListener, stop: Stop, drain: Duration) {
-    let mut connections = JoinSet::new();
-    let mut stopped = std::pin::pin!(stop.stopped());
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut stopped => break,
-            Some(_) = connections.join_next() => {}
-            accepted = socket.accept() => match accepted {
-                Ok((socket, _)) => {
-                    connections.spawn(door.clone().serve(socket, stop.clone()));
-                }
-                // Out of file descriptors, most likely: some of them will be closed.
-                Err(_) => sleep(Duration::from_millis(50)).await,
-            },
-        }
-    }
-    drop(socket);
-    let _ = timeout(drain, async { while connections.join_next().await.is_some() {} }).await;
-    connections.shutdown().await;
 }
 
 impl Listener {

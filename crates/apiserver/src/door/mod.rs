@@ -9,7 +9,6 @@ mod in_process;
 mod listener;
 mod publish;
 mod read;
-mod stall;
 mod stop;
 
 pub use in_process::InProcess;

@@ -4,20 +4,17 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
+use kubewright_system::listen::{self, Limits, WriteTimeout};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::address::BindAddress;
@@ -31,6 +28,8 @@ const HEAD: Duration = Duration::from_secs(32);
 const DRAIN: Duration = Duration::from_mins(1);
 /// How long TLS may take to begin.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a client may stop reading an answer.
+const WRITE: Duration = Duration::from_secs(30);
 /// More connections wait until one ends.
 const CONNECTIONS: usize = 1000;
 
@@ -133,50 +132,22 @@ impl HttpServer {
             ..
         } = self;
         let connection = Arc::new(Connection { router, tls, http2 });
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
-        let mut connections = JoinSet::new();
-        if let Some(certificates) = certificates {
-            let stop = stop.clone();
-            connections.spawn(async move { certificates.watch(stop).await });
-        }
-        let mut stopped = pin!(stop.stopped());
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut stopped => break,
-                Some(_) = connections.join_next() => {}
-                accepted = accept(&listener, &room) => {
-                    if let Some((stream, place)) = accepted {
-                        let (connection, stop) = (Arc::clone(&connection), stop.clone());
-                        connections.spawn(async move {
-                            connection.serve(stream, stop).await;
-                            drop(place);
-                        });
-                    }
-                }
+        let following = async {
+            if let Some(certificates) = &certificates {
+                certificates.watch(stop.clone()).await;
             }
-        }
-        drop(listener);
-        let rest = async { while connections.join_next().await.is_some() {} };
-        if timeout(drain, rest).await.is_err() {
+        };
+        let limits = Limits {
+            connections: Some(CONNECTIONS),
+            drain,
+        };
+        let accepting = listen::accept(listener, limits, stop.clone(), move |stream, stop| {
+            let connection = Arc::clone(&connection);
+            async move { connection.serve(stream, stop).await }
+        });
+        let (ended, ()) = tokio::join!(accepting, following);
+        if !ended {
             tracing::warn!("connections were cut: they did not end in time");
-        }
-    }
-}
-
-/// The next connection, when there is room for it.
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(room).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
-        Err(error) => {
-            // Out of file descriptors, most likely: some of them will be closed.
-            tracing::debug!(%error, "a connection was not accepted");
-            sleep(Duration::from_millis(50)).await;
-            None
         }
     }
 }
@@ -189,19 +160,14 @@ struct Connection {
 
 impl Connection {
     async fn serve(&self, stream: TcpStream, stop: Stop) {
-        let _ = stream.set_nodelay(true);
+        let stream = WriteTimeout::new(stream, WRITE);
         let Some(tls) = &self.tls else {
             return self.talk(stream, stop).await;
         };
-        let handshake = tokio::select! {
-            biased;
-            () = stop.stopped() => return,
-            handshake = timeout(HANDSHAKE, tls.accept(stream)) => handshake,
-        };
-        match handshake {
-            Ok(Ok(stream)) => self.talk(stream, stop).await,
-            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-            Err(_) => tracing::debug!("TLS handshake took too long"),
+        match listen::handshake(tls.accept(stream), HANDSHAKE, &stop).await {
+            Some(Ok(stream)) => self.talk(stream, stop).await,
+            Some(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            None => tracing::debug!("TLS handshake took too long"),
         }
     }
 
@@ -217,16 +183,7 @@ impl Connection {
             let router = router.clone();
             async move { Ok::<_, Infallible>(router.answer(request).await) }
         });
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-        let ended = tokio::select! {
-            biased;
-            ended = &mut connection => ended,
-            () = stop.stopped() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        };
-        if let Err(error) = ended {
+        if let Err(error) = listen::serve_http(&builder, stream, service, &stop).await {
             tracing::debug!(%error, "a connection ended early");
         }
     }

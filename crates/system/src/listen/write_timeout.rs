@@ -1,4 +1,4 @@
-//! A socket that gives up on a peer which stops reading: a write without progress for too long is an error.
+//! A socket whose writes fail when the peer stops reading.
 
 use std::future::Future as _;
 use std::io;
@@ -9,32 +9,34 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A socket whose writes must make progress.
-pub(super) struct Impatient<S> {
+/// A socket whose write fails with [`io::ErrorKind::TimedOut`] when it makes no progress for a time.
+#[derive(Debug)]
+pub struct WriteTimeout<S> {
     socket: S,
-    patience: Duration,
+    timeout: Duration,
     /// Set while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
-    pub(super) fn new(socket: S, patience: Duration) -> Self {
-        Impatient {
+impl<S> WriteTimeout<S> {
+    /// Limits how long a write may wait for the peer.
+    pub fn new(socket: S, timeout: Duration) -> Self {
+        WriteTimeout {
             socket,
-            patience,
+            timeout,
             waiting: None,
         }
     }
 
-    fn mind<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn limit<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
+        let timeout = self.timeout;
         let timer = self
             .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
         ready!(timer.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
@@ -43,7 +45,7 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -53,10 +55,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.mind(context, written)
+        self.limit(context, written)
     }
 
     fn poll_write_vectored(
@@ -65,7 +67,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.mind(context, written)
+        self.limit(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -87,15 +89,15 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_stops_reading_is_given_up() {
         let (socket, _peer) = duplex(4);
         let began = Instant::now();
-        let error = Impatient::new(socket, PATIENCE).write_all(&[0; 5]).await.unwrap_err();
+        let error = WriteTimeout::new(socket, TIMEOUT).write_all(&[0; 5]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(began.elapsed().as_secs(), PATIENCE.as_secs());
+        assert_eq!(began.elapsed().as_secs(), TIMEOUT.as_secs());
     }
 
     #[tokio::test(start_paused = true)]
@@ -103,11 +105,11 @@ mod tests {
         let (socket, mut peer) = duplex(1);
         let reading = tokio::spawn(async move {
             for _ in 0..10 {
-                tokio::time::sleep(PATIENCE / 2).await;
+                tokio::time::sleep(TIMEOUT / 2).await;
                 peer.read_u8().await.unwrap();
             }
         });
-        Impatient::new(socket, PATIENCE).write_all(&[0; 10]).await.unwrap();
+        WriteTimeout::new(socket, TIMEOUT).write_all(&[0; 10]).await.unwrap();
         reading.await.unwrap();
     }
 }
