@@ -4,9 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD as BASE64;
 use kubewright_system::certificates::{Leaf, Signer};
+use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 
 /// The name that `upstream/start` gives its authority.
 const AUTHORITY: &str = "recorder-ca";
@@ -17,16 +16,18 @@ pub(super) fn kubeconfig(folder: &Path, server: &str) -> io::Result<String> {
     let administrator = Signer::new(AUTHORITY, &key)
         .and_then(|signer| signer.sign(&Leaf::client("admin", &["system:masters"])))
         .map_err(io::Error::other)?;
-    Ok(format!(
-        "\
-apiVersion: v1
-kind: Config
-current-context: certified
-clusters: [{{name: c, cluster: {{server: \"{server}\", insecure-skip-tls-verify: true}}}}]
-users: [{{name: admin, user: {{client-certificate-data: {certificate}, client-key-data: {key}}}}}]
-contexts: [{{name: certified, context: {{cluster: c, user: admin}}}}]
-",
-        certificate = BASE64.encode(administrator.certificate_pem()),
-        key = BASE64.encode(administrator.key_pem()),
-    ))
+    let text = Kubeconfig {
+        context: "certified",
+        cluster: "c",
+        user: "admin",
+        namespace: None,
+        server,
+        authority: Authority::Unverified,
+        credentials: Credentials::Certificate {
+            certificate: &administrator.certificate_pem(),
+            key: &administrator.key_pem(),
+        },
+    }
+    .to_string();
+    Ok(text)
 }

@@ -5,8 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 use kubewright_system::listen::{self, Limits};
 use kubewright_system::stop::Stopper;
 use tokio::net::TcpListener;
@@ -224,33 +223,19 @@ impl Listener {
 
     /// A kubeconfig of the administrator, with everything inside.
     pub fn kubeconfig(&self) -> String {
-        format!(
-            "\
-apiVersion: v1
-kind: Config
-clusters:
-- name: kubewright
-  cluster:
-    server: {url}
-    certificate-authority-data: {authority}
-users:
-- name: admin
-  user:
-    client-certificate-data: {certificate}
-    client-key-data: {key}
-contexts:
-- name: kubewright
-  context:
-    cluster: kubewright
-    user: admin
-    namespace: default
-current-context: kubewright
-",
-            url = self.url(),
-            authority = STANDARD.encode(&self.authority),
-            certificate = STANDARD.encode(&self.certificate),
-            key = STANDARD.encode(&self.key),
-        )
+        Kubeconfig {
+            context: "kubewright",
+            cluster: "kubewright",
+            user: "admin",
+            namespace: Some("default"),
+            server: &self.url(),
+            authority: Authority::Pem(&self.authority),
+            credentials: Credentials::Certificate {
+                certificate: &self.certificate,
+                key: &self.key,
+            },
+        }
+        .to_string()
     }
 
     /// Stops listening, ends watches, and returns when the last request is answered or the time for that is up.

@@ -11,6 +11,7 @@ use kubewright_apiserver::{ApiServer, Listener, Options};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -115,17 +116,15 @@ impl Embedded {
     /// Writes a kubeconfig by which its bearer is a `ServiceAccount`.
     pub(crate) async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
         let token = self.token(account).await?;
-        let text = self.listener.kubeconfig();
-        let administrator = kubewright_codec::yaml::decode(text.as_bytes())?.value;
-        let mut own = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": administrator["clusters"],
-            "users": [{ "name": "operator", "user": { "token": token } }],
-            "current-context": "operator",
-        });
-        let context = json!({ "cluster": "kubewright", "user": "operator", "namespace": "default" });
-        own["contexts"] = json!([{ "name": "operator", "context": context }]);
+        let own = Kubeconfig {
+            context: "operator",
+            cluster: "kubewright",
+            user: "operator",
+            namespace: Some("default"),
+            server: &self.listener.url(),
+            authority: Authority::Pem(self.listener.ca_pem()),
+            credentials: Credentials::Token(&token),
+        };
         let path = self.folder.path().join("operator.kubeconfig");
         kubeconfig::write(&path, &own.to_string()).map_err(|error| EmbeddedError::Kubeconfig(path.clone(), error))?;
         Ok(path)

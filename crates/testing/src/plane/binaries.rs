@@ -4,11 +4,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::{Value, json};
+use kubewright_system::kubeconfig;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -69,7 +67,7 @@ impl Binaries {
         }
         Ok(Binaries {
             remote,
-            kubeconfig: kubeconfig.to_string(),
+            kubeconfig,
             authority: authority.certificate,
             server,
             etcd,
@@ -196,25 +194,25 @@ fn write_certificates(folder: &Path, authority: &Authority) -> Result<(), Error>
     Ok(())
 }
 
-/// JSON is YAML, so this is a kubeconfig for everybody.
-fn kubeconfig(ports: &Ports, authority: &Authority, admin: &Pair) -> Value {
-    let data = |text: &str| STANDARD.encode(text);
-    json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "envtest",
-        "clusters": [{ "name": "envtest", "cluster": {
-            "server": format!("https://127.0.0.1:{}", ports.server),
-            "certificate-authority-data": data(&authority.certificate),
-        } }],
-        "users": [{ "name": "envtest", "user": {
-            "client-certificate-data": data(&admin.certificate), "client-key-data": data(&admin.key),
-        } }],
-        "contexts": [{ "name": "envtest", "context": { "cluster": "envtest", "user": "envtest" } }],
-    })
+fn kubeconfig(ports: &Ports, authority: &Authority, admin: &Pair) -> String {
+    kubeconfig::Kubeconfig {
+        context: "envtest",
+        cluster: "envtest",
+        user: "envtest",
+        namespace: None,
+        server: &format!("https://127.0.0.1:{}", ports.server),
+        authority: kubeconfig::Authority::Pem(&authority.certificate),
+        credentials: kubeconfig::Credentials::Certificate {
+            certificate: &admin.certificate,
+            key: &admin.key,
+        },
+    }
+    .to_string()
 }
 
-async fn config(kubeconfig: &Value) -> Result<Config, Error> {
+async fn config(kubeconfig: &str) -> Result<Config, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Plane(error.to_string());
-    let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig.clone()).map_err(|error| failed(&error))?;
+    let kubeconfig = Kubeconfig::from_yaml(kubeconfig).map_err(|error| failed(&error))?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     config.map_err(|error| failed(&error))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{Container, Pod};
+use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 
 use super::action::{Action, Launch, check_command};
 use super::environment::Sources;
@@ -160,13 +161,14 @@ fn given(
 /// The way to the API server, for programs that look for the account elsewhere.
 fn kubeconfig(processes: &Processes, account: &Path, namespace: &str) -> String {
     let file = |name: &str| account.join(name).display().to_string();
-    serde_json::json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "pod",
-        "contexts": [{ "name": "pod", "context": { "cluster": "kubewright", "user": "account", "namespace": namespace } }],
-        "clusters": [{ "name": "kubewright", "cluster": {
-            "server": format!("https://{}", processes.api_server), "certificate-authority": file("ca.crt"),
-        } }],
-        "users": [{ "name": "account", "user": { "tokenFile": file("token") } }],
-    })
+    Kubeconfig {
+        context: "pod",
+        cluster: "kubewright",
+        user: "account",
+        namespace: Some(namespace),
+        server: &format!("https://{}", processes.api_server),
+        authority: Authority::File(&file("ca.crt")),
+        credentials: Credentials::TokenFile(&file("token")),
+    }
     .to_string()
 }
