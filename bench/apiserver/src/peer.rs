@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Request;
+use kubewright_system::process::status_field;
 use tokio::process::{Child, Command};
 
 use crate::client::{Credentials, Failure};
@@ -118,13 +119,13 @@ fn resident_below(folder: &Path) -> u64 {
     let resident = |process: std::fs::DirEntry| {
         let command = std::fs::read(process.path().join("cmdline")).ok()?;
         let status = std::fs::read_to_string(process.path().join("status")).ok()?;
-        let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let field = |name| status_field(&status, name);
         // The script that starts the real pair is not part of it.
-        let is_server = matches!(field("Name:"), Some("kube-apiserver" | "etcd" | "kubewright"));
+        let is_server = matches!(field("Name"), Some("kube-apiserver" | "etcd" | "kubewright"));
         if !is_server || !String::from_utf8_lossy(&command).contains(&*folder) {
             return None;
         }
-        field("VmRSS:")?.split(' ').next()?.parse::<u64>().ok()
+        field("VmRSS")?.split(' ').next()?.parse::<u64>().ok()
     };
     processes.flatten().filter_map(resident).sum::<u64>() * 1024
 }

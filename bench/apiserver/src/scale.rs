@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::ListParams;
 use kubewright_apiserver::{ApiServer, Options};
+use kubewright_system::process::Process;
 
 use crate::client::Failure;
 use crate::door::Doors;
@@ -61,9 +62,7 @@ pub(crate) async fn table() -> Result<String, Failure> {
 
 /// This process' resident memory in bytes.
 fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|text| text.trim().split(' ').next()?.parse::<u64>().ok())
+    Process::this()
+        .and_then(|process| process.resident_bytes())
         .unwrap_or(0)
-        * 1024
 }

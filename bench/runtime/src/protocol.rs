@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use kubewright_system::process::Process;
 use serde::{Deserialize, Serialize};
 
 /// One line of a child.
@@ -71,10 +72,6 @@ pub fn now() -> i64 {
 
 /// This process' resident memory in bytes: all, what is no file's, and the most there was.
 fn memory() -> [u64; 3] {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ["VmRSS:", "RssAnon:", "VmHWM:"].map(|key| {
-        let line = status.lines().find_map(|line| line.strip_prefix(key));
-        let kilobytes = line.and_then(|text| text.trim().split(' ').next()?.parse::<u64>().ok());
-        kilobytes.unwrap_or(0) * 1024
-    })
+    let process = Process::this();
+    ["VmRSS", "RssAnon", "VmHWM"].map(|name| process.as_ref().and_then(|process| process.bytes(name)).unwrap_or(0))
 }

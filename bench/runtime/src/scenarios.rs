@@ -172,7 +172,6 @@ pub(crate) async fn run(plan: &Plan) -> Result<(), Failure> {
 
 /// What the figures hold for. A machine that is busy with something else gives no good ones, so its load is told.
 async fn heading(plan: &Plan, client: &Client) -> Result<String, Failure> {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let version = include_str!("../go/go.mod").lines().find_map(|line| {
         line.trim_start_matches("require ")
             .trim()
@@ -183,7 +182,7 @@ async fn heading(plan: &Plan, client: &Client) -> Result<String, Failure> {
         client.apiserver_version().await?.git_version,
         version.unwrap_or("?"),
         std::thread::available_parallelism()?,
-        load.split(' ').next().unwrap_or("?"),
+        kubewright_system::process::load_average().as_deref().unwrap_or("?"),
         plan.rounds(),
     ))
 }

@@ -1,4 +1,5 @@
-//! What touches the machine, in one place: certificates, listening for connections, signals, the clock, randomness, shutdown.
+//! What touches the machine, in one place: listening for connections, signals, processes, certificates, kubeconfigs, the clock,
+//! randomness, shutdown.
 //!
 //! This crate knows nothing of Kubernetes objects; of the workspace it depends on `x509` alone.
 //!
@@ -20,7 +21,9 @@
 
 pub mod certificates;
 pub mod clock;
+pub mod kubeconfig;
 pub mod listen;
+pub mod process;
 pub mod random;
 pub mod signals;
 pub mod stop;

@@ -117,10 +117,9 @@ impl Source {
 /// Whether a process ignores SIGHUP, by its `/proc/<pid>/status` on Linux.
 #[cfg(unix)]
 fn ignores_hangup(status: &str) -> bool {
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // One bit for each signal; SIGHUP is the first.
-    ignored
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+    crate::process::status_field(status, "SigIgn")
+        .and_then(|mask| u64::from_str_radix(mask, 16).ok())
         .is_some_and(|mask| mask & 1 == 1)
 }
 

@@ -125,7 +125,7 @@ fn objects(store: &Store, served: &Served, text: &mut String) {
     }
 }
 
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+pub(super) fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
