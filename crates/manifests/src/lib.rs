@@ -30,8 +30,11 @@
 pub mod bundle;
 pub mod definitions;
 pub mod install;
+mod problem;
 pub mod roles;
 pub mod rules;
 pub mod samples;
 pub mod schema;
 pub mod yaml;
+
+pub use problem::{Location, Problem, Problems};

@@ -1,4 +1,4 @@
-//! Whatever a type's schema looks like, there is a structural schema for it that a server accepts, or mistakes that say where.
+//! Whatever a type's schema looks like, there is a structural schema for it that a server accepts, or problems that say where.
 #![allow(missing_docs)]
 
 use kubewright_apimachinery::field::Errors;
@@ -211,14 +211,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_schema_is_accepted_or_its_mistakes_are_located(field in field_schema()) {
+    fn a_schema_is_accepted_or_its_problems_are_located(field in field_schema()) {
         match structural(&with_definitions(&field), "spec") {
             Ok(spec) => prop_assert_eq!(faults(&spec), Vec::<String>::new(), "{:#}", spec),
-            Err(mistakes) => {
-                prop_assert!(!mistakes.is_empty());
-                for mistake in mistakes {
-                    prop_assert!(mistake.field.starts_with("spec"), "{}", mistake);
-                    prop_assert!(!mistake.problem.is_empty() && !mistake.hint.is_empty());
+            Err(problems) => {
+                prop_assert!(!problems.is_empty());
+                for problem in problems {
+                    prop_assert!(problem.location.field.as_ref().is_some_and(|field| field.starts_with("spec")), "{}", problem);
+                    prop_assert!(!problem.message.is_empty() && !problem.hint.is_empty());
                 }
             }
         }

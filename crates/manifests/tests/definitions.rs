@@ -10,9 +10,10 @@ mod kinds;
 
 use cluster::{Cluster, golden};
 use kubewright_manifests::definitions::{
-    DefinitionOptions, Descriptions, Location, Problems, WebhookService, file_name, locate, notes, render,
+    DefinitionOptions, Descriptions, WebhookService, file_name, locate, notes, render,
 };
 use kubewright_manifests::yaml::documents;
+use kubewright_manifests::{Location, Problems};
 use kubewright_runtime::operator::{ConversionDescription, Description, Operator};
 use serde_json::{Value, json};
 
@@ -139,7 +140,7 @@ fn versions_must_agree_on_names_scope_labels_and_be_served() {
     }
     operator.conversions[0].versions = vec!["v1".to_owned()];
     let Problems(problems) = render(&operator, &options()).unwrap_err();
-    let problems: Vec<String> = problems.iter().map(|problem| problem.problem.clone()).collect();
+    let problems: Vec<String> = problems.iter().map(|problem| problem.message.clone()).collect();
     assert_eq!(
         problems,
         [
@@ -161,7 +162,7 @@ fn one_version_of_two_types_and_one_name_of_two_kinds_are_refused() {
     operator.definitions[1].version = "v1".to_owned();
     let Problems(problems) = render(&operator, &options()).unwrap_err();
     assert_eq!(
-        problems[0].problem,
+        problems[0].message,
         "Tree v1 is what definitions::kinds::v1::Tree is, too"
     );
 
@@ -171,7 +172,7 @@ fn one_version_of_two_types_and_one_name_of_two_kinds_are_refused() {
     other.definition["spec"]["names"]["kind"] = "Bush".into();
     operator.definitions.push(other);
     let Problems(problems) = render(&operator, &options()).unwrap_err();
-    assert!(problems[0].problem.contains("trees.example.com"), "{}", problems[0]);
+    assert!(problems[0].message.contains("trees.example.com"), "{}", problems[0]);
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn a_type_that_is_named_twice_is_defined_once() {
 }
 
 #[test]
-fn every_mistake_of_every_type_is_told_at_once_with_its_place() {
+fn every_problem_of_every_type_is_reported_at_once_with_its_location() {
     let mut operator = Operator::new("odd")
         .resource::<kinds::Odd>()
         .resource::<kinds::Untold>()
@@ -215,8 +216,8 @@ fn what_a_server_says_of_a_schema_leads_back_to_the_type_and_the_field() {
     assert_eq!(
         locate("trees.example.com", cause, &operator),
         Some(Location {
-            ty: "definitions::kinds::v2::Tree".to_owned(),
-            version: "v2".to_owned(),
+            ty: Some("definitions::kinds::v2::Tree".to_owned()),
+            version: Some("v2".to_owned()),
             field: Some("spec.kind".to_owned()),
             field_ty: Some("TreeSpec".to_owned()),
             source: Some("src/api/v2/tree.rs:5".to_owned()),
@@ -229,7 +230,10 @@ fn what_a_server_says_of_a_schema_leads_back_to_the_type_and_the_field() {
         &operator,
     )
     .unwrap();
-    assert_eq!((alike.version.as_str(), alike.field.as_deref()), ("v1", Some("spec")));
+    assert_eq!(
+        (alike.version.as_deref(), alike.field.as_deref()),
+        (Some("v1"), Some("spec"))
+    );
     let column = locate(
         "trees.example.com",
         "spec.versions[1].additionalPrinterColumns[0].jsonPath",
@@ -257,9 +261,9 @@ async fn a_type_with_our_attributes_tells_the_line_of_its_field() {
     let operator = Operator::new("pairs").resource::<attributed::Pairing>().describe();
     let Problems(problems) = render(&operator, &options()).unwrap_err();
     assert_eq!(problems.len(), 1);
-    assert_eq!(problems[0].field.as_deref(), Some("spec.partner.names"));
-    assert_eq!(problems[0].field_ty.as_deref(), Some("Partner"));
-    let source = problems[0].source.as_deref().unwrap();
+    assert_eq!(problems[0].location.field.as_deref(), Some("spec.partner.names"));
+    assert_eq!(problems[0].location.field_ty.as_deref(), Some("Partner"));
+    let source = problems[0].location.source.as_deref().unwrap();
     assert!(source.ends_with("tests/definitions/attributed.rs:14"), "{source}");
 
     let operator = Operator::new("ruled").resource::<attributed::Ruled>().describe();

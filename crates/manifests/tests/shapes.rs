@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use kubewright_manifests::schema::{Mistake, structural};
+use kubewright_manifests::Problem;
+use kubewright_manifests::schema::structural;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,12 +19,12 @@ fn shape<T: JsonSchema>() -> Value {
     struct Holder<T> {
         field: T,
     }
-    let whole = structural(schema_for!(Holder<T>).as_value(), "spec").unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let whole = structural(schema_for!(Holder<T>).as_value(), "spec").unwrap_or_else(|problems| panic!("{problems:?}"));
     accepted(&whole);
     whole["properties"]["field"].clone()
 }
 
-fn mistakes<T: JsonSchema>() -> Vec<Mistake> {
+fn problems<T: JsonSchema>() -> Vec<Problem> {
     structural(schema_for!(T).as_value(), "spec").unwrap_err()
 }
 
@@ -471,9 +472,9 @@ fn what_is_said_beside_a_type_adds_to_it() {
 fn a_value_of_no_type_is_refused() {
     let schema =
         json!({ "type": "object", "properties": { "rules": { "type": "array", "items": { "pattern": "^a" } } } });
-    let mistakes = structural(&schema, "spec").unwrap_err();
-    assert_eq!(mistakes[0].field, "spec.rules[]");
-    assert!(mistakes[0].hint.contains("\"type\""), "{}", mistakes[0]);
+    let problems = structural(&schema, "spec").unwrap_err();
+    assert_eq!(problems[0].location.field.as_deref(), Some("spec.rules[]"));
+    assert!(problems[0].hint.contains("\"type\""), "{}", problems[0]);
 }
 
 #[test]
@@ -589,21 +590,21 @@ fn a_type_that_contains_itself_is_refused_where_it_does() {
     struct Tree {
         branches: Vec<Tree>,
     }
-    let mistakes = mistakes::<Spec>();
-    assert_eq!(mistakes.len(), 1);
-    assert_eq!(mistakes[0].field, "spec.tree.branches[]");
-    assert_eq!(mistakes[0].ty.as_deref(), Some("Tree"));
-    assert!(mistakes[0].to_string().contains("contains itself"), "{}", mistakes[0]);
+    let problems = problems::<Spec>();
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].location.field.as_deref(), Some("spec.tree.branches[]"));
+    assert_eq!(problems[0].location.field_ty.as_deref(), Some("Tree"));
+    assert!(problems[0].to_string().contains("contains itself"), "{}", problems[0]);
 
     #[derive(JsonSchema)]
     struct Own {
         next: Option<Box<Own>>,
     }
-    assert_eq!(self::mistakes::<Own>()[0].field, "spec.next");
+    assert_eq!(self::problems::<Own>()[0].location.field.as_deref(), Some("spec.next"));
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_problem_is_reported_at_once() {
     #[derive(JsonSchema)]
     struct Spec {
         pair: (i32, String),
@@ -616,7 +617,10 @@ fn every_mistake_is_told_at_once() {
         Yes(bool),
         Text(String),
     }
-    let fields: Vec<String> = mistakes::<Spec>().into_iter().map(|mistake| mistake.field).collect();
+    let fields: Vec<String> = problems::<Spec>()
+        .into_iter()
+        .filter_map(|problem| problem.location.field)
+        .collect();
     assert_eq!(fields, ["spec.mixed", "spec.nothing", "spec.pair"]);
 }
 
@@ -632,9 +636,9 @@ fn variants_that_disagree_about_a_field_are_refused() {
     struct Spec {
         limit: Limit,
     }
-    let mistakes = mistakes::<Spec>();
+    let problems = problems::<Spec>();
     assert_eq!(
-        mistakes[0].to_string(),
+        problems[0].to_string(),
         "spec.limit (type Limit): its variants disagree about the type of the field \"value\"; rename the field in one of \
          the variants"
     );

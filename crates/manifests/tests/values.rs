@@ -63,7 +63,7 @@ async fn holds<T: JsonSchema + Serialize>(
     written: impl IntoIterator<Item = T>,
     foreign: impl IntoIterator<Item = Value>,
 ) {
-    let spec = structural(schema_for!(Holder<T>).as_value(), "spec").unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let spec = structural(schema_for!(Holder<T>).as_value(), "spec").unwrap_or_else(|problems| panic!("{problems:?}"));
     let cluster = Cluster::new();
     cluster
         .define(&json!({

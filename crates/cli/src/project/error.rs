@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use kubewright_manifests::Problems;
 use kubewright_manifests::bundle::BundleError;
-use kubewright_manifests::definitions::Problems;
 use kubewright_scaffold::project::ProjectError;
 
 /// Why a project cannot be worked with.

@@ -1,60 +1,10 @@
 //! From what a server says of a definition back to the Rust type and field that it means.
 
-use std::fmt;
-
 use kubewright_description::Description;
 
 use super::kinds;
+use crate::Location;
 use crate::schema::{Step, path_of, trace};
-
-/// The part of a program that a server's message is about.
-///
-/// ```
-/// use kubewright_manifests::definitions::Location;
-///
-/// let location = Location {
-///     ty: "shop::Cart".into(),
-///     version: "v1".into(),
-///     field: Some("spec.size".into()),
-///     field_ty: Some("CartSpec".into()),
-///     source: Some("src/cart.rs:3".into()),
-///     keyword: Some("default".into()),
-/// };
-/// assert_eq!(location.to_string(), "src/cart.rs:3: shop::Cart (v1): spec.size, default (type CartSpec)");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// The Rust type of the kind.
-    pub ty: String,
-    /// The version.
-    pub version: String,
-    /// The field, if it is about one: `spec.rules[].port`.
-    pub field: Option<String>,
-    /// The Rust type that is nearest to the field.
-    pub field_ty: Option<String>,
-    /// File and line, where the type tells them.
-    pub source: Option<String>,
-    /// What of the field it is about: `x-kubernetes-validations[0].rule`.
-    pub keyword: Option<String>,
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(source) = &self.source {
-            write!(f, "{source}: ")?;
-        }
-        write!(f, "{} ({})", self.ty, self.version)?;
-        let parts = [self.field.as_deref(), self.keyword.as_deref()];
-        let parts: Vec<&str> = parts.into_iter().flatten().collect();
-        if !parts.is_empty() {
-            write!(f, ": {}", parts.join(", "))?;
-        }
-        match &self.field_ty {
-            Some(ty) => write!(f, " (type {ty})"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// The type and field that the field of a cause means, in the definition of that name as [`super::render`] writes it.
 ///
@@ -97,8 +47,8 @@ pub fn locate(definition: &str, cause: &str, operator: &Description) -> Option<L
     let steps = if of_schema { rest.steps() } else { Vec::new() };
     let place = trace(&version.schema, &steps);
     Some(Location {
-        ty: version.ty.clone(),
-        version: version.version.clone(),
+        ty: Some(version.ty.clone()),
+        version: Some(version.version.clone()),
         field: of_schema.then(|| path_of(&steps)).filter(|field| !field.is_empty()),
         field_ty: place.ty,
         source: place.source,

@@ -1,10 +1,9 @@
 //! The `CustomResourceDefinition`s of an operator: its kinds, each with all its versions, as a cluster accepts them.
-//! What is wrong with a type is told all at once, with the type, the field and what to write instead.
+//! All problems of all types are reported at once, each with the type, the field and what to write instead.
 
 mod budget;
 mod locate;
 mod notes;
-mod problem;
 mod root;
 mod versions;
 
@@ -13,10 +12,11 @@ use std::collections::BTreeMap;
 use kubewright_description::{DefinitionDescription, Description};
 use serde_json::Value;
 
+use crate::{Problem, Problems};
+
 pub use budget::Descriptions;
-pub use locate::{Location, locate};
+pub use locate::locate;
 pub use notes::{Note, notes};
-pub use problem::{Problem, Problems};
 
 /// The annotation that says which version of the generator wrote a definition.
 pub const VERSION_ANNOTATION: &str = "manifests.kubewright.dev/version";
@@ -121,7 +121,7 @@ pub fn render(operator: &Description, options: &DefinitionOptions) -> Result<Vec
         let ty = kind.versions[0].ty.as_str();
         if let Some((other, _)) = rendered.insert(name.clone(), (ty, definition)) {
             let problem = format!("its definition would be named {name}, as is that of {other}");
-            problems.push(Problem::new(
+            problems.push(Problem::of_type(
                 ty,
                 problem,
                 "give one of them another plural (`plural = \"…\"`)",

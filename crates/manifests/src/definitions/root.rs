@@ -3,7 +3,8 @@
 use kubewright_description::DefinitionDescription;
 use serde_json::{Map, Value, json};
 
-use super::{DefinitionOptions, Problem};
+use super::DefinitionOptions;
+use crate::Problem;
 use crate::schema::{Forms, structural_with};
 
 /// The schema of a version, or nothing where the problems tell why.
@@ -18,14 +19,17 @@ pub(super) fn schema(
     let mut schema = match structural_with(&version.schema, "", &forms) {
         Ok(Value::Object(schema)) => schema,
         Ok(_) => Map::new(),
-        Err(mistakes) => {
-            problems.extend(mistakes.into_iter().map(|mistake| Problem::of(&version.ty, mistake)));
+        Err(found) => {
+            problems.extend(found.into_iter().map(|mut problem| {
+                problem.location.ty = Some(version.ty.clone());
+                problem
+            }));
             return None;
         }
     };
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        let problem = "an object of the API is a JSON object, and this type is not";
-        problems.push(Problem::new(&version.ty, problem, "make it a struct with a `spec`"));
+        let message = "an object of the API is a JSON object, and this type is not";
+        problems.push(Problem::of_type(&version.ty, message, "make it a struct with a `spec`"));
         return None;
     }
     let properties = schema.entry("properties").or_insert_with(|| json!({}));

@@ -3,7 +3,8 @@
 use kubewright_description::{ConversionDescription, DefinitionDescription, Description};
 use serde_json::{Map, Value, json};
 
-use super::{DefinitionOptions, KindVersions, Problem, VERSION_ANNOTATION, root};
+use super::{DefinitionOptions, KindVersions, VERSION_ANNOTATION, root};
+use crate::Problem;
 
 /// The definition of a kind, or nothing where the problems tell why.
 pub(super) fn merge(
@@ -15,7 +16,7 @@ pub(super) fn merge(
     let before = problems.len();
     for version in &kind.versions {
         if let Some(problem) = &version.problem {
-            problems.push(Problem::new(&version.ty, &problem.message, &problem.hint));
+            problems.push(Problem::of_type(&version.ty, &problem.message, &problem.hint));
         }
     }
     let conversion = operator
@@ -201,7 +202,7 @@ impl<'d> Agreement<'d> {
                 "{what} of {}/{} is not what {} says for version {}",
                 other.kind, other.version, one.ty, one.version
             );
-            problems.push(Problem::new(&other.ty, problem, hint));
+            problems.push(Problem::of_type(&other.ty, problem, hint));
         }
         self.said.into_iter().map(|(name, value, _)| (name, value)).collect()
     }
@@ -218,7 +219,7 @@ fn stored<'d>(
             && one.version == other.version
         {
             let problem = format!("{} {} is what {} is, too", other.kind, other.version, one.ty);
-            problems.push(Problem::new(
+            problems.push(Problem::of_type(
                 &other.ty,
                 problem,
                 "give one of them another version or kind",
@@ -265,7 +266,7 @@ fn stored<'d>(
             "write `storage = false` on all but the one whose form is stored, or name a hub (`.conversion(…)`)",
         )
     };
-    problems.push(Problem::new(&first.ty, problem, hint));
+    problems.push(Problem::of_type(&first.ty, problem, hint));
     None
 }
 
@@ -274,7 +275,7 @@ fn check_served(kind: &KindVersions<'_>, problems: &mut Vec<Problem>) {
         && !kind.versions.iter().any(|version| is_served(version))
     {
         let problem = format!("no version of {} is served", first.kind);
-        problems.push(Problem::new(
+        problems.push(Problem::of_type(
             &first.ty,
             problem,
             "take `served = false` off one of them",
@@ -293,7 +294,7 @@ fn check_converted(kind: &KindVersions<'_>, conversion: Option<&ConversionDescri
                 version.version,
                 conversion.versions.join(", ")
             );
-            problems.push(Problem::new(
+            problems.push(Problem::of_type(
                 &version.ty,
                 problem,
                 "add the version as a spoke of its conversion",

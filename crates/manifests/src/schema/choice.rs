@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::known;
-use super::mistake::Mistake;
 use super::rewrite::OPEN;
+use crate::Problem;
 
 const VALIDATIONS: &str = "x-kubernetes-validations";
 
@@ -18,8 +18,8 @@ type Variant = Map<String, Value>;
 pub(super) fn settle(
     exclusive: bool,
     variants: Vec<Variant>,
-    mistake: &impl Fn(&str, &str) -> Mistake,
-) -> Result<Map<String, Value>, Mistake> {
+    problem: &impl Fn(&str, &str) -> Box<Problem>,
+) -> Result<Map<String, Value>, Box<Problem>> {
     if let Some(merged) = one_type_enum(&variants) {
         return Ok(merged);
     }
@@ -27,7 +27,7 @@ pub(super) fn settle(
         return Ok(either);
     }
     if variants.iter().all(is_object) {
-        return hoist(exclusive, variants, mistake);
+        return hoist(exclusive, variants, problem);
     }
     if variants
         .iter()
@@ -35,7 +35,7 @@ pub(super) fn settle(
     {
         return Ok(unit_or_data(exclusive, variants));
     }
-    Err(mistake(
+    Err(problem(
         "its variants are of different types, which a structural schema cannot describe",
         "use one type for all variants, or let a field say which is meant (`#[serde(tag = \"type\")]`), or keep the value as it \
          is (`serde_json::Value`)",
@@ -119,8 +119,8 @@ fn int_or_string(variants: &[Variant]) -> Option<Variant> {
 fn hoist(
     exclusive: bool,
     variants: Vec<Variant>,
-    mistake: &impl Fn(&str, &str) -> Mistake,
-) -> Result<Variant, Mistake> {
+    problem: &impl Fn(&str, &str) -> Box<Problem>,
+) -> Result<Variant, Box<Problem>> {
     let mut hoisted = members([("type", "object".into())]);
     let defaulted = common_defaults(&variants);
     let mut properties: Map<String, Value> = Map::new();
@@ -129,7 +129,7 @@ fn hoist(
     let mut always: Option<Vec<Value>> = None;
     for mut variant in variants {
         if variant.contains_key("additionalProperties") {
-            return Err(mistake(
+            return Err(problem(
                 "one of its variants is a map, whose keys could be any field of the others",
                 "give the map a field of its own",
             ));
@@ -157,7 +157,7 @@ fn hoist(
             let merged = match properties.remove(&name) {
                 None => schema,
                 Some(known) => merge_field(known, schema).ok_or_else(|| {
-                    mistake(
+                    problem(
                         &format!("its variants disagree about the type of the field {name:?}"),
                         "rename the field in one of the variants",
                     )
@@ -167,7 +167,7 @@ fn hoist(
         }
         for rule in list(&variant, VALIDATIONS) {
             rules.push(guarded(&rule, &told).ok_or_else(|| {
-                mistake(
+                problem(
                     "one of its variants has validation rules, and nothing tells when they are meant",
                     "move the rules to the type that holds the field, or give the enum a tag (`#[serde(tag = \"type\")]`)",
                 )

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::mistake::Mistake;
 use super::trace::{Step, path_of, trace};
 use super::{keywords, rewrite};
+use crate::{Location, Problem};
 
 /// Names the type that a schema implies, where it names none.
 pub(super) fn imply(schema: &mut Map<String, Value>) {
@@ -27,22 +27,22 @@ pub(super) fn imply(schema: &mut Map<String, Value>) {
 }
 
 /// Sees to it that every schema within a whole one says what its value is. `root` is the type's schema, and `at` its field.
-pub(super) fn everywhere(schema: &mut Map<String, Value>, root: &Value, at: &str) -> Vec<Mistake> {
+pub(super) fn everywhere(schema: &mut Map<String, Value>, root: &Value, at: &str) -> Vec<Problem> {
     let mut walk = Walk {
         root,
         at,
         steps: Vec::new(),
-        mistakes: Vec::new(),
+        problems: Vec::new(),
     };
     walk.schema(schema);
-    walk.mistakes
+    walk.problems
 }
 
 struct Walk<'s> {
     root: &'s Value,
     at: &'s str,
     steps: Vec<Step>,
-    mistakes: Vec<Mistake>,
+    problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
@@ -87,11 +87,14 @@ impl Walk<'_> {
             };
             field = format!("{}{behind}{field}", self.at);
         }
-        self.mistakes.push(Mistake {
-            field,
-            ty: place.ty,
-            source: place.source,
-            problem: "its schema restricts a value, but does not say of which type it is".to_owned(),
+        self.problems.push(Problem {
+            location: Location {
+                field: Some(field),
+                field_ty: place.ty,
+                source: place.source,
+                ..Location::default()
+            },
+            message: "its schema restricts a value, but does not say of which type it is".to_owned(),
             hint: "name its type in the schema (`\"type\": \"string\"`)".to_owned(),
         });
     }

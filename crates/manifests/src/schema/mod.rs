@@ -9,11 +9,9 @@ mod defaults;
 mod formats;
 mod keywords;
 mod known;
-mod mistake;
 mod rewrite;
 mod trace;
 
-pub use mistake::Mistake;
 pub use rewrite::{Forms, structural, structural_with};
 pub(crate) use trace::{Step, path_of, trace};
 

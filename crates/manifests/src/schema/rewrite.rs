@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::choice::members;
-use super::mistake::Mistake;
 use super::{SOURCE, choice, combine, conditions, declare, defaults, formats, keywords, known};
+use crate::{Location, Problem};
 
 /// A schema may be nested this deep; what is deeper refers to itself in a way that was not seen.
 const DEEPEST: usize = 128;
@@ -54,10 +54,10 @@ impl Default for Forms {
 /// );
 ///
 /// let pair = json!({ "type": "array", "prefixItems": [{ "type": "string" }, { "type": "string" }] });
-/// let mistakes = structural(&pair, "spec").unwrap_err();
-/// assert_eq!(mistakes[0].field, "spec");
+/// let problems = structural(&pair, "spec").unwrap_err();
+/// assert_eq!(problems[0].location.field.as_deref(), Some("spec"));
 /// ```
-pub fn structural(root: &Value, at: &str) -> Result<Value, Vec<Mistake>> {
+pub fn structural(root: &Value, at: &str) -> Result<Value, Vec<Problem>> {
     structural_with(root, at, &Forms::default())
 }
 
@@ -72,25 +72,25 @@ pub fn structural(root: &Value, at: &str) -> Result<Value, Vec<Mistake>> {
 /// let forms = Forms { embedded_metadata: false };
 /// assert_eq!(structural_with(&metadata, "spec.metadata", &forms).unwrap(), json!({ "type": "object" }));
 /// ```
-pub fn structural_with(root: &Value, at: &str, forms: &Forms) -> Result<Value, Vec<Mistake>> {
+pub fn structural_with(root: &Value, at: &str, forms: &Forms) -> Result<Value, Vec<Problem>> {
     let mut walk = Walk {
         root,
         forms,
         open: Vec::new(),
         sources: Vec::new(),
-        mistakes: Vec::new(),
+        problems: Vec::new(),
     };
     let mut schema = walk.schema(root, at, 0).schema;
     // The name of the outermost type, which `schemars` writes of itself.
     schema.remove("title");
-    let mut mistakes = walk.mistakes;
-    if mistakes.is_empty() {
-        mistakes = declare::everywhere(&mut schema, root, at);
+    let mut problems = walk.problems;
+    if problems.is_empty() {
+        problems = declare::everywhere(&mut schema, root, at);
     }
-    if mistakes.is_empty() {
+    if problems.is_empty() {
         return Ok(schema.into());
     }
-    Err(mistakes)
+    Err(problems)
 }
 
 struct Walk<'s> {
@@ -100,7 +100,7 @@ struct Walk<'s> {
     open: Vec<&'s str>,
     /// Where what is being looked at is written, outermost first.
     sources: Vec<&'s str>,
-    mistakes: Vec<Mistake>,
+    problems: Vec<Problem>,
 }
 
 /// A schema in structural form.
@@ -120,8 +120,8 @@ impl<'s> Walk<'s> {
         };
         let source = schema.get(SOURCE).and_then(Value::as_str);
         self.sources.extend(source);
-        let settled = self.object(schema, at, depth).unwrap_or_else(|mistake| {
-            self.mistakes.push(mistake);
+        let settled = self.object(schema, at, depth).unwrap_or_else(|problem| {
+            self.problems.push(*problem);
             Settled::default()
         });
         if source.is_some() {
@@ -130,7 +130,7 @@ impl<'s> Walk<'s> {
         settled
     }
 
-    fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<Settled, Mistake> {
+    fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
         self.refuse(schema, at, depth)?;
         let mut settled = keywords::kept(schema);
         if let Some(value) = schema.get("const") {
@@ -181,34 +181,34 @@ impl<'s> Walk<'s> {
     }
 
     /// What no definition can hold.
-    fn refuse(&self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<(), Mistake> {
+    fn refuse(&self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<(), Box<Problem>> {
         if depth > DEEPEST {
-            return Err(self.mistake(at, "it is nested too deeply", "flatten the type"));
+            return Err(self.problem(at, "it is nested too deeply", "flatten the type"));
         }
         if let Some(keyword) = keywords::foreign(schema) {
-            let problem = format!("a definition cannot hold the keyword {keyword:?}");
+            let message = format!("a definition cannot hold the keyword {keyword:?}");
             let hint = "describe the field otherwise, with `#[schemars(schema_with = \"…\")]`";
-            return Err(self.mistake(at, &problem, hint));
+            return Err(self.problem(at, &message, hint));
         }
         if schema.contains_key("prefixItems") || schema.get("items").is_some_and(Value::is_array) {
             let hint = "use a struct with named fields, or an array of one type";
-            return Err(self.mistake(at, "a tuple has no structural schema", hint));
+            return Err(self.problem(at, "a tuple has no structural schema", hint));
         }
         Ok(())
     }
 
     /// The schema that a reference means, in place of it.
-    fn referred(&mut self, reference: &'s str, at: &str, depth: usize) -> Result<Settled, Mistake> {
+    fn referred(&mut self, reference: &'s str, at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
         if self.open.contains(&reference) || (reference == "#" && depth > 0) {
             let hint = "a definition cannot hold a type that contains itself: refer to other objects by name, or keep \
                         the inner part as `serde_json::Value`";
-            let problem = format!("it contains itself (through {})", name_of(reference));
-            return Err(self.mistake(at, &problem, hint));
+            let message = format!("it contains itself (through {})", name_of(reference));
+            return Err(self.problem(at, &message, hint));
         }
         let pointer = reference.strip_prefix('#').unwrap_or(reference);
         let Some(target) = self.root.pointer(pointer) else {
-            let problem = format!("it refers to {reference}, which the schema does not define");
-            return Err(self.mistake(at, &problem, "generate the schema with its definitions"));
+            let message = format!("it refers to {reference}, which the schema does not define");
+            return Err(self.problem(at, &message, "generate the schema with its definitions"));
         };
         let name = name_of(reference);
         if let Some(schema) = known::instead(name, self.forms) {
@@ -225,12 +225,12 @@ impl<'s> Walk<'s> {
     }
 
     /// One type, without null: whether a field may be left out is for `required` to say. Tells whether null was among them.
-    fn settle_type(&self, settled: &mut Map<String, Value>, at: &str) -> Result<bool, Mistake> {
+    fn settle_type(&self, settled: &mut Map<String, Value>, at: &str) -> Result<bool, Box<Problem>> {
         let types = match settled.get("type") {
             Some(Value::Array(types)) => types.clone(),
             Some(Value::String(name)) if name == "null" => {
                 let hint = "leave the field out, or make it a struct without fields (`struct Nothing {}`)";
-                return Err(self.mistake(at, "a field that is always null says nothing", hint));
+                return Err(self.problem(at, "a field that is always null says nothing", hint));
             }
             _ => return Ok(false),
         };
@@ -244,7 +244,7 @@ impl<'s> Walk<'s> {
                 }
                 Ok(is_optional)
             }
-            _ => Err(self.mistake(at, "it is of several types at once", "use one type")),
+            _ => Err(self.problem(at, "it is of several types at once", "use one type")),
         }
     }
 
@@ -286,7 +286,7 @@ impl<'s> Walk<'s> {
     }
 
     /// A choice without the alternative null, which only says that the field may be left out.
-    fn choice(&mut self, exclusive: bool, all: &'s [Value], at: &str, depth: usize) -> Result<Settled, Mistake> {
+    fn choice(&mut self, exclusive: bool, all: &'s [Value], at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
         let is_null = |variant: &&Value| variant.get("type").and_then(Value::as_str) == Some("null");
         let variants: Vec<&Value> = all.iter().filter(|variant| !is_null(variant)).collect();
         let optional = variants.len() < all.len();
@@ -295,20 +295,20 @@ impl<'s> Walk<'s> {
             only.optional |= optional;
             return Ok(only);
         }
-        let before = self.mistakes.len();
+        let before = self.problems.len();
         let (anything, something): (Vec<&Value>, Vec<&Value>) = variants.into_iter().partition(|one| says_nothing(one));
         let settled: Vec<Settled> = something
             .into_iter()
             .map(|variant| self.schema(variant, at, depth + 1))
             .collect();
-        if self.mistakes.len() > before {
+        if self.problems.len() > before {
             return Ok(Settled::default());
         }
         let optional = optional || settled.iter().any(|variant| variant.optional);
         let mut variants: Vec<Map<String, Value>> = settled.into_iter().map(|variant| variant.schema).collect();
         let mut schema = match variants.len() {
             1 => variants.remove(0),
-            _ => choice::settle(exclusive, variants, &|problem, hint| self.mistake(at, problem, hint))?,
+            _ => choice::settle(exclusive, variants, &|message, hint| self.problem(at, message, hint))?,
         };
         if !anything.is_empty() {
             schema = unless(schema);
@@ -316,25 +316,25 @@ impl<'s> Walk<'s> {
         Ok(Settled { schema, optional })
     }
 
-    fn condition(&self, schema: &Value, at: &str) -> Result<Map<String, Value>, Mistake> {
+    fn condition(&self, schema: &Value, at: &str) -> Result<Map<String, Value>, Box<Problem>> {
         conditions::condition(schema).map_err(|keyword| {
-            let problem = format!("the keyword {keyword:?} may not stand beneath `not`");
-            self.mistake(at, &problem, "write a rule (`x-kubernetes-validations`) instead")
+            let message = format!("the keyword {keyword:?} may not stand beneath `not`");
+            self.problem(at, &message, "write a rule (`x-kubernetes-validations`) instead")
         })
     }
 
-    fn mistake(&self, at: &str, problem: &str, hint: &str) -> Mistake {
-        Mistake {
-            field: if at.is_empty() {
-                "the object".to_owned()
-            } else {
-                at.to_owned()
+    fn problem(&self, at: &str, message: &str, hint: &str) -> Box<Problem> {
+        let field = if at.is_empty() { "the object" } else { at };
+        Box::new(Problem {
+            location: Location {
+                field: Some(field.to_owned()),
+                field_ty: self.open.last().map(|reference| name_of(reference).to_owned()),
+                source: self.sources.last().map(|source| (*source).to_owned()),
+                ..Location::default()
             },
-            ty: self.open.last().map(|reference| name_of(reference).to_owned()),
-            source: self.sources.last().map(|source| (*source).to_owned()),
-            problem: problem.to_owned(),
+            message: message.to_owned(),
             hint: hint.to_owned(),
-        }
+        })
     }
 }
 
