@@ -4,25 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::keywords;
 
-/// What may stand in a condition as it is.
-const RESTRICTING: [&str; 15] = [
-    "enum",
-    "format",
-    "maximum",
-    "minimum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "multipleOf",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "maxProperties",
-    "minProperties",
-    "required",
-];
-
 /// The condition that a schema is, or the keyword that stands in its way.
 pub(super) fn condition(schema: &Value) -> Result<Map<String, Value>, &str> {
     let schema = match schema {
@@ -50,7 +31,7 @@ pub(super) fn condition(schema: &Value) -> Result<Map<String, Value>, &str> {
                     .collect();
                 properties?.into()
             }
-            (key, value) if RESTRICTING.contains(&key) => value.clone(),
+            (key, value) if keywords::RESTRICTING.contains(&key) => value.clone(),
             (key, _) if keywords::is_note(key) => continue,
             (key, _) => return Err(key),
         };

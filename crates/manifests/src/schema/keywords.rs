@@ -2,15 +2,10 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords that mean the same in a structural schema.
-const KEPT: [&str; 22] = [
-    "title",
-    "description",
-    "type",
-    "format",
-    "default",
-    "example",
+/// Keywords that restrict a value. They mean the same in a structural schema, and may stand in a condition.
+pub(super) const RESTRICTING: [&str; 15] = [
     "enum",
+    "format",
     "maximum",
     "minimum",
     "exclusiveMaximum",
@@ -24,6 +19,15 @@ const KEPT: [&str; 22] = [
     "maxProperties",
     "minProperties",
     "required",
+];
+
+/// Further keywords that mean the same in a structural schema.
+const DESCRIBING: [&str; 7] = [
+    "title",
+    "description",
+    "type",
+    "default",
+    "example",
     "nullable",
     "externalDocs",
 ];
@@ -70,8 +74,8 @@ const EXTENSIONS: &str = "x-kubernetes-";
 /// The keyword that an API server would not understand and that carries meaning, if the schema has one.
 pub(super) fn foreign(schema: &Map<String, Value>) -> Option<&str> {
     schema.keys().map(String::as_str).find(|key| {
-        let known = KEPT.contains(key) || DROPPED.contains(key) || HANDLED.contains(key);
-        !known && !key.starts_with(EXTENSIONS) && !key.starts_with(NOTES)
+        let known = is_kept(key) || DROPPED.contains(key) || HANDLED.contains(key);
+        !known && !key.starts_with(NOTES)
     })
 }
 
@@ -82,12 +86,15 @@ pub(super) fn is_note(key: &str) -> bool {
         || key.starts_with(NOTES)
 }
 
+fn is_kept(key: &str) -> bool {
+    RESTRICTING.contains(&key) || DESCRIBING.contains(&key) || key.starts_with(EXTENSIONS)
+}
+
 /// What a schema says that needs no rewriting.
 pub(super) fn kept(schema: &Map<String, Value>) -> Map<String, Value> {
-    let stays = |key: &str| KEPT.contains(&key) || key.starts_with(EXTENSIONS);
     let mut kept: Map<String, Value> = schema
         .iter()
-        .filter(|(key, _)| stays(key))
+        .filter(|(key, _)| is_kept(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     // Go's markers have a word of their own for structs; a definition has one for maps and structs alike.
