@@ -51,8 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         ..Overrides::default()
     };
     let bundle = project.bundle(&description, &overrides)?;
-    let definitions = project.definitions(&description)?;
-    for complaint in manifests::verify(&project, &description, &definitions, &bundle)? {
+    for complaint in manifests::verify(&project, &description, &bundle)? {
         progress.warn(complaint);
     }
     let objects: Vec<_> = bundle.all().cloned().collect();

@@ -53,18 +53,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let binary = project.build(&progress)?;
     let description = project.describe(&binary)?;
     let bundle = project.bundle(&description, &Overrides::default())?;
-    let definitions = project.definitions(&description)?;
-    for complaint in verify(&project, &description, &definitions, &bundle)? {
+    for complaint in verify(&project, &description, &bundle)? {
         progress.warn(complaint);
     }
-    for note in definitions::notes(&definitions) {
+    for note in definitions::notes(&bundle.installation.definitions) {
         progress.note(note.to_string());
     }
     if let Some(format) = arguments.output {
         print(&bundle.all().cloned().collect::<Vec<_>>(), format)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let plan = Plan::make(&project, &description, &definitions)?;
+    let plan = Plan::make(&project, &description, &bundle.installation)?;
     for note in &plan.notes {
         progress.note(note);
     }

@@ -6,14 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kubewright_manifests::install::kustomization::{self, KustomizationError};
-use kubewright_manifests::install::{self, FOLDERS, is_generated};
+use kubewright_manifests::install::{self, FOLDERS, Installation, is_generated};
 use kubewright_runtime::operator::Description;
 use kubewright_scaffold::File;
 use kubewright_scaffold::plan;
-use serde_json::Value;
 
 use crate::files::{self, CommitError, Disk};
-use crate::project::{Overrides, Project};
+use crate::project::Project;
 
 /// Where the entries of other folders are listed.
 const DEFAULT: &str = "config/default/kustomization.yaml";
@@ -69,27 +68,29 @@ pub(super) enum PlanError {
 
 impl Plan {
     /// Compares the files of a project with what follows from its code.
-    pub(super) fn make(project: &Project, operator: &Description, definitions: &[Value]) -> Result<Plan, PlanError> {
-        let settings = project.settings(&Overrides::default());
+    pub(super) fn make(
+        project: &Project,
+        operator: &Description,
+        installation: &Installation,
+    ) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
-        let parts = install::files(operator, definitions, &settings);
-        for part in &parts {
-            match read(project.root(), &part.path)? {
+        for file in &installation.files {
+            match read(project.root(), &file.path)? {
                 Some(text) if !is_generated(&text) => plan.notes.push(format!(
                     "{} is yours (its first line does not say that it is generated) and stays as it is",
-                    part.path
+                    file.path
                 )),
-                before => plan.add(&part.path, before, Some(part.text.clone())),
+                before => plan.add(&file.path, before, Some(file.text())),
             }
         }
-        let entries = install::entries(operator, &settings);
         let before = read(project.root(), DEFAULT)?;
         let after = match &before {
-            Some(text) => kustomization::set(text, &entries)?,
-            None => install::default_kustomization(&settings, &entries),
+            Some(text) => kustomization::set(text, &installation.entries)?,
+            None => install::default_kustomization(&installation.settings, &installation.entries),
         };
         plan.add(DEFAULT, before, Some(after));
-        plan.remove_gone(project.root(), &parts.iter().map(|part| part.path.as_str()).collect())?;
+        let wanted = installation.files.iter().map(|file| file.path.as_str()).collect();
+        plan.remove_gone(project.root(), &wanted)?;
         if project.file().namespaced
             && !read(project.root(), install::MANAGER)?
                 .unwrap_or_default()

@@ -22,12 +22,7 @@ pub(crate) enum VerifyError {
 }
 
 /// Has an API server judge everything. The answer are complaints about samples, which are their author's business.
-pub(crate) fn verify(
-    project: &Project,
-    operator: &Description,
-    definitions: &[Value],
-    bundle: &Bundle,
-) -> Result<Vec<String>, VerifyError> {
+pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle) -> Result<Vec<String>, VerifyError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -36,7 +31,7 @@ pub(crate) fn verify(
         // Where objects are to be converted, nobody is there to do it: samples are judged where they need not be.
         let mut plain = Judge::new();
         let mut refusals = Vec::new();
-        for definition in definitions {
+        for definition in &bundle.installation.definitions {
             refusals.extend(plain.judge(definition, operator).await);
         }
         let mut complaints = Vec::new();

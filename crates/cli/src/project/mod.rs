@@ -11,11 +11,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use kubewright_manifests::bundle;
-use kubewright_manifests::definitions::{self, DefinitionOptions, Descriptions};
-use kubewright_manifests::install::{Settings, kustomization};
+use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
+use kubewright_manifests::install::{Installation, Settings, kustomization};
 use kubewright_runtime::operator::Description;
 use kubewright_scaffold::Project as ProjectFile;
-use serde_json::Value;
 
 pub(crate) use error::Error;
 
@@ -50,6 +49,8 @@ pub(crate) struct Overrides {
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
     rendered: bundle::Bundle,
+    /// What it was made from, and what the files of the project are written from.
+    pub(crate) installation: Installation,
     /// Where it goes.
     pub(crate) namespace: String,
     /// What its names begin with.
@@ -65,12 +66,13 @@ impl Deref for Bundle {
 }
 
 impl Bundle {
-    /// What was rendered with these settings.
-    pub(crate) fn of(rendered: bundle::Bundle, settings: Settings) -> Self {
+    /// The objects of an installation.
+    pub(crate) fn of(installation: Installation, rendered: bundle::Bundle) -> Self {
         Bundle {
             rendered,
-            namespace: settings.namespace,
-            prefix: settings.prefix,
+            namespace: installation.settings.namespace.clone(),
+            prefix: installation.settings.prefix.clone(),
+            installation,
         }
     }
 }
@@ -207,13 +209,13 @@ impl Project {
         describe::describe(self, binary)
     }
 
-    /// The definitions of the operator's kinds, without who converts them.
-    pub(crate) fn definitions(&self, description: &Description) -> Result<Vec<Value>, Error> {
+    /// What the operator needs in a cluster, as its code and PROJECT say.
+    fn installation(&self, description: &Description, overrides: &Overrides) -> Result<Installation, Error> {
         let options = DefinitionOptions {
             descriptions: self.descriptions(),
             ..DefinitionOptions::default()
         };
-        definitions::render(description, &options).map_err(Error::Definitions)
+        Installation::render(description, &options, &self.settings(overrides)).map_err(Error::Definitions)
     }
 
     /// How much of the descriptions is kept, as PROJECT says.
@@ -227,8 +229,7 @@ impl Project {
 
     /// The objects of its installation.
     pub(crate) fn bundle(&self, description: &Description, overrides: &Overrides) -> Result<Bundle, Error> {
-        let settings = self.settings(overrides);
-        let definitions = self.definitions(description)?;
+        let installation = self.installation(description, overrides)?;
         // The first file that is there and cannot be read.
         let unreadable = RefCell::new(None);
         let file = |path: &str| match self.text(path) {
@@ -238,7 +239,7 @@ impl Project {
                 None
             }
         };
-        let rendered = bundle::Bundle::render(description, &definitions, &settings, &file);
+        let rendered = bundle::Bundle::of(&installation, &file);
         if let Some(error) = unreadable.take() {
             return Err(error);
         }
@@ -247,6 +248,6 @@ impl Project {
         for ignored in &rendered.ignored {
             progress.warn(ignored);
         }
-        Ok(Bundle::of(rendered, settings))
+        Ok(Bundle::of(installation, rendered))
     }
 }

@@ -4,13 +4,14 @@
 mod budget;
 mod locate;
 mod notes;
+mod numbers;
 mod root;
 mod versions;
 
 use std::collections::BTreeMap;
 
 use kubewright_description::{DefinitionDescription, Description};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Problem, Problems};
 
@@ -50,6 +51,19 @@ impl WebhookService {
             namespace: namespace.to_owned(),
             name: format!("{operator}-webhook-service"),
         }
+    }
+
+    /// The `conversion` of a definition whose objects are sent there.
+    pub(crate) fn conversion(&self) -> Value {
+        json!({
+            "strategy": "Webhook",
+            "webhook": {
+                "clientConfig": {
+                    "service": { "namespace": self.namespace, "name": self.name, "path": "/convert" },
+                },
+                "conversionReviewVersions": ["v1"],
+            },
+        })
     }
 }
 
@@ -114,9 +128,10 @@ pub fn render(operator: &Description, options: &DefinitionOptions) -> Result<Vec
     let mut problems = Vec::new();
     let mut rendered: BTreeMap<String, (&str, Value)> = BTreeMap::new();
     for kind in kinds(operator) {
-        let Some(definition) = versions::merge(&kind, operator, options, &mut problems) else {
+        let Some(mut definition) = versions::merge(&kind, operator, options, &mut problems) else {
             continue;
         };
+        numbers::make_integers(&mut definition);
         let name = name_of(&definition).to_owned();
         let ty = kind.versions[0].ty.as_str();
         if let Some((other, _)) = rendered.insert(name.clone(), (ty, definition)) {

@@ -50,15 +50,7 @@ pub(super) fn merge(
         "versions": versions,
     });
     if let (Some(_), Some(service)) = (conversion, &options.conversion) {
-        spec["conversion"] = json!({
-            "strategy": "Webhook",
-            "webhook": {
-                "clientConfig": { "service": {
-                    "namespace": service.namespace, "name": service.name, "path": "/convert",
-                } },
-                "conversionReviewVersions": ["v1"],
-            },
-        });
+        spec["conversion"] = service.conversion();
         if let Some(certificate) = &options.inject_ca_from {
             metadata["annotations"]["cert-manager.io/inject-ca-from"] = certificate.as_str().into();
         }

@@ -3,8 +3,9 @@
 use kubewright_description::Rule;
 use serde_json::{Value, json};
 
+use super::file::kustomization;
 use super::place::{ELSEWHERE, NAMESPACE};
-use super::{Part, Place, kinds};
+use super::{GeneratedFile, Place, kinds};
 use crate::rules::{by_namespace, by_scope, minimal};
 
 const API: &str = "rbac.authorization.k8s.io/v1";
@@ -47,14 +48,14 @@ impl Reach {
     }
 }
 
-pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
+pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
     let operator = place.operator;
-    let mut parts = vec![part(
+    let mut files = vec![file(
         "service_account",
-        &[place.namespaced("v1", "ServiceAccount", ACCOUNT)],
+        vec![place.namespaced("v1", "ServiceAccount", ACCOUNT)],
     )];
-    parts.extend(granted(place, "role", "manager-role", &manager_rules(place)));
-    parts.extend(granted(
+    files.extend(granted(place, "role", "manager-role", &manager_rules(place)));
+    files.extend(granted(
         place,
         "leader_election_role",
         "leader-election-role",
@@ -62,7 +63,7 @@ pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
     ));
     // cert-manager keeps certificates and tells the API server of them; the manager then needs no right to.
     if place.has_webhooks() && !place.settings.cert_manager {
-        parts.extend(granted(
+        files.extend(granted(
             place,
             "certificates_role",
             "certificates-role",
@@ -72,7 +73,7 @@ pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
             ],
         ));
     }
-    parts.extend(granted(
+    files.extend(granted(
         place,
         "metrics_auth_role",
         "metrics-auth-role",
@@ -85,15 +86,10 @@ pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
         &Reach::Everywhere,
         &operator.metrics_reader_rules,
     );
-    parts.push(part("metrics_reader_role", &[reader]));
-    parts.extend(kinds::roles(place));
-    let listed: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| part.path.strip_prefix("config/rbac/"))
-        .collect();
-    let kustomization = Part::of("rbac/kustomization.yaml", &json!({ "resources": listed }));
-    parts.push(kustomization);
-    parts
+    files.push(file("metrics_reader_role", vec![reader]));
+    files.extend(kinds::roles(place));
+    files.push(kustomization(&files, "rbac"));
+    files
 }
 
 /// What the manager needs for its work: in its own namespace, if it is to see nothing else, as far as a Role can grant it; and
@@ -120,7 +116,7 @@ fn manager_rules(place: &Place<'_>) -> Vec<(Reach, Vec<Rule>)> {
 }
 
 /// Puts roles for other namespaces back there, once kustomize has put them into the operator's.
-pub(super) fn put_back(place: &Place<'_>) -> Option<Part> {
+pub(super) fn put_back(place: &Place<'_>) -> Option<GeneratedFile> {
     let replacements: Vec<Value> = manager_rules(place)
         .iter()
         .filter(|(reach, _)| matches!(reach, Reach::In(_)))
@@ -138,11 +134,11 @@ pub(super) fn put_back(place: &Place<'_>) -> Option<Part> {
             })
         })
         .collect();
-    (!replacements.is_empty()).then(|| Part::of(format!("default/{PUT_BACK}"), &json!(replacements)))
+    (!replacements.is_empty()).then(|| GeneratedFile::of(format!("default/{PUT_BACK}"), json!(replacements)))
 }
 
-fn part(file: &str, objects: &[Value]) -> Part {
-    Part::of_all(format!("rbac/{file}.yaml"), objects)
+fn file(name: &str, objects: Vec<Value>) -> GeneratedFile {
+    GeneratedFile::of_all(format!("rbac/{name}.yaml"), objects)
 }
 
 fn role(place: &Place<'_>, name: &str, reach: &Reach, rules: &[Rule]) -> Value {
@@ -152,13 +148,13 @@ fn role(place: &Place<'_>, name: &str, reach: &Reach, rules: &[Rule]) -> Value {
 }
 
 /// Roles of one name, and their bindings to the manager's account, in two files.
-fn granted(place: &Place<'_>, file: &str, name: &str, grants: &[(Reach, Vec<Rule>)]) -> [Part; 2] {
+fn granted(place: &Place<'_>, file_name: &str, name: &str, grants: &[(Reach, Vec<Rule>)]) -> [GeneratedFile; 2] {
     let roles: Vec<Value> = grants
         .iter()
         .map(|(reach, rules)| role(place, name, reach, rules))
         .collect();
     let bindings: Vec<Value> = grants.iter().map(|(reach, _)| binding(place, name, reach)).collect();
-    [part(file, &roles), part(&format!("{file}_binding"), &bindings)]
+    [file(file_name, roles), file(&format!("{file_name}_binding"), bindings)]
 }
 
 fn binding(place: &Place<'_>, role: &str, reach: &Reach) -> Value {

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::file::kustomization;
 use super::network::{METRICS_SERVICE, WEBHOOK_SERVICE};
-use super::{Part, Place};
+use super::{GeneratedFile, Place};
 
 const API: &str = "cert-manager.io/v1";
 const ISSUER: &str = "selfsigned-issuer";
@@ -15,36 +16,33 @@ pub(super) const SERVING_SECRET: &str = "webhook-server-cert";
 pub(super) const METRICS_SECRET: &str = "metrics-server-cert";
 
 /// `config/certmanager`, which is there for whoever switches to it.
-pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
+pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
     let mut issuer = place.namespaced(API, "Issuer", ISSUER);
     issuer["spec"] = json!({ "selfSigned": {} });
-    let mut parts = vec![Part::of("certmanager/issuer.yaml", &issuer)];
+    let mut files = vec![GeneratedFile::of("certmanager/issuer.yaml", issuer)];
     if place.has_webhooks() {
-        parts.push(certificate(place, "webhook", SERVING, WEBHOOK_SERVICE, SERVING_SECRET));
+        files.push(certificate(place, "webhook", SERVING, WEBHOOK_SERVICE, SERVING_SECRET));
     }
-    parts.push(certificate(
+    files.push(certificate(
         place,
         "metrics",
         "metrics-certs",
         METRICS_SERVICE,
         METRICS_SECRET,
     ));
-    let listed: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| part.path.strip_prefix("config/certmanager/"))
-        .collect();
-    let kustomization = json!({ "resources": listed, "configurations": ["kustomizeconfig.yaml"] });
+    let mut kustomization = kustomization(&files, "certmanager");
+    kustomization.documents[0]["configurations"] = json!(["kustomizeconfig.yaml"]);
     let references = json!({ "nameReference": [{
         "kind": "Issuer",
         "group": "cert-manager.io",
         "fieldSpecs": [{ "kind": "Certificate", "group": "cert-manager.io", "path": "spec/issuerRef/name" }],
     }]});
-    parts.push(Part::of("certmanager/kustomization.yaml", &kustomization));
-    parts.push(Part::of("certmanager/kustomizeconfig.yaml", &references));
-    parts
+    files.push(kustomization);
+    files.push(GeneratedFile::of("certmanager/kustomizeconfig.yaml", references));
+    files
 }
 
-fn certificate(place: &Place<'_>, of: &str, name: &str, service: &str, secret: &str) -> Part {
+fn certificate(place: &Place<'_>, of: &str, name: &str, service: &str, secret: &str) -> GeneratedFile {
     let host = host(place, service);
     let mut certificate = place.namespaced(API, "Certificate", name);
     certificate["spec"] = json!({
@@ -52,7 +50,7 @@ fn certificate(place: &Place<'_>, of: &str, name: &str, service: &str, secret: &
         "issuerRef": { "kind": "Issuer", "name": ISSUER },
         "secretName": secret,
     });
-    Part::of(format!("certmanager/certificate-{of}.yaml"), &certificate)
+    GeneratedFile::of(format!("certmanager/certificate-{of}.yaml"), certificate)
 }
 
 /// The name of a Service within the cluster.
@@ -69,7 +67,7 @@ pub(super) fn annotate(place: &Place<'_>, object: &mut Value) {
 }
 
 /// Prometheus checks the certificate of the metrics.
-pub(super) fn monitor_patch(place: &Place<'_>) -> Part {
+pub(super) fn monitor_patch(place: &Place<'_>) -> GeneratedFile {
     let key = |key: &str| json!({ "secret": { "name": METRICS_SECRET, "key": key } });
     let patch = json!([{
         "op": "replace",
@@ -82,5 +80,5 @@ pub(super) fn monitor_patch(place: &Place<'_>) -> Part {
             "keySecret": { "name": METRICS_SECRET, "key": "tls.key" },
         },
     }]);
-    Part::of("prometheus/monitor_tls_patch.yaml", &patch)
+    GeneratedFile::of("prometheus/monitor_tls_patch.yaml", patch)
 }

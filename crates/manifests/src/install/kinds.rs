@@ -4,17 +4,16 @@ use serde_json::{Value, json};
 
 use super::network::WEBHOOK_SERVICE;
 use super::place::NAMESPACE;
-use super::{Part, Place, certificates};
-use crate::definitions::file_name;
+use super::{GeneratedFile, Place, certificates};
+use crate::definitions::{WebhookService, file_name};
 use crate::roles::{RoleOptions, of_kind};
 
 /// `config/crd`; nothing, if there are no kinds.
-pub(super) fn parts(place: &Place<'_>, definitions: &[Value]) -> Vec<Part> {
+pub(super) fn files(place: &Place<'_>, definitions: &[Value]) -> Vec<GeneratedFile> {
     if definitions.is_empty() {
         return Vec::new();
     }
-    let mut kustomization = json!({ "resources": [] });
-    let mut parts = Vec::new();
+    let mut files = Vec::new();
     let mut patches = Vec::new();
     for definition in definitions {
         let file = file_name(definition);
@@ -23,26 +22,26 @@ pub(super) fn parts(place: &Place<'_>, definitions: &[Value]) -> Vec<Part> {
             // Who converts is patched in, since it is only there once the manager is.
             spec.remove("conversion");
         }
-        parts.push(Part::of(format!("crd/bases/{file}"), &base));
+        files.push(GeneratedFile::of(format!("crd/bases/{file}"), base));
         if let Some(patch) = conversion(place, definition) {
             let path = patch_path(place, definition);
             patches.push(json!({ "path": path }));
-            parts.push(Part::of(format!("crd/{path}"), &patch));
+            files.push(GeneratedFile::of(format!("crd/{path}"), patch));
         }
     }
-    let listed: Vec<&str> = parts
+    let bases: Vec<&str> = files
         .iter()
-        .filter_map(|part| part.path.strip_prefix("config/crd/"))
+        .filter_map(|file| file.path.strip_prefix("config/crd/"))
         .filter(|path| path.starts_with("bases/"))
         .collect();
-    kustomization["resources"] = json!(listed);
+    let mut kustomization = json!({ "resources": bases });
     if !patches.is_empty() {
         kustomization["patches"] = json!(patches);
         kustomization["configurations"] = json!(["kustomizeconfig.yaml"]);
-        parts.push(Part::of("crd/kustomizeconfig.yaml", &references()));
+        files.push(GeneratedFile::of("crd/kustomizeconfig.yaml", references()));
     }
-    parts.push(Part::of("crd/kustomization.yaml", &kustomization));
-    parts
+    files.push(GeneratedFile::of("crd/kustomization.yaml", kustomization));
+    files
 }
 
 /// Where the patch of a definition is, from `config/crd`.
@@ -61,19 +60,15 @@ fn conversion(place: &Place<'_>, definition: &Value) -> Option<Value> {
     let name = definition["metadata"]["name"].as_str()?;
     let mut conversions = place.operator.conversions.iter();
     conversions.find(|conversion| conversion.definition == name)?;
+    let service = WebhookService {
+        namespace: NAMESPACE.to_owned(),
+        name: WEBHOOK_SERVICE.to_owned(),
+    };
     let mut patch = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": { "name": name },
-        "spec": { "conversion": {
-            "strategy": "Webhook",
-            "webhook": {
-                "clientConfig": {
-                    "service": { "namespace": NAMESPACE, "name": WEBHOOK_SERVICE, "path": "/convert" },
-                },
-                "conversionReviewVersions": ["v1"],
-            },
-        }},
+        "spec": { "conversion": service.conversion() },
     });
     certificates::annotate(place, &mut patch);
     Some(patch)
@@ -94,9 +89,9 @@ fn references() -> Value {
 }
 
 /// The roles of people: admin, editor and viewer of each kind.
-pub(super) fn roles(place: &Place<'_>) -> Vec<Part> {
+pub(super) fn roles(place: &Place<'_>) -> Vec<GeneratedFile> {
     let mut seen = Vec::new();
-    let mut parts = Vec::new();
+    let mut files = Vec::new();
     for definition in &place.operator.definitions {
         // Versions of one kind share their roles.
         let kind = (&definition.group, &definition.kind);
@@ -115,9 +110,9 @@ pub(super) fn roles(place: &Place<'_>) -> Vec<Part> {
             if place.settings.namespaced {
                 role.object["metadata"]["namespace"] = NAMESPACE.into();
             }
-            let text = format!("# {}\n{}", role.purpose, kubewright_codec::yaml::encode(&role.object));
-            parts.push(Part::new(format!("rbac/{}", role.file_name), &text));
+            let path = format!("rbac/{}", role.file_name);
+            files.push(GeneratedFile::of(path, role.object).commented(role.purpose));
         }
     }
-    parts
+    files
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::certificates::{METRICS_SECRET, SERVING_SECRET};
-use super::{Part, Place};
+use super::{GeneratedFile, Place};
 
 /// Where the manager's file is, from the root of a project.
 pub const MANAGER: &str = "config/manager/manager.yaml";
@@ -40,9 +40,9 @@ const WATCHED_NAMESPACE: &str = "        env:
 ";
 
 /// What is patched into the manager: JSON patches of its Deployment.
-pub(super) fn patches(place: &Place<'_>) -> Vec<Part> {
+pub(super) fn patches(place: &Place<'_>) -> Vec<GeneratedFile> {
     let metrics = [argument("--metrics-bind-address=:8443")];
-    let mut parts = vec![patch("manager_metrics_patch", &metrics)];
+    let mut files = vec![patch("manager_metrics_patch", &metrics)];
     if place.has_webhooks() {
         let mut operations = vec![add(
             "containers/0/ports",
@@ -52,18 +52,18 @@ pub(super) fn patches(place: &Place<'_>) -> Vec<Part> {
             operations.push(argument(&format!("--webhook-cert-path={WEBHOOK_FOLDER}")));
             operations.extend(mounted("webhook-certs", WEBHOOK_FOLDER, SERVING_SECRET));
         }
-        parts.push(patch("manager_webhook_patch", &operations));
+        files.push(patch("manager_webhook_patch", &operations));
     }
     if place.settings.cert_manager {
         let mut operations = vec![argument(&format!("--metrics-cert-path={METRICS_FOLDER}"))];
         operations.extend(mounted("metrics-certs", METRICS_FOLDER, METRICS_SECRET));
-        parts.push(patch("cert_metrics_manager_patch", &operations));
+        files.push(patch("cert_metrics_manager_patch", &operations));
     }
-    parts
+    files
 }
 
-fn patch(file: &str, operations: &[Value]) -> Part {
-    Part::of(format!("default/{file}.yaml"), &json!(operations))
+fn patch(file: &str, operations: &[Value]) -> GeneratedFile {
+    GeneratedFile::of(format!("default/{file}.yaml"), json!(operations))
 }
 
 /// A value at the end of a list of the Pod.

@@ -3,8 +3,9 @@
 use kubewright_description::{WebhookDescription, WebhookType};
 use serde_json::{Value, json};
 
+use super::file::kustomization;
 use super::place::NAMESPACE;
-use super::{Part, Place, certificates};
+use super::{GeneratedFile, Place, certificates};
 
 const METRICS_PORT: u16 = 8443;
 const WEBHOOK_PORT: u16 = 9443;
@@ -14,20 +15,20 @@ pub(super) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
 /// The Service of the webhooks.
 pub(super) const WEBHOOK_SERVICE: &str = "webhook-service";
 
-pub(super) fn parts(place: &Place<'_>) -> Vec<Part> {
+pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
     let mut metrics = service(
         place,
         METRICS_SERVICE,
         &json!({ "name": "https", "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP" }),
     );
     metrics["metadata"]["labels"]["control-plane"] = "controller-manager".into();
-    let mut parts = vec![Part::of("default/metrics_service.yaml", &metrics)];
-    parts.extend(monitor(place));
-    parts.extend(policies(place));
+    let mut files = vec![GeneratedFile::of("default/metrics_service.yaml", metrics)];
+    files.extend(monitor(place));
+    files.extend(policies(place));
     if place.has_webhooks() {
-        parts.extend(webhooks(place));
+        files.extend(webhooks(place));
     }
-    parts
+    files
 }
 
 fn service(place: &Place<'_>, name: &str, port: &Value) -> Value {
@@ -36,23 +37,18 @@ fn service(place: &Place<'_>, name: &str, port: &Value) -> Value {
     service
 }
 
-fn webhooks(place: &Place<'_>) -> Vec<Part> {
+fn webhooks(place: &Place<'_>) -> Vec<GeneratedFile> {
     let port = json!({ "port": 443, "targetPort": WEBHOOK_PORT, "protocol": "TCP" });
-    let mut parts = vec![Part::of(
+    let mut files = vec![GeneratedFile::of(
         "webhook/service.yaml",
-        &service(place, WEBHOOK_SERVICE, &port),
+        service(place, WEBHOOK_SERVICE, &port),
     )];
     let configurations = configurations(place);
     if !configurations.is_empty() {
-        parts.push(Part::of_all("webhook/manifests.yaml", &configurations));
+        files.push(GeneratedFile::of_all("webhook/manifests.yaml", configurations));
     }
-    let listed: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| part.path.strip_prefix("config/webhook/"))
-        .collect();
-    let kustomization = Part::of("webhook/kustomization.yaml", &json!({ "resources": listed }));
-    parts.push(kustomization);
-    parts
+    files.push(kustomization(&files, "webhook"));
+    files
 }
 
 /// The webhook configurations. Their caBundle is the business of whoever makes the certificates.
@@ -101,7 +97,7 @@ fn entry(webhook: &WebhookDescription) -> Value {
 }
 
 /// What tells Prometheus of the metrics.
-fn monitor(place: &Place<'_>) -> Vec<Part> {
+fn monitor(place: &Place<'_>) -> Vec<GeneratedFile> {
     let mut monitor = place.namespaced(
         "monitoring.coreos.com/v1",
         "ServiceMonitor",
@@ -120,19 +116,19 @@ fn monitor(place: &Place<'_>) -> Vec<Part> {
         "selector": { "matchLabels": place.selector() },
     });
     let mut kustomization = json!({ "resources": ["monitor.yaml"] });
-    let mut parts = vec![Part::of("prometheus/monitor.yaml", &monitor)];
+    let mut files = vec![GeneratedFile::of("prometheus/monitor.yaml", monitor)];
     if place.settings.cert_manager {
         kustomization["patches"] =
             json!([{ "path": "monitor_tls_patch.yaml", "target": { "kind": "ServiceMonitor" } }]);
-        parts.push(certificates::monitor_patch(place));
+        files.push(certificates::monitor_patch(place));
     }
-    parts.push(Part::of("prometheus/kustomization.yaml", &kustomization));
-    parts
+    files.push(GeneratedFile::of("prometheus/kustomization.yaml", kustomization));
+    files
 }
 
 /// Who may reach the manager: for metrics, namespaces with a label; for webhooks, anybody, since the API server has no address
 /// that a policy could name.
-fn policies(place: &Place<'_>) -> Vec<Part> {
+fn policies(place: &Place<'_>) -> Vec<GeneratedFile> {
     let policy = |name: &str, why: &str, ingress: Value| {
         let mut policy = place.namespaced("networking.k8s.io/v1", "NetworkPolicy", name);
         policy["spec"] = json!({
@@ -140,10 +136,9 @@ fn policies(place: &Place<'_>) -> Vec<Part> {
             "policyTypes": ["Ingress"],
             "ingress": [ingress],
         });
-        let text = format!("# {why}\n{}", kubewright_codec::yaml::encode(&policy));
-        Part::new(format!("network-policy/{name}.yaml"), &text)
+        GeneratedFile::of(format!("network-policy/{name}.yaml"), policy).commented(why)
     };
-    let mut parts = vec![policy(
+    let mut files = vec![policy(
         "allow-metrics-traffic",
         "Metrics are read from namespaces with the label `metrics: enabled`.",
         json!({
@@ -152,17 +147,12 @@ fn policies(place: &Place<'_>) -> Vec<Part> {
         }),
     )];
     if place.has_webhooks() {
-        parts.push(policy(
+        files.push(policy(
             "allow-webhook-traffic",
             "Webhooks are called by the API server, which has no address that a policy could name: the port is open to all.",
             json!({ "ports": [{ "port": WEBHOOK_PORT, "protocol": "TCP" }] }),
         ));
     }
-    let listed: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| part.path.strip_prefix("config/network-policy/"))
-        .collect();
-    let kustomization = Part::of("network-policy/kustomization.yaml", &json!({ "resources": listed }));
-    parts.push(kustomization);
-    parts
+    files.push(kustomization(&files, "network-policy"));
+    files
 }

@@ -8,8 +8,7 @@ use kubewright::webhook::{
     AdmissionRequest, AdmissionResponse, AdmissionRule, Configurations, FailurePolicy, MatchPolicy, Operation, Reach,
     ReinvocationPolicy, SideEffects, Validator, Webhook,
 };
-use kubewright_manifests::install::{self, Settings};
-use kubewright_manifests::yaml;
+use kubewright_manifests::install::{Installation, Settings};
 use serde_json::{Value, json};
 
 use crate::compare::{assert_decided, differences};
@@ -135,9 +134,13 @@ fn files_and_the_runtime_have_the_same_webhooks() {
         .webhook(pods())
         .webhook(deployments())
         .webhook(everything());
-    let files = install::files(&operator.describe(), &[], &Settings::new("suite", "suite:1.0"));
-    let file = files.iter().find(|file| file.path == "config/webhook/manifests.yaml");
-    let written = yaml::read(&file.unwrap().text).unwrap();
+    let settings = Settings::new("suite", "suite:1.0");
+    let installation = Installation::with_definitions(&operator.describe(), Vec::new(), &settings);
+    let mut files = installation.files.iter();
+    let written = &files
+        .find(|file| file.path == "config/webhook/manifests.yaml")
+        .unwrap()
+        .documents;
     let rendered = operator.webhook_configurations(&Reach::service("system", "webhook-service"));
     let rendered = [json!(rendered.mutating), json!(rendered.validating)];
     assert_eq!(written.len(), rendered.len());

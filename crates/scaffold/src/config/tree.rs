@@ -2,7 +2,7 @@
 
 use kubewright_description::Description;
 use kubewright_manifests::install::kustomization::Entry;
-use kubewright_manifests::install::{self, MANAGER, Settings};
+use kubewright_manifests::install::{self, Installation, MANAGER, Settings};
 
 use crate::{File, Project};
 
@@ -49,10 +49,9 @@ pub(super) fn files(project: &Project) -> Vec<File> {
 
 /// What `config/default` lists for this project: what `kubewright manifests` would, once the code is there.
 fn entries(project: &Project) -> Vec<Entry> {
-    let settings = settings(project);
     let webhooks = project.has_webhooks();
     // The one list of what may be there; which of it is, PROJECT says as well as the code does.
-    let mut entries = install::entries(&Description::new(&project.name), &settings);
+    let mut entries = without_code(project).entries;
     for entry in &mut entries {
         match entry.name() {
             "../crd" => entry.wanted = project.kinds().next().is_some(),
@@ -80,8 +79,13 @@ fn samples(project: &Project) -> Option<File> {
 
 /// What follows from the code, for an operator without any.
 pub(super) fn generated(project: &Project) -> Vec<File> {
-    install::files(&Description::new(&project.name), &[], &settings(project))
-        .into_iter()
-        .map(|part| File::new(part.path, part.text).regenerated())
+    let files = without_code(project).files;
+    files
+        .iter()
+        .map(|file| File::new(&file.path, file.text()).regenerated())
         .collect()
+}
+
+fn without_code(project: &Project) -> Installation {
+    Installation::with_definitions(&Description::new(&project.name), Vec::new(), &settings(project))
 }

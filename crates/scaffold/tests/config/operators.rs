@@ -2,15 +2,15 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::CustomResource;
-use kubewright_manifests::definitions::{DefinitionOptions, render};
+use kubewright_manifests::definitions::DefinitionOptions;
+use kubewright_manifests::install::Installation;
 use kubewright_runtime::controller::Controller;
 use kubewright_runtime::conversion::Conversion;
-use kubewright_runtime::operator::{Description, Operator, Rule};
+use kubewright_runtime::operator::{Operator, Rule};
 use kubewright_runtime::webhook::{AdmissionRequest, Validator, Webhook};
-use kubewright_scaffold::Project;
+use kubewright_scaffold::{Project, config};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 mod v1 {
     use super::*;
@@ -69,19 +69,19 @@ impl From<Cart> for v1::Cart {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) project: Project,
-    pub(crate) operator: Description,
-    pub(crate) definitions: Vec<Value>,
+    pub(crate) installation: Installation,
 }
 
 impl Case {
     fn new(name: &'static str, project: &str, operator: &Operator) -> Case {
         let text = format!("version: \"3\"\nprojectName: shop\ndomain: example.com\n{project}");
-        let operator = operator.describe();
+        let project = Project::parse(&text).unwrap();
+        let settings = config::settings(&project);
+        let installation = Installation::render(&operator.describe(), &DefinitionOptions::default(), &settings);
         Case {
             name,
-            project: Project::parse(&text).unwrap(),
-            definitions: render(&operator, &DefinitionOptions::default()).unwrap(),
-            operator,
+            project,
+            installation: installation.unwrap(),
         }
     }
 }

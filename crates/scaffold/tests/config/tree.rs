@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kubewright_manifests::bundle::{Bundle, BundleError};
 use kubewright_manifests::install::kustomization::set;
-use kubewright_manifests::install::{entries, files};
+use kubewright_manifests::yaml;
 use kubewright_scaffold::config;
 
 use crate::operators::Case;
@@ -15,14 +15,13 @@ const DEFAULT: &str = "config/default/kustomization.yaml";
 
 /// All files by their paths.
 pub(crate) fn tree(case: &Case) -> BTreeMap<String, String> {
-    let settings = config::settings(&case.project);
     let scaffolded = config::files(&case.project)
         .into_iter()
         .map(|file| (file.path, file.content));
     let mut tree: BTreeMap<String, String> = scaffolded.collect();
-    let generated = files(&case.operator, &case.definitions, &settings);
-    tree.extend(generated.into_iter().map(|part| (part.path, part.text)));
-    let default = set(&tree[DEFAULT], &entries(&case.operator, &settings)).unwrap();
+    let generated = case.installation.files.iter();
+    tree.extend(generated.map(|file| (file.path.clone(), file.text())));
+    let default = set(&tree[DEFAULT], &case.installation.entries).unwrap();
     tree.insert(DEFAULT.to_owned(), default);
     tree
 }
@@ -37,10 +36,22 @@ pub(crate) fn write(tree: &BTreeMap<String, String>, folder: &Path) {
 
 /// What `deploy` applies, with these files there.
 pub(crate) fn bundle_of(case: &Case, tree: &BTreeMap<String, String>) -> Result<Bundle, BundleError> {
-    let settings = config::settings(&case.project);
-    Bundle::render(&case.operator, &case.definitions, &settings, &|path| {
-        tree.get(path).cloned()
-    })
+    Bundle::of(&case.installation, &|path| tree.get(path).cloned())
+}
+
+#[test]
+fn a_generated_file_is_read_as_what_it_was_written_from() {
+    for case in crate::operators::cases() {
+        for file in &case.installation.files {
+            assert_eq!(
+                yaml::read(&file.text()).unwrap(),
+                file.documents,
+                "{}: {}",
+                case.name,
+                file.path
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! Why there is no bundle.
+
+use kubewright_codec::yaml::YamlError;
+
+use crate::install::MANAGER;
+
+/// Why there is no installation.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// A file is not YAML.
+    #[error("{path} is not YAML")]
+    Yaml {
+        /// Which.
+        path: String,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// A kustomization is a list or a text.
+    #[error("{path} is no kustomization: it has to have fields such as `resources`")]
+    NoKustomization {
+        /// Which.
+        path: String,
+    },
+    /// A patch does not fit the manager.
+    #[error(
+        "{path} cannot be applied to {target}: {reason}; its lists `args`, `ports`, `volumeMounts` and `volumes` have to be there, if \
+         only as `[]`"
+    )]
+    Patch {
+        /// The file of the patch.
+        path: String,
+        /// What it patches.
+        target: String,
+        /// Why not.
+        reason: String,
+    },
+    /// There is no manager.
+    #[error("{MANAGER} has no Deployment; `kubewright init` wrote one called controller-manager")]
+    NoManager,
+    /// The image has nowhere to go.
+    #[error(
+        "the image {image} was not put in: no container of {MANAGER} has the image `controller`; write `image: controller:latest` there"
+    )]
+    NoImage {
+        /// The image.
+        image: String,
+    },
+    /// Names would be others than the manager knows.
+    #[error(
+        "the prefix {prefix:?} cannot be used: the manager keeps the certificates of its webhooks in objects whose names begin with \
+         {wanted:?}; keep that prefix, or let cert-manager care for certificates (`kubewright edit --cert-manager`)"
+    )]
+    Prefix {
+        /// What was asked for.
+        prefix: String,
+        /// What would do.
+        wanted: String,
+    },
+}
