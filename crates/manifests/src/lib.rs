@@ -1,5 +1,5 @@
 //! The controller-tools of Kubewright: from the types of an operator and its description to Kubernetes manifests.
-//! Everything here is pure; what a cluster would refuse is refused here first, and says why.
+//! Nothing here does I/O. A type that a cluster would refuse is reported with its location and what to do about it.
 //!
 //! ```
 //! use kube::CustomResource;
@@ -14,7 +14,7 @@
 //!     height: u32,
 //! }
 //!
-//! // What a program answers when it is asked to describe itself.
+//! // What an operator's program prints when it is run with `describe`.
 //! let operator = Operator::new("forest").resource::<Tree>().describe();
 //!
 //! let definitions = definitions::render(&operator, &definitions::DefinitionOptions::default()).unwrap();

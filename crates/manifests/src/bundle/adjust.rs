@@ -1,13 +1,13 @@
-//! What is set in objects once all of them are there: the image, the number of replicas, their order.
+//! Settings that apply to the finished list of objects: the image, the number of replicas, the order.
 
 use serde_json::Value;
 
 use super::BundleError;
 
-/// The image of a project that nobody has chosen one for.
+/// The image of a project whose settings name none.
 const ANY_IMAGE: &str = "controller:latest";
 
-/// Puts the image in for every one called `controller`, as kustomize does.
+/// Replaces the image `controller` in every Deployment, as kustomize does.
 pub(super) fn set_image(objects: &mut [Value], image: &str) -> Result<(), BundleError> {
     let mut found = false;
     for object in objects.iter_mut().filter(|object| object["kind"] == "Deployment") {
@@ -22,7 +22,7 @@ pub(super) fn set_image(objects: &mut [Value], image: &str) -> Result<(), Bundle
             }
         }
     }
-    // An image that nobody has chosen may give way to one that stands in the file.
+    // Without a chosen image, the one in the manager's file stays.
     if found || image == ANY_IMAGE {
         Ok(())
     } else {
@@ -60,7 +60,7 @@ fn order(kind: &str) -> usize {
         "NetworkPolicy",
         "ServiceMonitor",
     ];
-    // What somebody else has put into a file goes before the manager, too.
+    // Kinds that users added to a file go before the manager, too.
     let behind = if kind == "Deployment" {
         kinds.len() + 1
     } else {

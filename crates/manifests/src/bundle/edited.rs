@@ -1,27 +1,27 @@
-//! What people have changed in kustomizations: entries they left out, files and patches they added, and what only kustomize
-//! itself can do.
+//! What users changed in kustomizations: entries they took out, files and patches they added, and fields that only kustomize
+//! itself can apply.
 
 use serde_json::Value;
 
 use super::BundleError;
 use crate::install::kustomization::{Entry, is_commented, lists};
 
-/// Where kustomize begins.
+/// The kustomization that `kubectl kustomize config/default` starts with.
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
-/// Where the manager's image is.
+/// The kustomization that names the manager's image.
 const MANAGER: &str = "config/manager/kustomization.yaml";
 
-/// Entries that are always there, until somebody takes them out.
-const ALWAYS: [&str; 4] = [
+/// Entries that every project has until its user takes them out.
+const DEFAULT_ENTRIES: [&str; 4] = [
     "../rbac",
     "../manager",
     "metrics_service.yaml",
     "manager_metrics_patch.yaml",
 ];
 
-/// Entries that come and go with the code and the switches.
-const KNOWN: [&str; 8] = [
+/// Entries that depend on the code and on the switches in PROJECT.
+const OPTIONAL_ENTRIES: [&str; 8] = [
     "../crd",
     "../webhook",
     "../certmanager",
@@ -32,8 +32,8 @@ const KNOWN: [&str; 8] = [
     "manager_role_namespaces.yaml",
 ];
 
-/// Fields that are followed.
-const FIELDS: [&str; 7] = [
+/// Fields that a bundle applies.
+const SUPPORTED_FIELDS: [&str; 7] = [
     "apiVersion",
     "kind",
     "namespace",
@@ -43,10 +43,10 @@ const FIELDS: [&str; 7] = [
     "replacements",
 ];
 
-/// The path and the text of a file that somebody added.
+/// The path and the text of a file that a user added.
 type AddedFile = (String, String);
 
-/// A patch that somebody added.
+/// A patch that a user added.
 pub(super) struct AddedPatch {
     pub(super) path: String,
     pub(super) operations: Value,
@@ -55,26 +55,26 @@ pub(super) struct AddedPatch {
 }
 
 /// The kustomization of a project, if it has one.
-pub(super) struct Edited {
+pub(super) struct EditedKustomization {
     text: String,
     value: Value,
     exists: bool,
 }
 
-impl Edited {
-    pub(super) fn read(file: &dyn Fn(&str) -> Option<String>) -> Result<Edited, BundleError> {
+impl EditedKustomization {
+    pub(super) fn read(file: &dyn Fn(&str) -> Option<String>) -> Result<EditedKustomization, BundleError> {
         let text = file(DEFAULT);
         let value = text.as_deref().map(|text| decode(DEFAULT, text)).transpose()?;
-        Ok(Edited {
+        Ok(EditedKustomization {
             exists: value.is_some(),
             text: text.unwrap_or_default(),
             value: value.unwrap_or_default(),
         })
     }
 
-    /// Whether somebody has decided against an entry.
+    /// Whether the user took an entry out or commented it out.
     pub(super) fn leaves_out(&self, entry: &Entry) -> bool {
-        let is_gone = ALWAYS.contains(&entry.name()) && !lists(&self.text, entry);
+        let is_gone = DEFAULT_ENTRIES.contains(&entry.name()) && !lists(&self.text, entry);
         self.exists && (is_gone || is_commented(&self.text, entry))
     }
 
@@ -82,7 +82,7 @@ impl Edited {
         self.value[list].as_array().into_iter().flatten()
     }
 
-    /// The files that somebody added, and what cannot be followed.
+    /// The files that the user added, and the entries that only kustomize can apply.
     pub(super) fn added_files(&self, file: &dyn Fn(&str) -> Option<String>) -> (Vec<AddedFile>, Vec<String>) {
         let (mut files, mut ignored) = (Vec::new(), Vec::new());
         for entry in self
@@ -99,7 +99,7 @@ impl Edited {
         (files, ignored)
     }
 
-    /// The patches that somebody added, and what cannot be followed.
+    /// The patches that the user added, and the entries that only kustomize can apply.
     pub(super) fn added_patches(&self, file: &dyn Fn(&str) -> Option<String>) -> (Vec<AddedPatch>, Vec<String>) {
         let (mut patches, mut ignored) = (Vec::new(), Vec::new());
         let named = |entry: &&Value| entry["path"].as_str().is_none_or(is_added);
@@ -128,10 +128,10 @@ impl Edited {
         (patches, ignored)
     }
 
-    /// Fields that only kustomize follows.
+    /// Fields that only kustomize applies.
     pub(super) fn ignored_fields(&self) -> Vec<String> {
         let fields = self.value.as_object().into_iter().flatten().map(|(field, _)| field);
-        let unknown = fields.filter(|field| !FIELDS.contains(&field.as_str()));
+        let unknown = fields.filter(|field| !SUPPORTED_FIELDS.contains(&field.as_str()));
         let mut ignored: Vec<String> = unknown.map(|field| format!("its `{field}`")).collect();
         let added = |entry: &&Value| entry["path"].as_str().is_none_or(is_added);
         if self.entries("replacements").any(|entry| added(&entry)) {
@@ -140,17 +140,17 @@ impl Edited {
         ignored
     }
 
-    /// All that is ignored, in a sentence.
+    /// The sentence about something of `config/default/kustomization.yaml` that is ignored.
     pub(super) fn sentence(ignored: &str) -> String {
         left_to_kustomize(DEFAULT, ignored)
     }
 }
 
 fn is_added(entry: &str) -> bool {
-    !ALWAYS.contains(&entry) && !KNOWN.contains(&entry)
+    !DEFAULT_ENTRIES.contains(&entry) && !OPTIONAL_ENTRIES.contains(&entry)
 }
 
-/// What a kustomization says.
+/// The content of a kustomization.
 pub(super) fn decode(path: &str, text: &str) -> Result<Value, BundleError> {
     let decoded = kubewright_codec::yaml::decode(text.as_bytes()).map_err(|source| BundleError::Yaml {
         path: path.to_owned(),
@@ -163,15 +163,15 @@ pub(super) fn decode(path: &str, text: &str) -> Result<Value, BundleError> {
     }
 }
 
-/// What is ignored of a kustomization, in a sentence.
+/// The sentence about something of a kustomization that is ignored.
 pub(super) fn left_to_kustomize(path: &str, ignored: &str) -> String {
     format!(
         "{path}: {ignored} is left to kustomize; `kubectl apply -k config/default` follows it, this command does not"
     )
 }
 
-/// The files that somebody has listed beside the manager's, and what cannot be followed, a sentence each.
-pub(super) fn beside_the_manager(
+/// The files that the user listed beside the manager's, and a sentence for each entry that only kustomize can apply.
+pub(super) fn manager_resources(
     file: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(Vec<AddedFile>, Vec<String>), BundleError> {
     let Some(text) = file(MANAGER) else {
@@ -203,7 +203,7 @@ pub(super) fn beside_the_manager(
     Ok((files, ignored.collect()))
 }
 
-/// A path as it is from the root of the project; `None` for what is outside of it, or an address.
+/// A path from the root of the project; `None` if it leads outside of the project.
 fn from_folder(folder: &str, path: &str) -> Option<String> {
     let mut folders: Vec<&str> = folder.split('/').collect();
     for step in path.split('/') {

@@ -21,7 +21,7 @@ pub enum BundleError {
         /// Which.
         path: String,
     },
-    /// A patch does not fit the manager.
+    /// A patch does not apply to the manager.
     #[error(
         "{path} cannot be applied to {target}: {reason}; its lists `args`, `ports`, `volumeMounts` and `volumes` have to be there, if \
          only as `[]`"
@@ -34,10 +34,10 @@ pub enum BundleError {
         /// Why not.
         reason: String,
     },
-    /// There is no manager.
+    /// The manager's file has no Deployment.
     #[error("{MANAGER} has no Deployment; `kubewright init` wrote one called controller-manager")]
     NoManager,
-    /// The image has nowhere to go.
+    /// No container has the image that is to be replaced.
     #[error(
         "the image {image} was not put in: no container of {MANAGER} has the image `controller`; write `image: controller:latest` there"
     )]
@@ -45,7 +45,7 @@ pub enum BundleError {
         /// The image.
         image: String,
     },
-    /// Names would be others than the manager knows.
+    /// The manager would not find its own objects under such a prefix.
     #[error(
         "the prefix {prefix:?} cannot be used: the manager keeps the certificates of its webhooks in objects whose names begin with \
          {wanted:?}; keep that prefix, or let cert-manager care for certificates (`kubewright edit --cert-manager`)"

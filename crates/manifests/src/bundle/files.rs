@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::edited::{self, AddedPatch, Edited};
+use super::edited::{self, AddedPatch, EditedKustomization};
 use super::{BundleError, patch};
 use crate::install::kustomization::Entry;
 use crate::install::{self, Installation, MANAGER, is_generated};
@@ -22,7 +22,7 @@ enum Content<'i> {
 }
 
 impl<'i> Files<'i> {
-    /// The files of an installation, and a sentence for each thing in them that only kustomize can follow.
+    /// The files of an installation, and a sentence for each entry that only kustomize can apply.
     pub(super) fn of(
         installation: &'i Installation,
         file: &dyn Fn(&str) -> Option<String>,
@@ -37,7 +37,7 @@ impl<'i> Files<'i> {
             files.insert(generated.path.clone(), content);
         }
         for (folder, text) in lists {
-            ignored.extend(follow(&mut files, &folder, &text, file)?);
+            ignored.extend(keep_listed(&mut files, &folder, &text, file)?);
         }
         let settings = &installation.settings;
         let manager =
@@ -53,7 +53,7 @@ impl<'i> Files<'i> {
             .map_or(Ok(Vec::new()), |content| content.documents(path))
     }
 
-    /// The objects of a folder: not what tells kustomize how to build it.
+    /// The objects of a folder, without kustomizations and patches.
     pub(super) fn objects_in(&self, folder: &str) -> Result<Vec<Value>, BundleError> {
         let mut objects = Vec::new();
         for (path, content) in self.0.range(folder.to_owned()..) {
@@ -65,7 +65,7 @@ impl<'i> Files<'i> {
         Ok(objects)
     }
 
-    /// Tells the API server who converts.
+    /// Adds the conversion webhook to a definition that has one.
     pub(super) fn convert(&self, definition: &mut Value) -> Result<(), BundleError> {
         for patch in self.objects_in("config/crd/patches/")? {
             if patch["metadata"]["name"] == definition["metadata"]["name"] {
@@ -75,8 +75,8 @@ impl<'i> Files<'i> {
         Ok(())
     }
 
-    /// Applies the patches of the manager, and that of the monitor.
-    pub(super) fn patch(&self, objects: &mut [Value], edited: &Edited) -> Result<(), BundleError> {
+    /// Applies the generated patches of the manager and of the `ServiceMonitor`.
+    pub(super) fn patch(&self, objects: &mut [Value], edited: &EditedKustomization) -> Result<(), BundleError> {
         for (folder, file, kind) in [
             ("default", "manager_metrics_patch.yaml", "Deployment"),
             ("default", "manager_webhook_patch.yaml", "Deployment"),
@@ -121,8 +121,9 @@ pub(super) fn read(path: &str, text: &str) -> Result<Vec<Value>, BundleError> {
     })
 }
 
-/// Has a folder hold the files that its taken over kustomization lists, and no others. The answer is what cannot be followed.
-fn follow(
+/// Keeps the files that an edited kustomization of a folder lists, and no others. Returns a sentence for each entry that only
+/// kustomize can apply.
+fn keep_listed(
     files: &mut BTreeMap<String, Content<'_>>,
     folder: &str,
     kustomization: &str,

@@ -1,5 +1,5 @@
 //! An installation as objects for a cluster: what `kubectl kustomize config/default` makes of the same files, without kustomize.
-//! Files that a project has taken over count as they are there.
+//! A file whose first line no longer says that it is generated is read as the project has it.
 
 mod adjust;
 mod edited;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::install::kustomization::Entry;
 use crate::install::{Installation, MANAGER};
-use edited::Edited;
+use edited::EditedKustomization;
 pub use error::BundleError;
 use files::Files;
 
@@ -38,7 +38,7 @@ pub struct Bundle {
     pub definitions: Vec<Value>,
     /// Everything else, in the order in which a cluster takes it: the Namespace first, the Deployment last.
     pub objects: Vec<Value>,
-    /// What of the project's kustomization is not in it, since only kustomize can follow it; a sentence each.
+    /// One sentence for each part of the project's kustomizations that only kustomize can apply, and that is therefore missing here.
     pub ignored: Vec<String>,
 }
 
@@ -48,8 +48,8 @@ impl Bundle {
     pub fn of(installation: &Installation, file: &dyn Fn(&str) -> Option<String>) -> Result<Bundle, BundleError> {
         let settings = &installation.settings;
         check_prefix(installation)?;
-        let (files, mut told) = Files::of(installation, file)?;
-        let edited = Edited::read(file)?;
+        let (files, mut sentences) = Files::of(installation, file)?;
+        let edited = EditedKustomization::read(file)?;
         let resource = |entry: &str, wanted: bool| wanted && !edited.leaves_out(&Entry::resource(entry, true));
         let mut definitions = Vec::new();
         if resource("../crd", true) {
@@ -59,18 +59,18 @@ impl Bundle {
             }
         }
         let mut objects = Vec::new();
-        // Somebody may run the manager elsewhere, and have the rest installed.
+        // A project that runs its manager elsewhere takes `../manager` out of its kustomization.
         let has_manager = resource("../manager", true);
         if has_manager {
             objects.extend(files.objects(MANAGER)?);
             if !objects.iter().any(|object| object["kind"] == "Deployment") {
                 return Err(BundleError::NoManager);
             }
-            let (beside, more) = edited::beside_the_manager(file)?;
-            for (path, text) in &beside {
+            let (listed, more) = edited::manager_resources(file)?;
+            for (path, text) in &listed {
                 objects.extend(files::read(path, text)?);
             }
-            told.extend(more);
+            sentences.extend(more);
         }
         if resource("metrics_service.yaml", true) {
             objects.extend(files.objects("config/default/metrics_service.yaml")?);
@@ -102,13 +102,13 @@ impl Bundle {
         }
         adjust::set_replicas(&mut objects, settings.replicas);
         let mut all: Vec<&mut Value> = definitions.iter_mut().chain(&mut objects).collect();
-        names::settle(&mut all, settings);
+        names::apply(&mut all, settings);
         adjust::sort(&mut objects);
-        told.extend(ignored.iter().map(|ignored| Edited::sentence(ignored)));
+        sentences.extend(ignored.iter().map(|ignored| EditedKustomization::sentence(ignored)));
         Ok(Bundle {
             definitions,
             objects,
-            ignored: told,
+            ignored: sentences,
         })
     }
 
@@ -127,7 +127,7 @@ impl Bundle {
     }
 }
 
-/// A manager that makes its own certificates finds its objects by the operator's name.
+/// A manager that makes its own certificates looks for its webhook configurations under the operator's name.
 fn check_prefix(installation: &Installation) -> Result<(), BundleError> {
     let settings = &installation.settings;
     let wanted = format!("{}-", installation.operator);

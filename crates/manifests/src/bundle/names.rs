@@ -1,12 +1,12 @@
-//! Names and namespaces as they will be: what kustomize does for `namePrefix` and `namespace`, and for what refers to them.
+//! Sets names and namespaces as kustomize does for `namePrefix` and `namespace`, also where objects refer to each other.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::install::{ELSEWHERE, Settings};
+use crate::install::{NAMESPACE_ANNOTATION, Settings};
 
-/// What is in no namespace, of the kinds that an installation has.
+/// The kinds of an installation that are not namespaced.
 const CLUSTER_WIDE: [&str; 8] = [
     "ClusterRole",
     "ClusterRoleBinding",
@@ -18,11 +18,11 @@ const CLUSTER_WIDE: [&str; 8] = [
     "ValidatingWebhookConfiguration",
 ];
 
-/// Kinds whose names say what they are and stay so.
+/// Kinds whose names get no prefix.
 const KEEP_NAME: [&str; 3] = ["CustomResourceDefinition", "Namespace", "APIService"];
 
-/// Gives all objects their names and namespaces, and makes what refers to them follow.
-pub(super) fn settle(objects: &mut [&mut Value], settings: &Settings) {
+/// Sets the names and namespaces of all objects and of their references to each other.
+pub(super) fn apply(objects: &mut [&mut Value], settings: &Settings) {
     let renamed: BTreeSet<(String, String)> = objects
         .iter()
         .filter_map(|object| {
@@ -33,19 +33,19 @@ pub(super) fn settle(objects: &mut [&mut Value], settings: &Settings) {
         .collect();
     let names = Names { renamed, settings };
     for object in objects {
-        names.refer(object);
-        names.name(object);
+        names.rename_references(object);
+        names.set_name(object);
     }
 }
 
 struct Names<'a> {
-    /// Kind and name of what gets the prefix.
+    /// Kind and name of each object that gets the prefix.
     renamed: BTreeSet<(String, String)>,
     settings: &'a Settings,
 }
 
 impl Names<'_> {
-    fn name(&self, object: &mut Value) {
+    fn set_name(&self, object: &mut Value) {
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
         let metadata = &mut object["metadata"];
         match metadata["name"].as_str() {
@@ -56,13 +56,17 @@ impl Names<'_> {
             _ => {}
         }
         if !CLUSTER_WIDE.contains(&kind.as_str()) {
-            let elsewhere = metadata["annotations"][ELSEWHERE].as_str().map(str::to_owned);
-            metadata["namespace"] = elsewhere.unwrap_or_else(|| self.settings.namespace.clone()).into();
+            let other_namespace = metadata["annotations"][NAMESPACE_ANNOTATION]
+                .as_str()
+                .map(str::to_owned);
+            metadata["namespace"] = other_namespace
+                .unwrap_or_else(|| self.settings.namespace.clone())
+                .into();
         }
     }
 
-    /// What an object says of others.
-    fn refer(&self, object: &mut Value) {
+    /// Renames the objects that an object refers to.
+    fn rename_references(&self, object: &mut Value) {
         match object["kind"].as_str().unwrap_or_default() {
             "RoleBinding" | "ClusterRoleBinding" => {
                 let kind = object["roleRef"]["kind"].as_str().unwrap_or_default().to_owned();
@@ -83,11 +87,11 @@ impl Names<'_> {
             }
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
                 for webhook in list(object, "/webhooks") {
-                    self.service(webhook.pointer_mut("/clientConfig/service"));
+                    self.rename_service(webhook.pointer_mut("/clientConfig/service"));
                 }
             }
             "CustomResourceDefinition" => {
-                self.service(object.pointer_mut("/spec/conversion/webhook/clientConfig/service"));
+                self.rename_service(object.pointer_mut("/spec/conversion/webhook/clientConfig/service"));
             }
             "Certificate" => {
                 let kind = object["spec"]["issuerRef"]["kind"]
@@ -100,14 +104,14 @@ impl Names<'_> {
         }
     }
 
-    fn service(&self, service: Option<&mut Value>) {
+    fn rename_service(&self, service: Option<&mut Value>) {
         let Some(service) = service else { return };
         if self.rename("Service", service.get_mut("name")) {
             service["namespace"] = self.settings.namespace.as_str().into();
         }
     }
 
-    /// Whether the name is that of an object of ours, which has the prefix now.
+    /// Adds the prefix if the name is that of an object of the installation; tells whether it was.
     fn rename(&self, kind: &str, name: Option<&mut Value>) -> bool {
         let Some(name) = name else { return false };
         let text = name.as_str().unwrap_or_default().to_owned();

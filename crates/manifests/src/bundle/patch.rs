@@ -1,4 +1,4 @@
-//! Patches of objects: JSON patches, and the merge that tells a definition who converts.
+//! Patches of objects: JSON patches, and the merge patch of a definition that is converted.
 
 use kubewright_merge::{JsonPatch, PatchError};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) fn apply(added: &AddedPatch, objects: &mut [Value]) -> Result<(), Bun
     Ok(())
 }
 
-/// Fields of one object into another; lists and texts take the place of what was there.
+/// Merges the fields of one object into another; lists and scalars are replaced.
 pub(super) fn merge(into: &mut Value, from: &Value) {
     let (Value::Object(into), Value::Object(from)) = (&mut *into, from) else {
         *into = from.clone();

@@ -1,10 +1,10 @@
-//! From what a server says of a definition back to the Rust type and field that it means.
+//! Finds the Rust type and field that an API server's message about a definition is about.
 
 use kubewright_description::Description;
 
 use super::kinds;
 use crate::Location;
-use crate::schema::{Step, path_of, trace};
+use crate::schema::{PathSegment, field_path, find_type};
 
 /// The type and field that the field of a cause means, in the definition of that name as [`super::render`] writes it.
 ///
@@ -34,7 +34,7 @@ pub fn locate(definition: &str, cause: &str, operator: &Description) -> Option<L
         first.is_some_and(|first| definition == format!("{}.{}", first.plural, first.group))
     })?;
     let mut rest = Segments(cause);
-    // Of a definition whose versions are all alike, a server speaks as if it had but one.
+    // About a definition whose versions all have the same schema, a server reports `spec.validation`.
     let mut version = kind.versions.first()?;
     if rest.child("spec") && rest.child("versions") {
         version = kind.versions.get(rest.key()?.parse::<usize>().ok()?)?;
@@ -44,19 +44,21 @@ pub fn locate(definition: &str, cause: &str, operator: &Description) -> Option<L
         rest.child("validation");
     }
     let of_schema = rest.child("schema") | rest.child("openAPIV3Schema");
-    let steps = if of_schema { rest.steps() } else { Vec::new() };
-    let place = trace(&version.schema, &steps);
+    let segments = if of_schema { rest.segments() } else { Vec::new() };
+    let found = find_type(&version.schema, &segments);
     Some(Location {
         ty: Some(version.ty.clone()),
         version: Some(version.version.clone()),
-        field: of_schema.then(|| path_of(&steps)).filter(|field| !field.is_empty()),
-        field_ty: place.ty,
-        source: place.source,
+        field: of_schema
+            .then(|| field_path(&segments))
+            .filter(|field| !field.is_empty()),
+        field_ty: found.ty,
+        source: found.source,
         keyword: Some(rest.0.trim_start_matches('.').to_owned()).filter(|rest| !rest.is_empty()),
     })
 }
 
-/// What is left of a server's path: names behind dots, keys and positions in brackets.
+/// The rest of a field path of a server: names after dots, keys and indexes in brackets.
 struct Segments<'p>(&'p str);
 
 impl<'p> Segments<'p> {
@@ -82,28 +84,28 @@ impl<'p> Segments<'p> {
     }
 
     /// Takes everything off that leads from one schema into another.
-    fn steps(&mut self) -> Vec<Step> {
-        let mut steps = Vec::new();
+    fn segments(&mut self) -> Vec<PathSegment> {
+        let mut segments = Vec::new();
         loop {
             let before = self.0;
             if self.child("properties") {
                 let Some(name) = self.key() else {
                     self.0 = before;
-                    return steps;
+                    return segments;
                 };
-                steps.push(Step::Field(name.to_owned()));
+                segments.push(PathSegment::Field(name.to_owned()));
             } else if self.child("items") {
-                steps.push(Step::Item);
+                segments.push(PathSegment::Item);
             } else if self.child("additionalProperties") {
-                steps.push(Step::Value);
+                segments.push(PathSegment::Value);
             } else if ["allOf", "oneOf", "anyOf"].iter().any(|choice| self.child(choice)) {
-                // Alternatives speak of the fields that are declared outside of them.
+                // Alternatives restrict fields that are declared outside of them.
                 if self.key().is_none() {
                     self.0 = before;
-                    return steps;
+                    return segments;
                 }
             } else if !self.child("not") {
-                return steps;
+                return segments;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The `CustomResourceDefinition`s of an operator: its kinds, each with all its versions, as a cluster accepts them.
 //! All problems of all types are reported at once, each with the type, the field and what to write instead.
 
-mod budget;
+mod descriptions;
 mod locate;
 mod notes;
 mod numbers;
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use crate::{Problem, Problems};
 
-pub use budget::Descriptions;
+pub use descriptions::Descriptions;
 pub use locate::locate;
 pub use notes::{Note, notes};
 
-/// The annotation that says which version of the generator wrote a definition.
+/// The annotation with the version of the generator that wrote a definition.
 pub const VERSION_ANNOTATION: &str = "manifests.kubewright.dev/version";
 
 /// Where an API server sends objects to be converted.

@@ -1,10 +1,10 @@
-//! What a user should know of definitions that are right all the same.
+//! Notes about definitions that are valid, but that users may want to change.
 
 use serde_json::Value;
 
 use super::name_of;
 
-/// As much as an annotation may hold, and so the most that `kubectl apply` without `--server-side` can keep of an object.
+/// The limit of all annotations of an object, one of which `kubectl apply` without `--server-side` fills with the whole object.
 const MOST_ANNOTATED: usize = 256 * 1024;
 
 /// Something to know of a definition.

@@ -1,22 +1,22 @@
-//! The schema of a whole object: what every object has, and what the type says of its spec and its status.
+//! The schema of a whole object: `apiVersion`, `kind` and `metadata`, and what the type declares.
 
 use kubewright_description::DefinitionDescription;
 use serde_json::{Map, Value, json};
 
 use super::DefinitionOptions;
 use crate::Problem;
-use crate::schema::{Forms, structural_with};
+use crate::schema::{SchemaOptions, structural_with};
 
-/// The schema of a version, or nothing where the problems tell why.
+/// The schema of a version; `None` if problems were added.
 pub(super) fn schema(
     version: &DefinitionDescription,
     options: &DefinitionOptions,
     problems: &mut Vec<Problem>,
 ) -> Option<Value> {
-    let forms = Forms {
+    let schema_options = SchemaOptions {
         embedded_metadata: options.embedded_metadata,
     };
-    let mut schema = match structural_with(&version.schema, "", &forms) {
+    let mut schema = match structural_with(&version.schema, "", &schema_options) {
         Ok(Value::Object(schema)) => schema,
         Ok(_) => Map::new(),
         Err(found) => {
@@ -45,7 +45,7 @@ pub(super) fn schema(
             json!({ "description": "The kind of this object, in CamelCase.", "type": "string" }),
         );
     }
-    // The server sees to these itself.
+    // The API server checks these itself.
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.retain(|name| !matches!(name.as_str(), Some("apiVersion" | "kind" | "metadata")));
         if required.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn schema(
     Some(schema)
 }
 
-/// A server lets a schema restrict nothing of an object's metadata but its name.
+/// An API server accepts no restriction of an object's metadata but of its name.
 fn metadata(given: Option<&Value>) -> Value {
     let restricted: Map<String, Value> = ["name", "generateName"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Several versions of a kind in one definition: what they must agree on, which of them is stored, how they are converted.
+//! Merges the versions of a kind into one definition: names they must agree on, the stored version, conversion.
 
 use kubewright_description::{ConversionDescription, DefinitionDescription, Description};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{DefinitionOptions, KindVersions, VERSION_ANNOTATION, root};
 use crate::Problem;
 
-/// The definition of a kind, or nothing where the problems tell why.
+/// The definition of a kind; `None` if problems were added.
 pub(super) fn merge(
     kind: &KindVersions<'_>,
     operator: &Description,
@@ -40,7 +40,7 @@ pub(super) fn merge(
         .versions
         .iter()
         .zip(schemas)
-        .map(|(version, schema)| written(version, Some(version.version.as_str()) == stored, schema))
+        .map(|(version, schema)| version_entry(version, Some(version.version.as_str()) == stored, schema))
         .collect();
     let first = kind.versions.first()?;
     let mut spec = json!({
@@ -74,9 +74,9 @@ fn converts(conversion: &ConversionDescription, kind: &KindVersions<'_>) -> bool
 }
 
 /// One version, as it stands in the definition.
-fn written(version: &DefinitionDescription, storage: bool, schema: Option<Value>) -> Value {
-    let mut written = own(version).cloned().unwrap_or_default();
-    // What is empty is left out, as a server that fills nothing in would show it.
+fn version_entry(version: &DefinitionDescription, storage: bool, schema: Option<Value>) -> Value {
+    let mut written = declared(version).cloned().unwrap_or_default();
+    // Empty fields are left out, as an API server leaves them out.
     written.retain(|_, value| !value.is_null() && *value != json!([]));
     written.insert("name".into(), version.version.as_str().into());
     written.insert("served".into(), is_served(version).into());
@@ -87,29 +87,31 @@ fn written(version: &DefinitionDescription, storage: bool, schema: Option<Value>
     written.into()
 }
 
-/// What the type says of its version.
-fn own(version: &DefinitionDescription) -> Option<&Map<String, Value>> {
+/// What the type's own definition declares for the version.
+fn declared(version: &DefinitionDescription) -> Option<&Map<String, Value>> {
     version.definition.pointer("/spec/versions/0")?.as_object()
 }
 
 fn flag(version: &DefinitionDescription, name: &str) -> bool {
-    own(version).and_then(|own| own.get(name)?.as_bool()).unwrap_or(true)
+    declared(version)
+        .and_then(|declared| declared.get(name)?.as_bool())
+        .unwrap_or(true)
 }
 
 fn is_served(version: &DefinitionDescription) -> bool {
     flag(version, "served")
 }
 
-/// The names of a kind: its versions agree on them, or say nothing.
+/// The names of a kind. Versions that declare a name must agree on it.
 fn names(kind: &KindVersions<'_>, problems: &mut Vec<Problem>) -> Value {
     let mut agreed = Agreement::default();
     for version in &kind.versions {
-        agreed.put(
+        agreed.add(
             "the scope",
             &json!(if version.namespaced { "Namespaced" } else { "Cluster" }),
             version,
         );
-        agreed.put("plural", &version.plural.as_str().into(), version);
+        agreed.add("plural", &version.plural.as_str().into(), version);
         for (name, value) in version
             .definition
             .pointer("/spec/names")
@@ -117,11 +119,11 @@ fn names(kind: &KindVersions<'_>, problems: &mut Vec<Problem>) -> Value {
             .into_iter()
             .flatten()
         {
-            agreed.put(name, value, version);
+            agreed.add(name, value, version);
         }
     }
     let hint = "write the same on every version of the kind, or leave it out on all but one";
-    let mut names = agreed.settle("what is", hint, problems);
+    let mut names = agreed.finish("what is", hint, problems);
     names.remove("the scope");
     if let Some(first) = kind.versions.first() {
         names.insert("kind".into(), first.kind.as_str().into());
@@ -149,10 +151,10 @@ fn metadata(kind: &KindVersions<'_>, problems: &mut Vec<Problem>) -> Value {
                 .pointer(&format!("/metadata/{field}"))
                 .and_then(Value::as_object);
             for (name, value) in given.into_iter().flatten() {
-                agreed.put(name, value, version);
+                agreed.add(name, value, version);
             }
         }
-        let all = agreed.settle(
+        let all = agreed.finish(
             what,
             "a definition has one for all versions: write the same on each",
             problems,
@@ -164,27 +166,27 @@ fn metadata(kind: &KindVersions<'_>, problems: &mut Vec<Problem>) -> Value {
     metadata.into()
 }
 
-/// What several versions say of one thing.
+/// Values that several versions declare under one name.
 #[derive(Default)]
 struct Agreement<'d> {
-    said: Vec<(String, Value, &'d DefinitionDescription)>,
-    disputes: Vec<(String, &'d DefinitionDescription, &'d DefinitionDescription)>,
+    values: Vec<(String, Value, &'d DefinitionDescription)>,
+    conflicts: Vec<(String, &'d DefinitionDescription, &'d DefinitionDescription)>,
 }
 
 impl<'d> Agreement<'d> {
-    fn put(&mut self, name: &str, value: &Value, version: &'d DefinitionDescription) {
+    fn add(&mut self, name: &str, value: &Value, version: &'d DefinitionDescription) {
         if value.is_null() || *value == json!([]) {
             return;
         }
-        match self.said.iter().find(|(known, _, _)| known == name) {
-            None => self.said.push((name.to_owned(), value.clone(), version)),
+        match self.values.iter().find(|(known, _, _)| known == name) {
+            None => self.values.push((name.to_owned(), value.clone(), version)),
             Some((_, known, _)) if known == value => {}
-            Some((_, _, other)) => self.disputes.push((name.to_owned(), other, version)),
+            Some((_, _, other)) => self.conflicts.push((name.to_owned(), other, version)),
         }
     }
 
-    fn settle(self, what: &str, hint: &str, problems: &mut Vec<Problem>) -> Map<String, Value> {
-        for (name, one, other) in self.disputes {
+    fn finish(self, what: &str, hint: &str, problems: &mut Vec<Problem>) -> Map<String, Value> {
+        for (name, one, other) in self.conflicts {
             let what = if what == "what is" {
                 name
             } else {
@@ -196,7 +198,7 @@ impl<'d> Agreement<'d> {
             );
             problems.push(Problem::of_type(&other.ty, problem, hint));
         }
-        self.said.into_iter().map(|(name, value, _)| (name, value)).collect()
+        self.values.into_iter().map(|(name, value, _)| (name, value)).collect()
     }
 }
 
@@ -231,7 +233,7 @@ fn stored<'d>(
     if let [only] = claiming.as_slice() {
         return Some(&only.version);
     }
-    // kube's derive lets every version claim it; then the hub is meant.
+    // kube's derive declares every version as stored; then the hub is stored.
     let hub = conversion.and_then(|conversion| conversion.hub.rsplit('/').next());
     if let Some(hub) = kind
         .versions

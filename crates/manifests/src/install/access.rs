@@ -1,175 +1,189 @@
-//! The rights of the manager: what it needs everywhere, what it needs at home, and who may read its metrics.
+//! RBAC: the roles and bindings of the manager, and the role of those who read its metrics.
 
 use kubewright_description::Rule;
 use serde_json::{Value, json};
 
+use super::context::{NAMESPACE, NAMESPACE_ANNOTATION};
 use super::file::kustomization;
-use super::place::{ELSEWHERE, NAMESPACE};
-use super::{GeneratedFile, Place, kinds};
+use super::{GeneratedFile, RenderContext, kinds};
 use crate::rules::{by_namespace, by_scope, minimal};
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
-/// The account the manager runs as.
+/// The `ServiceAccount` the manager runs as.
 pub(super) const ACCOUNT: &str = "controller-manager";
 
-/// What tells kustomize, which puts everything into one namespace, where roles for other namespaces belong.
-pub(super) const PUT_BACK: &str = "manager_role_namespaces.yaml";
+/// The file that tells kustomize, which puts everything into one namespace, which roles belong into others.
+pub(super) const NAMESPACE_REPLACEMENTS: &str = "manager_role_namespaces.yaml";
 
-/// How far a role reaches.
+/// Where a role grants its rules.
 #[derive(Clone, PartialEq, Eq)]
-enum Reach {
-    Everywhere,
-    AtHome,
-    /// In a namespace that is none of the operator's.
-    In(String),
+enum RoleScope {
+    Cluster,
+    OperatorNamespace,
+    /// In a namespace other than the operator's.
+    Namespace(String),
 }
 
-impl Reach {
-    /// What the name of a role has at its end: two roles of one name would be one to kustomize.
+impl RoleScope {
+    /// The end of a role's name: kustomize takes two roles of one name for the same.
     fn suffix(&self) -> String {
         match self {
-            Reach::Everywhere | Reach::AtHome => String::new(),
-            Reach::In(namespace) => format!("-{namespace}"),
+            RoleScope::Cluster | RoleScope::OperatorNamespace => String::new(),
+            RoleScope::Namespace(namespace) => format!("-{namespace}"),
         }
     }
 
-    fn object(&self, place: &Place<'_>, of_cluster: &str, of_namespace: &str, name: &str) -> Value {
+    fn object(&self, context: &RenderContext<'_>, of_cluster: &str, of_namespace: &str, name: &str) -> Value {
         let name = format!("{name}{}", self.suffix());
         match self {
-            Reach::Everywhere => place.object(API, of_cluster, &name),
-            Reach::AtHome => place.namespaced(API, of_namespace, &name),
-            Reach::In(namespace) => {
-                let mut object = place.namespaced(API, of_namespace, &name);
-                object["metadata"]["annotations"] = json!({ ELSEWHERE: namespace });
+            RoleScope::Cluster => context.object(API, of_cluster, &name),
+            RoleScope::OperatorNamespace => context.namespaced(API, of_namespace, &name),
+            RoleScope::Namespace(namespace) => {
+                let mut object = context.namespaced(API, of_namespace, &name);
+                object["metadata"]["annotations"] = json!({ NAMESPACE_ANNOTATION: namespace });
                 object
             }
         }
     }
 }
 
-pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
-    let operator = place.operator;
+pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
+    let operator = context.operator;
     let mut files = vec![file(
         "service_account",
-        vec![place.namespaced("v1", "ServiceAccount", ACCOUNT)],
+        vec![context.namespaced("v1", "ServiceAccount", ACCOUNT)],
     )];
-    files.extend(granted(place, "role", "manager-role", &manager_rules(place)));
-    files.extend(granted(
-        place,
+    files.extend(roles_and_bindings(
+        context,
+        "role",
+        "manager-role",
+        &manager_rules(context),
+    ));
+    files.extend(roles_and_bindings(
+        context,
         "leader_election_role",
         "leader-election-role",
-        &[(Reach::AtHome, operator.leader_election_rules.clone())],
+        &[(RoleScope::OperatorNamespace, operator.leader_election_rules.clone())],
     ));
-    // cert-manager keeps certificates and tells the API server of them; the manager then needs no right to.
-    if place.has_webhooks() && !place.settings.cert_manager {
-        files.extend(granted(
-            place,
+    // With cert-manager, the manager neither keeps certificates nor writes them into configurations.
+    if context.has_webhooks() && !context.settings.cert_manager {
+        files.extend(roles_and_bindings(
+            context,
             "certificates_role",
             "certificates-role",
             &[
-                (Reach::Everywhere, operator.certificate_rules.clone()),
-                (Reach::AtHome, operator.certificate_namespace_rules.clone()),
+                (RoleScope::Cluster, operator.certificate_rules.clone()),
+                (
+                    RoleScope::OperatorNamespace,
+                    operator.certificate_namespace_rules.clone(),
+                ),
             ],
         ));
     }
-    files.extend(granted(
-        place,
+    files.extend(roles_and_bindings(
+        context,
         "metrics_auth_role",
         "metrics-auth-role",
-        &[(Reach::Everywhere, operator.metrics_auth_rules.clone())],
+        &[(RoleScope::Cluster, operator.metrics_auth_rules.clone())],
     ));
-    // Whoever scrapes is given this one; nobody has it from the start.
+    // This role is bound to nobody: users bind it to whoever scrapes the metrics.
     let reader = role(
-        place,
+        context,
         "metrics-reader",
-        &Reach::Everywhere,
+        &RoleScope::Cluster,
         &operator.metrics_reader_rules,
     );
     files.push(file("metrics_reader_role", vec![reader]));
-    files.extend(kinds::roles(place));
+    files.extend(kinds::roles(context));
     files.push(kustomization(&files, "rbac"));
     files
 }
 
-/// What the manager needs for its work: in its own namespace, if it is to see nothing else, as far as a Role can grant it; and
-/// in namespaces that rules name.
-fn manager_rules(place: &Place<'_>) -> Vec<(Reach, Vec<Rule>)> {
-    let rules = &place.operator.rules;
-    if place.settings.namespaced {
-        let split = by_scope(rules, place.operator);
-        let mut granted = vec![(Reach::AtHome, split.namespace)];
+/// The rules of the manager by where they are granted. An operator that works in its own namespace has a Role there, a
+/// `ClusterRole` for what no Role can grant, and Roles in the namespaces that rules name.
+fn manager_rules(context: &RenderContext<'_>) -> Vec<(RoleScope, Vec<Rule>)> {
+    let rules = &context.operator.rules;
+    if context.settings.namespaced {
+        let split = by_scope(rules, context.operator);
+        let mut granted = vec![(RoleScope::OperatorNamespace, split.namespace)];
         if !split.cluster.is_empty() {
-            granted.push((Reach::Everywhere, split.cluster));
+            granted.push((RoleScope::Cluster, split.cluster));
         }
         let elsewhere = split.elsewhere.into_iter();
-        granted.extend(elsewhere.map(|(namespace, rules)| (Reach::In(namespace), rules)));
+        granted.extend(elsewhere.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
         return granted;
     }
     let mut split = by_namespace(rules);
-    let mut granted = vec![(Reach::Everywhere, split.remove(&None).unwrap_or_default())];
+    let mut granted = vec![(RoleScope::Cluster, split.remove(&None).unwrap_or_default())];
     let elsewhere = split
         .into_iter()
         .filter_map(|(namespace, rules)| Some((namespace?, rules)));
-    granted.extend(elsewhere.map(|(namespace, rules)| (Reach::In(namespace), rules)));
+    granted.extend(elsewhere.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
     granted
 }
 
-/// Puts roles for other namespaces back there, once kustomize has put them into the operator's.
-pub(super) fn put_back(place: &Place<'_>) -> Option<GeneratedFile> {
-    let replacements: Vec<Value> = manager_rules(place)
+/// The replacements that move roles for other namespaces there after kustomize has put them into the operator's.
+pub(super) fn namespace_replacements(context: &RenderContext<'_>) -> Option<GeneratedFile> {
+    let replacements: Vec<Value> = manager_rules(context)
         .iter()
-        .filter(|(reach, _)| matches!(reach, Reach::In(_)))
-        .map(|(reach, _)| {
-            let role = format!("manager-role{}", reach.suffix());
-            let binding = format!("manager-rolebinding{}", reach.suffix());
+        .filter(|(scope, _)| matches!(scope, RoleScope::Namespace(_)))
+        .map(|(scope, _)| {
+            let role = format!("manager-role{}", scope.suffix());
+            let binding = format!("manager-rolebinding{}", scope.suffix());
             let field = |kind: &str, name: &str| {
                 json!({ "select": { "kind": kind, "name": name }, "fieldPaths": ["metadata.namespace"] })
             };
             json!({
                 "source": {
-                    "kind": "Role", "name": role, "fieldPath": format!("metadata.annotations.[{ELSEWHERE}]"),
+                    "kind": "Role", "name": role, "fieldPath": format!("metadata.annotations.[{NAMESPACE_ANNOTATION}]"),
                 },
                 "targets": [field("Role", &role), field("RoleBinding", &binding)],
             })
         })
         .collect();
-    (!replacements.is_empty()).then(|| GeneratedFile::of(format!("default/{PUT_BACK}"), json!(replacements)))
+    (!replacements.is_empty())
+        .then(|| GeneratedFile::of(format!("default/{NAMESPACE_REPLACEMENTS}"), json!(replacements)))
 }
 
 fn file(name: &str, objects: Vec<Value>) -> GeneratedFile {
     GeneratedFile::of_all(format!("rbac/{name}.yaml"), objects)
 }
 
-fn role(place: &Place<'_>, name: &str, reach: &Reach, rules: &[Rule]) -> Value {
-    let mut role = reach.object(place, "ClusterRole", "Role", name);
+fn role(context: &RenderContext<'_>, name: &str, scope: &RoleScope, rules: &[Rule]) -> Value {
+    let mut role = scope.object(context, "ClusterRole", "Role", name);
     role["rules"] = json!(minimal(rules));
     role
 }
 
 /// Roles of one name, and their bindings to the manager's account, in two files.
-fn granted(place: &Place<'_>, file_name: &str, name: &str, grants: &[(Reach, Vec<Rule>)]) -> [GeneratedFile; 2] {
+fn roles_and_bindings(
+    context: &RenderContext<'_>,
+    file_name: &str,
+    name: &str,
+    grants: &[(RoleScope, Vec<Rule>)],
+) -> [GeneratedFile; 2] {
     let roles: Vec<Value> = grants
         .iter()
-        .map(|(reach, rules)| role(place, name, reach, rules))
+        .map(|(scope, rules)| role(context, name, scope, rules))
         .collect();
-    let bindings: Vec<Value> = grants.iter().map(|(reach, _)| binding(place, name, reach)).collect();
+    let bindings: Vec<Value> = grants.iter().map(|(scope, _)| binding(context, name, scope)).collect();
     [file(file_name, roles), file(&format!("{file_name}_binding"), bindings)]
 }
 
-fn binding(place: &Place<'_>, role: &str, reach: &Reach) -> Value {
-    let mut binding = reach.object(place, "ClusterRoleBinding", "RoleBinding", &format!("{role}binding"));
-    let kind = if *reach == Reach::Everywhere {
+fn binding(context: &RenderContext<'_>, role: &str, scope: &RoleScope) -> Value {
+    let mut binding = scope.object(context, "ClusterRoleBinding", "RoleBinding", &format!("{role}binding"));
+    let kind = if *scope == RoleScope::Cluster {
         "ClusterRole"
     } else {
         "Role"
     };
-    let role = format!("{role}{}", reach.suffix());
+    let role = format!("{role}{}", scope.suffix());
     binding["roleRef"] = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role });
-    let (account, namespace) = match reach {
-        Reach::Everywhere | Reach::AtHome => (ACCOUNT.to_owned(), NAMESPACE),
-        // kustomize would not find the account from another namespace.
-        Reach::In(_) => (place.full_name(ACCOUNT), place.settings.namespace.as_str()),
+    let (account, namespace) = match scope {
+        RoleScope::Cluster | RoleScope::OperatorNamespace => (ACCOUNT.to_owned(), NAMESPACE),
+        // kustomize does not rename the account in a binding of another namespace.
+        RoleScope::Namespace(_) => (context.full_name(ACCOUNT), context.settings.namespace.as_str()),
     };
     binding["subjects"] = json!([{ "kind": "ServiceAccount", "name": account, "namespace": namespace }]);
     binding

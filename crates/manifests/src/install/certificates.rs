@@ -1,10 +1,10 @@
-//! Certificates from cert-manager: who issues them, for which names, and who is told to trust them.
+//! Certificates from cert-manager: the issuer, the certificates, and where their CA is injected.
 
 use serde_json::{Value, json};
 
 use super::file::kustomization;
 use super::network::{METRICS_SERVICE, WEBHOOK_SERVICE};
-use super::{GeneratedFile, Place};
+use super::{GeneratedFile, RenderContext};
 
 const API: &str = "cert-manager.io/v1";
 const ISSUER: &str = "selfsigned-issuer";
@@ -15,16 +15,22 @@ pub(super) const SERVING_SECRET: &str = "webhook-server-cert";
 /// The Secret of the metrics' certificate.
 pub(super) const METRICS_SECRET: &str = "metrics-server-cert";
 
-/// `config/certmanager`, which is there for whoever switches to it.
-pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
-    let mut issuer = place.namespaced(API, "Issuer", ISSUER);
+/// `config/certmanager`. It is written always and listed once the project uses cert-manager.
+pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
+    let mut issuer = context.namespaced(API, "Issuer", ISSUER);
     issuer["spec"] = json!({ "selfSigned": {} });
     let mut files = vec![GeneratedFile::of("certmanager/issuer.yaml", issuer)];
-    if place.has_webhooks() {
-        files.push(certificate(place, "webhook", SERVING, WEBHOOK_SERVICE, SERVING_SECRET));
+    if context.has_webhooks() {
+        files.push(certificate(
+            context,
+            "webhook",
+            SERVING,
+            WEBHOOK_SERVICE,
+            SERVING_SECRET,
+        ));
     }
     files.push(certificate(
-        place,
+        context,
         "metrics",
         "metrics-certs",
         METRICS_SERVICE,
@@ -42,9 +48,9 @@ pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
     files
 }
 
-fn certificate(place: &Place<'_>, of: &str, name: &str, service: &str, secret: &str) -> GeneratedFile {
-    let host = host(place, service);
-    let mut certificate = place.namespaced(API, "Certificate", name);
+fn certificate(context: &RenderContext<'_>, of: &str, name: &str, service: &str, secret: &str) -> GeneratedFile {
+    let host = host(context, service);
+    let mut certificate = context.namespaced(API, "Certificate", name);
     certificate["spec"] = json!({
         "dnsNames": [host, format!("{host}.cluster.local")],
         "issuerRef": { "kind": "Issuer", "name": ISSUER },
@@ -54,26 +60,26 @@ fn certificate(place: &Place<'_>, of: &str, name: &str, service: &str, secret: &
 }
 
 /// The name of a Service within the cluster.
-fn host(place: &Place<'_>, service: &str) -> String {
-    format!("{}.{}.svc", place.full_name(service), place.settings.namespace)
+fn host(context: &RenderContext<'_>, service: &str) -> String {
+    format!("{}.{}.svc", context.full_name(service), context.settings.namespace)
 }
 
 /// Tells cert-manager to put its CA into an object, if certificates come from there.
-pub(super) fn annotate(place: &Place<'_>, object: &mut Value) {
-    if place.settings.cert_manager {
-        let certificate = format!("{}/{}", place.settings.namespace, place.full_name(SERVING));
+pub(super) fn annotate(context: &RenderContext<'_>, object: &mut Value) {
+    if context.settings.cert_manager {
+        let certificate = format!("{}/{}", context.settings.namespace, context.full_name(SERVING));
         object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] = certificate.into();
     }
 }
 
 /// Prometheus checks the certificate of the metrics.
-pub(super) fn monitor_patch(place: &Place<'_>) -> GeneratedFile {
+pub(super) fn monitor_patch(context: &RenderContext<'_>) -> GeneratedFile {
     let key = |key: &str| json!({ "secret": { "name": METRICS_SECRET, "key": key } });
     let patch = json!([{
         "op": "replace",
         "path": "/spec/endpoints/0/tlsConfig",
         "value": {
-            "serverName": host(place, METRICS_SERVICE),
+            "serverName": host(context, METRICS_SERVICE),
             "insecureSkipVerify": false,
             "ca": key("ca.crt"),
             "cert": key("tls.crt"),

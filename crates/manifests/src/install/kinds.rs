@@ -1,15 +1,15 @@
-//! The kinds of the operator: their definitions, how they are converted, and the roles that people get for them.
+//! The kinds of the operator: their definitions, their conversion webhooks, and the roles of their users.
 
 use serde_json::{Value, json};
 
+use super::context::NAMESPACE;
 use super::network::WEBHOOK_SERVICE;
-use super::place::NAMESPACE;
-use super::{GeneratedFile, Place, certificates};
+use super::{GeneratedFile, RenderContext, certificates};
 use crate::definitions::{WebhookService, file_name};
 use crate::roles::{RoleOptions, of_kind};
 
 /// `config/crd`; nothing, if there are no kinds.
-pub(super) fn files(place: &Place<'_>, definitions: &[Value]) -> Vec<GeneratedFile> {
+pub(super) fn files(context: &RenderContext<'_>, definitions: &[Value]) -> Vec<GeneratedFile> {
     if definitions.is_empty() {
         return Vec::new();
     }
@@ -19,12 +19,12 @@ pub(super) fn files(place: &Place<'_>, definitions: &[Value]) -> Vec<GeneratedFi
         let file = file_name(definition);
         let mut base = definition.clone();
         if let Some(spec) = base["spec"].as_object_mut() {
-            // Who converts is patched in, since it is only there once the manager is.
+            // The conversion webhook is a patch of its own: it works only once the manager runs.
             spec.remove("conversion");
         }
         files.push(GeneratedFile::of(format!("crd/bases/{file}"), base));
-        if let Some(patch) = conversion(place, definition) {
-            let path = patch_path(place, definition);
+        if let Some(patch) = conversion(context, definition) {
+            let path = patch_path(context, definition);
             patches.push(json!({ "path": path }));
             files.push(GeneratedFile::of(format!("crd/{path}"), patch));
         }
@@ -45,20 +45,20 @@ pub(super) fn files(place: &Place<'_>, definitions: &[Value]) -> Vec<GeneratedFi
 }
 
 /// Where the patch of a definition is, from `config/crd`.
-fn patch_path(place: &Place<'_>, definition: &Value) -> String {
+fn patch_path(context: &RenderContext<'_>, definition: &Value) -> String {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, plural) = (text("/spec/group"), text("/spec/names/plural"));
-    if place.has_several_groups() {
-        format!("patches/webhook_in_{}_{plural}.yaml", place.short_group(group))
+    if context.has_several_groups() {
+        format!("patches/webhook_in_{}_{plural}.yaml", context.short_group(group))
     } else {
         format!("patches/webhook_in_{plural}.yaml")
     }
 }
 
-/// What tells the API server to convert through the manager, if the kind is converted.
-fn conversion(place: &Place<'_>, definition: &Value) -> Option<Value> {
+/// The patch that makes the API server convert through the manager, if the kind is converted.
+fn conversion(context: &RenderContext<'_>, definition: &Value) -> Option<Value> {
     let name = definition["metadata"]["name"].as_str()?;
-    let mut conversions = place.operator.conversions.iter();
+    let mut conversions = context.operator.conversions.iter();
     conversions.find(|conversion| conversion.definition == name)?;
     let service = WebhookService {
         namespace: NAMESPACE.to_owned(),
@@ -70,7 +70,7 @@ fn conversion(place: &Place<'_>, definition: &Value) -> Option<Value> {
         "metadata": { "name": name },
         "spec": { "conversion": service.conversion() },
     });
-    certificates::annotate(place, &mut patch);
+    certificates::annotate(context, &mut patch);
     Some(patch)
 }
 
@@ -88,11 +88,11 @@ fn references() -> Value {
     json!({ "nameReference": [{ "kind": "Service", "version": "v1", "fieldSpecs": [definition("name")] }] })
 }
 
-/// The roles of people: admin, editor and viewer of each kind.
-pub(super) fn roles(place: &Place<'_>) -> Vec<GeneratedFile> {
+/// The roles of users: admin, editor and viewer of each kind.
+pub(super) fn roles(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let mut seen = Vec::new();
     let mut files = Vec::new();
-    for definition in &place.operator.definitions {
+    for definition in &context.operator.definitions {
         // Versions of one kind share their roles.
         let kind = (&definition.group, &definition.kind);
         if seen.contains(&kind) {
@@ -100,14 +100,14 @@ pub(super) fn roles(place: &Place<'_>) -> Vec<GeneratedFile> {
         }
         seen.push(kind);
         let options = RoleOptions {
-            group: place
+            group: context
                 .has_several_groups()
-                .then(|| place.short_group(&definition.group).to_owned()),
-            namespaced: place.settings.namespaced,
-            ..RoleOptions::new(&place.operator.name)
+                .then(|| context.short_group(&definition.group).to_owned()),
+            namespaced: context.settings.namespaced,
+            ..RoleOptions::new(&context.operator.name)
         };
         for mut role in of_kind(definition, &options) {
-            if place.settings.namespaced {
+            if context.settings.namespaced {
                 role.object["metadata"]["namespace"] = NAMESPACE.into();
             }
             let path = format!("rbac/{}", role.file_name);

@@ -1,4 +1,4 @@
-//! Entries of a `kustomization.yaml` that people edit too: put in and taken out by lines, so that all else stays as it was.
+//! Adds and removes entries of a `kustomization.yaml` that users edit too, line by line, so that everything else stays as it is.
 
 /// An entry of a list, and whether it is to be there.
 ///
@@ -90,8 +90,7 @@ pub enum KustomizationError {
     List(&'static str),
 }
 
-/// The text with the entries that are wanted and without the others. An entry that stands in a comment is left alone: somebody
-/// has decided.
+/// The text with the entries that are wanted and without the others. An entry that the user commented out stays so.
 ///
 /// ```
 /// use kubewright_manifests::install::kustomization::{Entry, set};
@@ -160,7 +159,7 @@ fn with(text: &str, entry: &Entry) -> String {
         .iter()
         .position(|line| line.split(" #").next().unwrap_or_default().trim_end() == heading)
     else {
-        // A list of another form is found by whoever looks at the result.
+        // The caller reports a list that has another form.
         let gap = if text.ends_with('\n') || text.is_empty() {
             "\n"
         } else {
@@ -217,7 +216,7 @@ fn without(text: &str, entry: &Entry) -> String {
     without_empty(changed, entry.list)
 }
 
-/// A list goes with its last entry, and the gap before it.
+/// Removes a list without entries, and the empty line before it.
 fn without_empty(text: String, list: &str) -> String {
     let is_empty = kubewright_codec::yaml::decode(text.as_bytes()).is_ok_and(|decoded| decoded.value[list].is_null());
     let heading = format!("{list}:");

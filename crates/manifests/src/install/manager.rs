@@ -1,10 +1,10 @@
-//! The manager: one container, not root, with nothing writable and no rights it does not need. Its file is its user's; what
-//! follows from the code is patched into it.
+//! The manager: one container that runs as non-root with a read-only file system. Its file belongs to the user; what follows
+//! from the code is patched into it.
 
 use serde_json::{Value, json};
 
 use super::certificates::{METRICS_SECRET, SERVING_SECRET};
-use super::{GeneratedFile, Place};
+use super::{GeneratedFile, RenderContext};
 
 /// Where the manager's file is, from the root of a project.
 pub const MANAGER: &str = "config/manager/manager.yaml";
@@ -39,22 +39,22 @@ const WATCHED_NAMESPACE: &str = "        env:
               fieldPath: metadata.namespace
 ";
 
-/// What is patched into the manager: JSON patches of its Deployment.
-pub(super) fn patches(place: &Place<'_>) -> Vec<GeneratedFile> {
+/// The JSON patches of the manager's Deployment.
+pub(super) fn patches(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let metrics = [argument("--metrics-bind-address=:8443")];
     let mut files = vec![patch("manager_metrics_patch", &metrics)];
-    if place.has_webhooks() {
+    if context.has_webhooks() {
         let mut operations = vec![add(
             "containers/0/ports",
             &json!({ "containerPort": 9443, "name": "webhook-server", "protocol": "TCP" }),
         )];
-        if place.settings.cert_manager {
+        if context.settings.cert_manager {
             operations.push(argument(&format!("--webhook-cert-path={WEBHOOK_FOLDER}")));
             operations.extend(mounted("webhook-certs", WEBHOOK_FOLDER, SERVING_SECRET));
         }
         files.push(patch("manager_webhook_patch", &operations));
     }
-    if place.settings.cert_manager {
+    if context.settings.cert_manager {
         let mut operations = vec![argument(&format!("--metrics-cert-path={METRICS_FOLDER}"))];
         operations.extend(mounted("metrics-certs", METRICS_FOLDER, METRICS_SECRET));
         files.push(patch("cert_metrics_manager_patch", &operations));

@@ -1,14 +1,14 @@
-//! What a cluster needs to run an operator, as the files of a kustomize tree: its kinds, its rights, its services, its webhooks
+//! What a cluster needs to run an operator, as the files of a kustomize tree: definitions, RBAC, Services, webhook configurations
 //! and the manager itself. Names and layout are kubebuilder's: `<operator>-controller-manager` in `<operator>-system`.
 
 mod access;
 mod certificates;
+mod context;
 mod file;
 mod kinds;
 pub mod kustomization;
 mod manager;
 mod network;
-mod place;
 mod settings;
 
 use kubewright_description::Description;
@@ -16,11 +16,11 @@ use serde_json::Value;
 
 use crate::definitions::{self, DefinitionOptions};
 use crate::problem::Problems;
+pub(crate) use context::NAMESPACE_ANNOTATION;
+use context::RenderContext;
 pub use file::{GeneratedFile, MARK, is_generated};
 use kustomization::Entry;
 pub use manager::{MANAGER, manager_yaml};
-pub(crate) use place::ELSEWHERE;
-use place::Place;
 pub use settings::Settings;
 
 /// What an operator needs in a cluster, rendered once. The files of a project are written from it, and the objects that go into
@@ -75,19 +75,19 @@ impl Installation {
     /// assert_eq!(installation.files[0].path, "config/certmanager/certificate-metrics.yaml");
     /// ```
     pub fn with_definitions(operator: &Description, definitions: Vec<Value>, settings: &Settings) -> Installation {
-        let place = Place { operator, settings };
-        let namespaces_restored = access::put_back(&place);
-        let entries = entries(&place, namespaces_restored.is_some());
-        let mut files = kinds::files(&place, &definitions);
-        files.extend(access::files(&place));
-        files.extend(namespaces_restored);
-        files.extend(network::files(&place));
-        files.extend(certificates::files(&place));
-        files.extend(manager::patches(&place));
+        let context = RenderContext { operator, settings };
+        let replacements = access::namespace_replacements(&context);
+        let entries = entries(&context, replacements.is_some());
+        let mut files = kinds::files(&context, &definitions);
+        files.extend(access::files(&context));
+        files.extend(replacements);
+        files.extend(network::files(&context));
+        files.extend(certificates::files(&context));
+        files.extend(manager::patches(&context));
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Installation {
             operator: operator.name.clone(),
-            has_webhooks: place.has_webhooks(),
+            has_webhooks: context.has_webhooks(),
             settings: settings.clone(),
             definitions,
             files,
@@ -96,22 +96,22 @@ impl Installation {
     }
 }
 
-fn entries(place: &Place<'_>, restores_namespaces: bool) -> Vec<Entry> {
-    let settings = place.settings;
-    let webhooks = place.has_webhooks();
+fn entries(context: &RenderContext<'_>, has_replacements: bool) -> Vec<Entry> {
+    let settings = context.settings;
+    let webhooks = context.has_webhooks();
     vec![
-        Entry::resource("../crd", !place.operator.definitions.is_empty()),
+        Entry::resource("../crd", !context.operator.definitions.is_empty()),
         Entry::resource("../webhook", webhooks),
         Entry::resource("../certmanager", settings.cert_manager),
         Entry::resource("../prometheus", settings.prometheus),
         Entry::resource("../network-policy", settings.network_policy),
         Entry::patch("manager_webhook_patch.yaml", webhooks),
         Entry::patch("cert_metrics_manager_patch.yaml", settings.cert_manager),
-        Entry::replacement(access::PUT_BACK, restores_namespaces),
+        Entry::replacement(access::NAMESPACE_REPLACEMENTS, has_replacements),
     ]
 }
 
-/// The first `config/default/kustomization.yaml` of a project; its user's from then on.
+/// The first `config/default/kustomization.yaml` of a project. From then on it belongs to the user.
 ///
 /// ```
 /// use kubewright_manifests::install::{Settings, default_kustomization};
@@ -123,12 +123,11 @@ pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
     let text = include_str!("default_kustomization.yaml")
         .replace("{namespace}", &settings.namespace)
         .replace("{prefix}", &settings.prefix);
-    // The text above is ours, so that its lists can be found.
+    // The template has its lists in the form that can be edited.
     kustomization::set(&text, entries).unwrap_or(text)
 }
 
-/// The folders whose files follow from the code: what is marked there and not among [`Installation::files`] belongs to something that is
-/// gone.
+/// The folders of generated files. A marked file there that is not among [`Installation::files`] belongs to code that was removed.
 ///
 /// ```
 /// assert!(kubewright_manifests::install::FOLDERS.contains(&"config/crd/bases"));

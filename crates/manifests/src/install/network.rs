@@ -1,11 +1,11 @@
-//! How others reach the manager: Prometheus its metrics, the API server its webhooks, and who may.
+//! Access over the network: Services for metrics and webhooks, webhook configurations, the `ServiceMonitor`, network policies.
 
 use kubewright_description::{WebhookDescription, WebhookType};
 use serde_json::{Value, json};
 
+use super::context::NAMESPACE;
 use super::file::kustomization;
-use super::place::NAMESPACE;
-use super::{GeneratedFile, Place, certificates};
+use super::{GeneratedFile, RenderContext, certificates};
 
 const METRICS_PORT: u16 = 8443;
 const WEBHOOK_PORT: u16 = 9443;
@@ -15,35 +15,35 @@ pub(super) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
 /// The Service of the webhooks.
 pub(super) const WEBHOOK_SERVICE: &str = "webhook-service";
 
-pub(super) fn files(place: &Place<'_>) -> Vec<GeneratedFile> {
+pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let mut metrics = service(
-        place,
+        context,
         METRICS_SERVICE,
         &json!({ "name": "https", "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP" }),
     );
     metrics["metadata"]["labels"]["control-plane"] = "controller-manager".into();
     let mut files = vec![GeneratedFile::of("default/metrics_service.yaml", metrics)];
-    files.extend(monitor(place));
-    files.extend(policies(place));
-    if place.has_webhooks() {
-        files.extend(webhooks(place));
+    files.extend(monitor(context));
+    files.extend(policies(context));
+    if context.has_webhooks() {
+        files.extend(webhooks(context));
     }
     files
 }
 
-fn service(place: &Place<'_>, name: &str, port: &Value) -> Value {
-    let mut service = place.namespaced("v1", "Service", name);
-    service["spec"] = json!({ "ports": [port], "selector": place.selector() });
+fn service(context: &RenderContext<'_>, name: &str, port: &Value) -> Value {
+    let mut service = context.namespaced("v1", "Service", name);
+    service["spec"] = json!({ "ports": [port], "selector": context.selector() });
     service
 }
 
-fn webhooks(place: &Place<'_>) -> Vec<GeneratedFile> {
+fn webhooks(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let port = json!({ "port": 443, "targetPort": WEBHOOK_PORT, "protocol": "TCP" });
     let mut files = vec![GeneratedFile::of(
         "webhook/service.yaml",
-        service(place, WEBHOOK_SERVICE, &port),
+        service(context, WEBHOOK_SERVICE, &port),
     )];
-    let configurations = configurations(place);
+    let configurations = configurations(context);
     if !configurations.is_empty() {
         files.push(GeneratedFile::of_all("webhook/manifests.yaml", configurations));
     }
@@ -51,8 +51,8 @@ fn webhooks(place: &Place<'_>) -> Vec<GeneratedFile> {
     files
 }
 
-/// The webhook configurations. Their caBundle is the business of whoever makes the certificates.
-fn configurations(place: &Place<'_>) -> Vec<Value> {
+/// The webhook configurations, without a caBundle: the manager or cert-manager fills that in.
+fn configurations(context: &RenderContext<'_>) -> Vec<Value> {
     let types = [
         (
             WebhookType::Mutating,
@@ -67,14 +67,14 @@ fn configurations(place: &Place<'_>) -> Vec<Value> {
     ];
     let mut configurations = Vec::new();
     for (role, kind, name) in types {
-        let webhooks = place.operator.webhooks.iter().filter(|webhook| webhook.role == role);
+        let webhooks = context.operator.webhooks.iter().filter(|webhook| webhook.role == role);
         let entries: Vec<Value> = webhooks.map(entry).collect();
         if entries.is_empty() {
             continue;
         }
-        let mut configuration = place.object("admissionregistration.k8s.io/v1", kind, name);
+        let mut configuration = context.object("admissionregistration.k8s.io/v1", kind, name);
         configuration["webhooks"] = json!(entries);
-        certificates::annotate(place, &mut configuration);
+        certificates::annotate(context, &mut configuration);
         configurations.push(configuration);
     }
     configurations
@@ -96,9 +96,9 @@ fn entry(webhook: &WebhookDescription) -> Value {
     entry
 }
 
-/// What tells Prometheus of the metrics.
-fn monitor(place: &Place<'_>) -> Vec<GeneratedFile> {
-    let mut monitor = place.namespaced(
+/// The `ServiceMonitor` through which Prometheus finds the metrics.
+fn monitor(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
+    let mut monitor = context.namespaced(
         "monitoring.coreos.com/v1",
         "ServiceMonitor",
         "controller-manager-metrics-monitor",
@@ -110,29 +110,29 @@ fn monitor(place: &Place<'_>) -> Vec<GeneratedFile> {
             "port": "https",
             "scheme": "https",
             "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-            // The manager's own certificate is known to nobody: with cert-manager it can be checked.
+            // Nobody can verify the manager's own certificate; with cert-manager, a patch replaces this.
             "tlsConfig": { "insecureSkipVerify": true },
         }],
-        "selector": { "matchLabels": place.selector() },
+        "selector": { "matchLabels": context.selector() },
     });
     let mut kustomization = json!({ "resources": ["monitor.yaml"] });
     let mut files = vec![GeneratedFile::of("prometheus/monitor.yaml", monitor)];
-    if place.settings.cert_manager {
+    if context.settings.cert_manager {
         kustomization["patches"] =
             json!([{ "path": "monitor_tls_patch.yaml", "target": { "kind": "ServiceMonitor" } }]);
-        files.push(certificates::monitor_patch(place));
+        files.push(certificates::monitor_patch(context));
     }
     files.push(GeneratedFile::of("prometheus/kustomization.yaml", kustomization));
     files
 }
 
-/// Who may reach the manager: for metrics, namespaces with a label; for webhooks, anybody, since the API server has no address
+/// The network policies: metrics are open to namespaces with a label, webhooks to everybody, since the API server has no address
 /// that a policy could name.
-fn policies(place: &Place<'_>) -> Vec<GeneratedFile> {
+fn policies(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let policy = |name: &str, why: &str, ingress: Value| {
-        let mut policy = place.namespaced("networking.k8s.io/v1", "NetworkPolicy", name);
+        let mut policy = context.namespaced("networking.k8s.io/v1", "NetworkPolicy", name);
         policy["spec"] = json!({
-            "podSelector": { "matchLabels": place.selector() },
+            "podSelector": { "matchLabels": context.selector() },
             "policyTypes": ["Ingress"],
             "ingress": [ingress],
         });
@@ -146,7 +146,7 @@ fn policies(place: &Place<'_>) -> Vec<GeneratedFile> {
             "ports": [{ "port": METRICS_PORT, "protocol": "TCP" }],
         }),
     )];
-    if place.has_webhooks() {
+    if context.has_webhooks() {
         files.push(policy(
             "allow-webhook-traffic",
             "Webhooks are called by the API server, which has no address that a policy could name: the port is open to all.",

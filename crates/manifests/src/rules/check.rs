@@ -1,4 +1,4 @@
-//! The rules of an operator against what it asked for in a test run: what it was refused, and what it never used.
+//! Compares the rules of an operator with the requests of a test run: requests that were denied, and rules that were not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -159,7 +159,7 @@ impl fmt::Display for Unused {
     }
 }
 
-/// What came of the comparison.
+/// The result of the comparison.
 ///
 /// ```
 /// use kubewright_manifests::rules::check::Report;
@@ -209,7 +209,7 @@ pub fn check(operator: &Description, requests: &[Request]) -> Report {
 
 fn denied(operator: &Description, requests: &[Request]) -> Vec<Denied> {
     let held: Vec<Grant> = all_rules(operator).flat_map(grants).collect();
-    // One line per resource: its verbs belong together. A name is no part of it, since objects come and go.
+    // One rule per resource with all its verbs, for all names: objects come and go.
     let mut missing: BTreeMap<(bool, String, String), Vec<&Request>> = BTreeMap::new();
     for request in requests.iter().filter(|request| !request.allowed) {
         let granted_by_now = held.iter().any(|grant| covers(grant, &request.grant()));
@@ -258,20 +258,20 @@ fn unused(operator: &Description, requests: &[Request]) -> Vec<Unused> {
         .map(Request::grant)
         .collect();
     let mut origins: BTreeMap<Grant, Origin> = BTreeMap::new();
-    for (rule, origin) in originated(operator) {
+    for (rule, origin) in with_origins(operator) {
         for grant in grants(rule) {
-            // What somebody wrote is said by a declaration too: then it need not have been written, but it is used.
+            // A rule that a user wrote although a declaration implies it counts as declared.
             let known = origins.entry(grant).or_insert(origin);
             *known = (*known).min(origin);
         }
     }
-    let mut idle: BTreeMap<Origin, Vec<Rule>> = BTreeMap::new();
+    let mut unused_grants: BTreeMap<Origin, Vec<Rule>> = BTreeMap::new();
     for (grant, origin) in origins {
         if !asked.iter().any(|asked| covers(&grant, asked)) {
-            idle.entry(origin).or_default().push(grant.rule());
+            unused_grants.entry(origin).or_default().push(grant.rule());
         }
     }
-    let unused = idle.into_iter().rev().flat_map(|(origin, rules)| {
+    let unused = unused_grants.into_iter().rev().flat_map(|(origin, rules)| {
         let rules = minimal(&rules).into_iter();
         rules.map(move |mut rule| {
             rule.verbs = in_order(rule.verbs);
@@ -284,7 +284,7 @@ fn unused(operator: &Description, requests: &[Request]) -> Vec<Unused> {
 /// The rules of the manager's role, each with why it is there.
 ///
 /// A description lists first what follows from declarations: rules that read, in the verbs of a cache or of a client without one.
-fn originated(operator: &Description) -> impl Iterator<Item = (&Rule, Origin)> {
+fn with_origins(operator: &Description) -> impl Iterator<Item = (&Rule, Origin)> {
     let reads = |rule: &&Rule| rule.verbs == ["get", "list", "watch"] || rule.verbs == ["get", "list"];
     let declared = operator.rules.iter().take_while(reads).count();
     operator.rules.iter().enumerate().map(move |(at, rule)| {
@@ -311,7 +311,7 @@ fn all_rules(operator: &Description) -> impl Iterator<Item = &Rule> {
     lists.into_iter().flatten()
 }
 
-/// Verbs in the order in which everybody writes them.
+/// Verbs in their customary order.
 fn in_order(mut verbs: Vec<String>) -> Vec<String> {
     const ORDER: [&str; 8] = [
         "get",

@@ -1,8 +1,8 @@
-//! The single things that rules grant, and which of them grants which other.
+//! Single grants of rules, and which of them covers which other.
 
 use kubewright_description::Rule;
 
-/// What anything is.
+/// The wildcard.
 const ALL: &str = "*";
 
 /// One thing that a rule grants, everywhere or in one namespace.

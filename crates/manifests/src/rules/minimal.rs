@@ -1,4 +1,4 @@
-//! Rules of roles in their smallest form: nothing twice, nothing that another rule grants already, always in one order.
+//! The smallest form of rules: without duplicates and without what another rule grants already, in a fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use kubewright_description::Rule;
 
 use super::grant::{Grant, Right, covers, grants};
 
-/// What rules list.
+/// Values of one list of a rule.
 type Texts<'g> = BTreeSet<&'g str>;
 
 /// The rules that grant exactly what `rules` grant, with nothing said twice: as few as make one rule of the same verbs on

@@ -62,7 +62,7 @@ pub fn by_scope(rules: &[Rule], operator: &Description) -> ByScope {
     }
 }
 
-/// What nobody knows is taken to be in namespaces, as most resources are.
+/// Unknown resources count as namespaced, as most are.
 fn is_of_cluster(group: &str, resource: &str, operator: &Description) -> bool {
     let plural = resource.split_once('/').map_or(resource, |(plural, _)| plural);
     let own = operator

@@ -1,5 +1,5 @@
-//! A sample of a kind, made from its schema: what must be there is there, with values that the schema allows.
-//! Rules that compare fields with each other are beyond it; what a server says of a sample is for the caller to see.
+//! A sample object of a kind, made from its schema: it has the required fields, with values that the schema allows.
+//! Validation rules that compare fields are not considered; the caller can validate a sample on an API server.
 
 mod text;
 mod value;

@@ -3,19 +3,22 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::Value;
 
-/// More than this no sample is made longer.
-const LONGEST: usize = 1024;
+/// The longest string of a sample.
+const MAX_LENGTH: usize = 1024;
 
 /// A text of a schema.
 pub(super) fn of(schema: &Value, field: &str, nth: usize) -> String {
     let length = |key: &str| schema.get(key).and_then(Value::as_u64).map(|length| length as usize);
-    let (least, most) = (length("minLength").unwrap_or(0), length("maxLength").unwrap_or(LONGEST));
+    let (least, most) = (
+        length("minLength").unwrap_or(0),
+        length("maxLength").unwrap_or(MAX_LENGTH),
+    );
     let format = schema.get("format").or_else(|| schema.pointer("/anyOf/0/format"));
     if let Some(text) = format.and_then(Value::as_str).and_then(formatted) {
         return text.to_owned();
     }
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        // The longer, the different.
+        // Strings of different lengths differ.
         let longer = matching(pattern, least.max(1) + nth, most).filter(|_| nth > 0);
         if let Some(text) = longer.or_else(|| matching(pattern, least, most)) {
             return text;
@@ -27,7 +30,7 @@ pub(super) fn of(schema: &Value, field: &str, nth: usize) -> String {
         field
     };
     let mut text: String = numbered(word, nth).chars().take(most).collect();
-    while text.chars().count() < least.min(LONGEST) {
+    while text.chars().count() < least.min(MAX_LENGTH) {
         text.push('a');
     }
     text
@@ -73,7 +76,7 @@ fn formatted(format: &str) -> Option<&'static str> {
 fn matching(pattern: &str, least: usize, most: usize) -> Option<String> {
     let tree = regex_syntax::Parser::new().parse(pattern).ok()?;
     // Where repetitions are open, repeating them makes a text that is too short long enough.
-    (0..=least.min(LONGEST))
+    (0..=least.min(MAX_LENGTH))
         .map(|more| {
             let mut text = String::new();
             write(&tree, more, &mut text);
@@ -85,7 +88,7 @@ fn matching(pattern: &str, least: usize, most: usize) -> Option<String> {
 
 /// Writes what a part of a pattern matches, repeating `more` often than need be.
 fn write(part: &Hir, more: usize, text: &mut String) {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LENGTH {
         return;
     }
     match part.kind() {
@@ -94,8 +97,8 @@ fn write(part: &Hir, more: usize, text: &mut String) {
         HirKind::Class(class) => text.extend(character(class)),
         HirKind::Repetition(repetition) => {
             let least = repetition.min as usize;
-            let most = repetition.max.map_or(LONGEST, |most| most as usize);
-            for _ in 0..(least + more).min(most).min(LONGEST) {
+            let most = repetition.max.map_or(MAX_LENGTH, |most| most as usize);
+            for _ in 0..(least + more).min(most).min(MAX_LENGTH) {
                 write(&repetition.sub, 0, text);
             }
         }

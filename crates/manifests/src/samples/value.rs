@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::text;
 
-/// A value of a schema. `nth` tells apart the values of one list.
+/// A value of a schema. `nth` makes the values of one list differ.
 pub(super) fn of(schema: &Value, field: &str, nth: usize) -> Value {
     let values = schema.get("enum").and_then(Value::as_array);
     if let Some(value) = values.and_then(|values| values.get(nth % values.len().max(1))) {
@@ -36,10 +36,10 @@ fn anything(schema: &Value, field: &str, nth: usize) -> Value {
         .iter()
         .filter_map(|choice| schema.get(choice)?.as_array())
         .flatten();
-    let told = alternatives
+    let enumerated = alternatives
         .into_iter()
         .find(|alternative| alternative.get("enum").is_some());
-    told.map_or_else(|| json!({}), |alternative| of(alternative, field, nth))
+    enumerated.map_or_else(|| json!({}), |alternative| of(alternative, field, nth))
 }
 
 /// What an object must have: of a choice, the first.
@@ -76,7 +76,7 @@ fn fill(declared: &Value, demand: &Value, nth: usize, object: &mut Map<String, V
             object.entry(name).or_insert_with(|| of(property, name, nth));
         }
     }
-    // What tells a variant apart.
+    // The tag of the variant.
     if !std::ptr::eq(declared, demand) {
         for (name, condition) in fields(demand) {
             let required = demand.get("required").and_then(Value::as_array);

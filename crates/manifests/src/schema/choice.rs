@@ -1,12 +1,13 @@
 //! Enumerations: `oneOf` and `anyOf` as serde's four ways of tagging write them, in the form a structural schema allows.
 //!
 //! A structural schema declares each field once, outside of any choice; inside the alternatives only conditions on those
-//! fields may stand. So the variants' properties are hoisted and merged, and each alternative keeps what tells it apart.
+//! fields may stand. So the variants' properties are hoisted and merged, and each alternative keeps the conditions that identify
+//! it.
 
 use serde_json::{Map, Value, json};
 
 use super::known;
-use super::rewrite::OPEN;
+use super::rewrite::PRESERVE_UNKNOWN_FIELDS;
 use crate::Problem;
 
 const VALIDATIONS: &str = "x-kubernetes-validations";
@@ -14,8 +15,8 @@ const VALIDATIONS: &str = "x-kubernetes-validations";
 /// One alternative of a choice, rewritten.
 type Variant = Map<String, Value>;
 
-/// What a choice among rewritten variants becomes.
-pub(super) fn settle(
+/// The structural form of a choice among rewritten variants.
+pub(super) fn rewrite(
     exclusive: bool,
     variants: Vec<Variant>,
     problem: &impl Fn(&str, &str) -> Box<Problem>,
@@ -54,7 +55,7 @@ fn is_text_enum(schema: &Variant) -> bool {
     type_of(schema) == Some("string") && schema.contains_key("enum")
 }
 
-/// Variants that are values of one type become one list of values. What each is for joins the description.
+/// Variants that are values of one type become one list of values; their descriptions are joined.
 fn one_type_enum(variants: &[Variant]) -> Option<Variant> {
     let first = variants.first()?;
     let ty = type_of(first)?;
@@ -82,8 +83,8 @@ fn one_type_enum(variants: &[Variant]) -> Option<Variant> {
     Some(merged)
 }
 
-/// An untagged choice between a number and a text is what Kubernetes has a name of its own for. Bounds restrict only the one and
-/// patterns only the other, so that all of them may stand.
+/// An untagged choice between an integer and a string is Kubernetes' `int-or-string`. Bounds restrict only integers and patterns
+/// only strings, so that both may be kept.
 fn int_or_string(variants: &[Variant]) -> Option<Variant> {
     const OF_BOTH: [&str; 10] = [
         "type",
@@ -115,7 +116,7 @@ fn int_or_string(variants: &[Variant]) -> Option<Variant> {
     Some(either)
 }
 
-/// Objects: their properties side by side, and beneath the choice what tells them apart.
+/// Objects: all their properties together, and below the choice the conditions that identify each variant.
 fn hoist(
     exclusive: bool,
     variants: Vec<Variant>,
@@ -134,15 +135,15 @@ fn hoist(
                 "give the map a field of its own",
             ));
         }
-        if let Some(open) = variant.remove(OPEN) {
-            hoisted.insert(OPEN.into(), open);
+        if let Some(open) = variant.remove(PRESERVE_UNKNOWN_FIELDS) {
+            hoisted.insert(PRESERVE_UNKNOWN_FIELDS.into(), open);
         }
         let required = list(&variant, "required");
         always = Some(match always {
             None => required.clone(),
             Some(before) => before.into_iter().filter(|name| required.contains(name)).collect(),
         });
-        let mut told: Map<String, Value> = Map::new();
+        let mut tags: Map<String, Value> = Map::new();
         let own = match variant.remove("properties") {
             Some(Value::Object(own)) => own,
             _ => Map::new(),
@@ -152,7 +153,7 @@ fn hoist(
                 without_default(&mut schema);
             }
             if let Some(value) = tag(&schema) {
-                told.insert(name.clone(), json!({ "enum": [value] }));
+                tags.insert(name.clone(), json!({ "enum": [value] }));
             }
             let merged = match properties.remove(&name) {
                 None => schema,
@@ -166,19 +167,19 @@ fn hoist(
             properties.insert(name, merged);
         }
         for rule in list(&variant, VALIDATIONS) {
-            rules.push(guarded(&rule, &told).ok_or_else(|| {
+            rules.push(guarded(&rule, &tags).ok_or_else(|| {
                 problem(
                     "one of its variants has validation rules, and nothing tells when they are meant",
                     "move the rules to the type that holds the field, or give the enum a tag (`#[serde(tag = \"type\")]`)",
                 )
             })?);
         }
-        alternatives.push(alternative(variant, told));
+        alternatives.push(alternative(variant, tags));
     }
     if !properties.is_empty() {
         hoisted.insert("properties".into(), properties.into());
     }
-    // A variant without a mark of its own is met by everything: the choice says nothing then.
+    // A variant without conditions admits everything, and so does the choice then.
     if alternatives.iter().all(|alternative| !alternative.is_empty()) {
         let alternatives: Vec<Value> = alternatives.into_iter().map(Value::Object).collect();
         hoisted.insert(if exclusive { "oneOf" } else { "anyOf" }.into(), alternatives.into());
@@ -193,8 +194,8 @@ fn hoist(
     Ok(hoisted)
 }
 
-/// The fields for which all variants have the same default. Any other would be filled in where it does not belong, and could
-/// make one variant of another; the type fills it in itself when it reads the value.
+/// The fields for which all variants have the same default. The API server would fill any other default into all variants, and
+/// could turn one variant into another; the type fills it in itself when it reads the value.
 fn common_defaults(variants: &[Variant]) -> Vec<String> {
     let default_of = |variant: &Variant, name: &str| variant.get("properties")?.get(name)?.get("default").cloned();
     let Some(Value::Object(first)) = variants.first().and_then(|variant| variant.get("properties")) else {
@@ -214,11 +215,11 @@ fn without_default(schema: &mut Value) {
     }
 }
 
-/// What a variant demands once its fields are declared elsewhere.
-fn alternative(mut variant: Variant, told: Map<String, Value>) -> Map<String, Value> {
+/// The conditions of a variant whose fields are declared outside of the choice.
+fn alternative(mut variant: Variant, tags: Map<String, Value>) -> Map<String, Value> {
     let mut alternative = Map::new();
-    if !told.is_empty() {
-        alternative.insert("properties".into(), told.into());
+    if !tags.is_empty() {
+        alternative.insert("properties".into(), tags.into());
     }
     for keyword in [
         "required",
@@ -236,10 +237,10 @@ fn alternative(mut variant: Variant, told: Map<String, Value>) -> Map<String, Va
     alternative
 }
 
-/// A rule of a variant, which holds only where the tag says that it is this one.
-fn guarded(rule: &Value, told: &Map<String, Value>) -> Option<Value> {
-    let (field, told) = told.iter().next()?;
-    let value = told["enum"][0].as_str()?;
+/// A rule of a variant, restricted to objects with the variant's tag.
+fn guarded(rule: &Value, tags: &Map<String, Value>) -> Option<Value> {
+    let (field, tags) = tags.iter().next()?;
+    let value = tags["enum"][0].as_str()?;
     let is_plain =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_plain(field) || field.starts_with(|first: char| first.is_ascii_digit()) || value.contains(['\'', '\\']) {
@@ -326,14 +327,14 @@ fn merge_objects(mut one: Variant, other: &Variant) -> Option<Value> {
     Some(one.into())
 }
 
-/// Variants with and without data, as serde writes them without a tag: a text or an object. No type of a structural schema
-/// holds both, so the value is kept as it is and the alternatives judge it.
+/// Variants with and without data, as serde writes them without a tag: a string or an object. No type of a structural schema
+/// holds both, so the schema has no type and the alternatives check the value.
 fn unit_or_data(exclusive: bool, variants: Vec<Variant>) -> Variant {
     let alternatives: Vec<Value> = variants
         .into_iter()
         .map(|variant| match variant.get("enum") {
             Some(values) => json!({ "enum": values }),
-            // What an object requires no text lacks; a length that none has keeps texts out.
+            // `required` does not apply to strings; an impossible length excludes them.
             None => json!({
                 "required": variant.get("required").cloned().unwrap_or_else(|| json!([])),
                 "minLength": 1,
@@ -342,7 +343,7 @@ fn unit_or_data(exclusive: bool, variants: Vec<Variant>) -> Variant {
         })
         .collect();
     let choice = if exclusive { "oneOf" } else { "anyOf" };
-    members([(OPEN, true.into()), (choice, alternatives.into())])
+    members([(PRESERVE_UNKNOWN_FIELDS, true.into()), (choice, alternatives.into())])
 }
 
 /// A schema with these members.

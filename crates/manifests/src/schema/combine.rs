@@ -1,10 +1,10 @@
-//! Two schemas of one value made one: both must hold, and what is said nearer to the field is what readers see.
+//! Merges two schemas of one value: both must hold, and the description nearer to the field wins.
 
 use serde_json::{Map, Value, json};
 
-/// Adds to `near` what `far` says of the same value.
+/// Merges `far` into `near`.
 ///
-/// Conditions of both stay in force; of a description, a default or any other word that can only stand once, the nearer wins.
+/// Conditions of both stay in force; of a description, a default or any other keyword that can only stand once, the nearer wins.
 pub(super) fn merge(near: &mut Map<String, Value>, far: Map<String, Value>) {
     for (key, value) in far {
         let Some(known) = near.get_mut(&key) else {
@@ -43,7 +43,7 @@ pub(super) fn merge(near: &mut Map<String, Value>, far: Map<String, Value>) {
             _ => {}
         }
     }
-    settle_open(near);
+    keep_unknown_fields(near);
 }
 
 /// Keeps the stricter of two bounds.
@@ -55,7 +55,7 @@ fn keep(known: &mut Value, other: Value, stricter: impl Fn(&f64, &f64) -> bool) 
     }
 }
 
-/// A keyword that is there already holds as well.
+/// Adds a keyword that the schema already has with another value: both must hold.
 fn also(schema: &mut Map<String, Value>, key: &str, value: &Value) {
     let condition = json!({ key: value });
     if let Value::Array(all) = schema.entry("allOf").or_insert_with(|| json!([]))
@@ -65,8 +65,8 @@ fn also(schema: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-/// Fields beside the known ones are kept as they are: no schema can say what they hold.
-fn settle_open(schema: &mut Map<String, Value>) {
+/// A structural schema cannot have `properties` and `additionalProperties`: unknown fields are preserved without a schema.
+fn keep_unknown_fields(schema: &mut Map<String, Value>) {
     if schema.contains_key("properties") && schema.remove("additionalProperties").is_some() {
         schema.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
     }

@@ -1,21 +1,21 @@
-//! Conditions: schemas beneath `not`, `oneOf`, `anyOf` and `allOf`, which may restrict a value but declare nothing of it.
+//! Conditions: schemas below `not`, `oneOf`, `anyOf` and `allOf`, which may restrict a value but not declare its type.
 
 use serde_json::{Map, Value, json};
 
 use super::keywords;
 
-/// The condition that a schema is, or the keyword that stands in its way.
+/// The schema as a condition, or the first keyword that no condition may have.
 pub(super) fn condition(schema: &Value) -> Result<Map<String, Value>, &str> {
     let schema = match schema {
         Value::Object(schema) => schema,
         Value::Bool(false) => return Ok(Map::from_iter([("not".to_owned(), json!({}))])),
         _ => return Ok(Map::new()),
     };
-    let mut settled = Map::new();
+    let mut rewritten = Map::new();
     for (key, value) in schema {
         let value = match (key.as_str(), value) {
             ("const", value) => {
-                settled.insert("enum".to_owned(), json!([value]));
+                rewritten.insert("enum".to_owned(), json!([value]));
                 continue;
             }
             ("not" | "items", value) => condition(value)?.into(),
@@ -35,8 +35,8 @@ pub(super) fn condition(schema: &Value) -> Result<Map<String, Value>, &str> {
             (key, _) if keywords::is_note(key) => continue,
             (key, _) => return Err(key),
         };
-        settled.insert(key.clone(), value);
+        rewritten.insert(key.clone(), value);
     }
-    keywords::settle_bounds(&mut settled);
-    Ok(settled)
+    keywords::rewrite_exclusive_bounds(&mut rewritten);
+    Ok(rewritten)
 }

@@ -1,12 +1,12 @@
-//! The type of every value: a structural schema says it, or that the value may be anything.
+//! Gives every schema a `type`: a structural schema must have one, or preserve unknown fields.
 
 use serde_json::{Map, Value};
 
-use super::trace::{Step, path_of, trace};
+use super::find_type::{PathSegment, field_path, find_type};
 use super::{keywords, rewrite};
 use crate::{Location, Problem};
 
-/// Names the type that a schema implies, where it names none.
+/// Adds the type that other keywords of a schema imply, if it has none.
 pub(super) fn imply(schema: &mut Map<String, Value>) {
     if is_declared(schema) {
         return;
@@ -26,59 +26,63 @@ pub(super) fn imply(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Sees to it that every schema within a whole one says what its value is. `root` is the type's schema, and `at` its field.
+/// Makes sure that every schema within a whole one declares its type. `root` is the type's schema, and `at` its field.
 pub(super) fn everywhere(schema: &mut Map<String, Value>, root: &Value, at: &str) -> Vec<Problem> {
-    let mut walk = Walk {
+    let mut declarer = Declarer {
         root,
         at,
-        steps: Vec::new(),
+        segments: Vec::new(),
         problems: Vec::new(),
     };
-    walk.schema(schema);
-    walk.problems
+    declarer.schema(schema);
+    declarer.problems
 }
 
-struct Walk<'s> {
+struct Declarer<'s> {
     root: &'s Value,
     at: &'s str,
-    steps: Vec<Step>,
+    segments: Vec<PathSegment>,
     problems: Vec<Problem>,
 }
 
-impl Walk<'_> {
+impl Declarer<'_> {
     fn schema(&mut self, schema: &mut Map<String, Value>) {
         imply(schema);
         if !is_declared(schema) {
-            let says_nothing = |key: &String| keywords::is_note(key) || matches!(key.as_str(), "default" | "nullable");
-            if schema.keys().all(says_nothing) {
-                schema.insert(rewrite::OPEN.into(), true.into());
+            let admits_everything =
+                |key: &String| keywords::is_note(key) || matches!(key.as_str(), "default" | "nullable");
+            if schema.keys().all(admits_everything) {
+                schema.insert(rewrite::PRESERVE_UNKNOWN_FIELDS.into(), true.into());
             } else {
                 self.refuse();
             }
         }
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             for (name, property) in properties.iter_mut() {
-                self.within(Step::Field(name.clone()), property);
+                self.within(PathSegment::Field(name.clone()), property);
             }
         }
-        for (keyword, step) in [("items", Step::Item), ("additionalProperties", Step::Value)] {
+        for (keyword, segment) in [
+            ("items", PathSegment::Item),
+            ("additionalProperties", PathSegment::Value),
+        ] {
             if let Some(inner) = schema.get_mut(keyword) {
-                self.within(step, inner);
+                self.within(segment, inner);
             }
         }
     }
 
-    fn within(&mut self, step: Step, schema: &mut Value) {
+    fn within(&mut self, segment: PathSegment, schema: &mut Value) {
         if let Value::Object(schema) = schema {
-            self.steps.push(step);
+            self.segments.push(segment);
             self.schema(schema);
-            self.steps.pop();
+            self.segments.pop();
         }
     }
 
     fn refuse(&mut self) {
-        let place = trace(self.root, &self.steps);
-        let mut field = path_of(&self.steps);
+        let found = find_type(self.root, &self.segments);
+        let mut field = field_path(&self.segments);
         if !self.at.is_empty() {
             let behind = if field.is_empty() || field.starts_with('[') {
                 ""
@@ -90,8 +94,8 @@ impl Walk<'_> {
         self.problems.push(Problem {
             location: Location {
                 field: Some(field),
-                field_ty: place.ty,
-                source: place.source,
+                field_ty: found.ty,
+                source: found.source,
                 ..Location::default()
             },
             message: "its schema restricts a value, but does not say of which type it is".to_owned(),
@@ -101,7 +105,7 @@ impl Walk<'_> {
 }
 
 fn is_declared(schema: &Map<String, Value>) -> bool {
-    ["type", "x-kubernetes-int-or-string", rewrite::OPEN]
+    ["type", "x-kubernetes-int-or-string", rewrite::PRESERVE_UNKNOWN_FIELDS]
         .iter()
         .any(|key| schema.contains_key(*key))
 }

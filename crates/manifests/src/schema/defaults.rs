@@ -1,9 +1,9 @@
-//! Defaults as a server takes them: without the nulls that an absent `Option` leaves behind.
+//! Defaults that an API server accepts: without the nulls that serde writes for an absent `Option`.
 
 use serde_json::{Map, Value};
 
-/// Takes out of a default what only says that a field is not there. A default that says nothing else goes.
-pub(super) fn settle(schema: &mut Map<String, Value>) {
+/// Removes nulls from a default, and the default itself if nothing else is left.
+pub(super) fn remove_nulls(schema: &mut Map<String, Value>) {
     if schema.get("nullable") == Some(&Value::Bool(true)) {
         return;
     }

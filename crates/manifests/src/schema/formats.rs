@@ -1,5 +1,4 @@
-//! Formats that an API server knows: Rust's integers in its two widths, with the bounds they have beyond those, and what is
-//! neither known nor can be said otherwise left out.
+//! Formats that an API server knows: Rust's integers become `int32` or `int64` with bounds, and unknown formats are left out.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +7,8 @@ use super::combine;
 /// Formats that `schemars` writes of itself and that an API server warns of; none of them restricts anything there.
 const UNKNOWN: [&str; 3] = ["partial-date-time", "partial-time", "zoned-date-time"];
 
-/// Gives a value a format that the API server knows. What the width of an integer no longer says, bounds say.
-pub(super) fn settle(schema: &mut Map<String, Value>) {
+/// Replaces the format by one that the API server knows. Bounds express the width of an integer.
+pub(super) fn rewrite(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else {
         return;
     };

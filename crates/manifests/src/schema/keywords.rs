@@ -1,4 +1,4 @@
-//! What becomes of each keyword of JSON Schema: kept, said otherwise, or dropped because a definition may not hold it.
+//! Which keywords of JSON Schema are kept, rewritten, or dropped because a definition may not have them.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ const DESCRIBING: [&str; 7] = [
     "externalDocs",
 ];
 
-/// Keywords that say nothing an API server could use. Unknown fields are pruned, so nothing need forbid them.
+/// Keywords that an API server does not use. It prunes unknown fields, so nothing needs to forbid them.
 const DROPPED: [&str; 12] = [
     "$schema",
     "$id",
@@ -48,7 +48,7 @@ const DROPPED: [&str; 12] = [
     "contentSchema",
 ];
 
-/// Keywords that `rewrite` turns into others, or looks at itself.
+/// Keywords that `rewrite` handles.
 const HANDLED: [&str; 13] = [
     "$ref",
     "properties",
@@ -65,21 +65,21 @@ const HANDLED: [&str; 13] = [
     "examples",
 ];
 
-/// Our own notes, which no definition shows.
+/// Keywords that the derives of Kubewright write, and that are left out of definitions.
 const NOTES: &str = "x-kubewright-";
 
-/// The extensions that an API server knows.
+/// The extensions of Kubernetes.
 const EXTENSIONS: &str = "x-kubernetes-";
 
-/// The keyword that an API server would not understand and that carries meaning, if the schema has one.
-pub(super) fn foreign(schema: &Map<String, Value>) -> Option<&str> {
+/// The first keyword that restricts values and that a definition cannot have.
+pub(super) fn unsupported(schema: &Map<String, Value>) -> Option<&str> {
     schema.keys().map(String::as_str).find(|key| {
         let known = is_kept(key) || DROPPED.contains(key) || HANDLED.contains(key);
         !known && !key.starts_with(NOTES)
     })
 }
 
-/// Whether a keyword only tells readers something.
+/// Whether a keyword is only for readers and restricts nothing.
 pub(super) fn is_note(key: &str) -> bool {
     matches!(key, "title" | "description" | "example" | "examples" | "externalDocs")
         || DROPPED.contains(&key)
@@ -90,14 +90,14 @@ fn is_kept(key: &str) -> bool {
     RESTRICTING.contains(&key) || DESCRIBING.contains(&key) || key.starts_with(EXTENSIONS)
 }
 
-/// What a schema says that needs no rewriting.
+/// The keywords of a schema that are kept as they are.
 pub(super) fn kept(schema: &Map<String, Value>) -> Map<String, Value> {
     let mut kept: Map<String, Value> = schema
         .iter()
         .filter(|(key, _)| is_kept(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    // Go's markers have a word of their own for structs; a definition has one for maps and structs alike.
+    // Go's markers have a keyword for structs; a definition has one for maps and structs alike.
     if let Some(kind) = kept.remove("x-kubernetes-struct-type") {
         kept.insert("x-kubernetes-map-type".into(), kind);
     }
@@ -107,8 +107,8 @@ pub(super) fn kept(schema: &Map<String, Value>) -> Map<String, Value> {
     kept
 }
 
-/// Exclusive bounds are numbers in JSON Schema and switches beside the bound in a definition.
-pub(super) fn settle_bounds(schema: &mut Map<String, Value>) {
+/// Exclusive bounds are numbers in JSON Schema; in a definition they are booleans beside the bound.
+pub(super) fn rewrite_exclusive_bounds(schema: &mut Map<String, Value>) {
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
         if let Some(Value::Number(number)) = schema.get(exclusive).cloned() {
             schema.insert(bound.into(), Value::Number(number));
@@ -117,13 +117,15 @@ pub(super) fn settle_bounds(schema: &mut Map<String, Value>) {
     }
 }
 
-/// A set of plain values is one for the server too. It forbids the keyword itself.
-pub(super) fn settle_unique(schema: &Map<String, Value>, settled: &mut Map<String, Value>) {
+/// A list of unique scalars becomes a list of type `set`; a definition cannot have `uniqueItems`.
+pub(super) fn mark_set(schema: &Map<String, Value>, rewritten: &mut Map<String, Value>) {
     let is_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
-    let item = |key: &str| settled.get("items").and_then(|items| items.get(key));
+    let item = |key: &str| rewritten.get("items").and_then(|items| items.get(key));
     let ty = item("type").and_then(Value::as_str);
     let is_plain = matches!(ty, Some("string" | "integer" | "number" | "boolean")) && item("nullable").is_none();
     if is_unique && is_plain {
-        settled.entry("x-kubernetes-list-type").or_insert_with(|| "set".into());
+        rewritten
+            .entry("x-kubernetes-list-type")
+            .or_insert_with(|| "set".into());
     }
 }

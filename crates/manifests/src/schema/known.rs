@@ -1,24 +1,24 @@
-//! What is known of Kubernetes' own types beyond what their Rust forms say: how their lists and maps merge, their defaults, and
-//! the conditions that Go's types carry as markers. With it, a definition that holds a Pod template merges containers by name.
+//! Facts about Kubernetes' own types that their Rust types lack: how lists and maps merge, defaults, and the validation markers of
+//! Go's types. With them, a definition that holds a Pod template merges containers by name.
 
 use kubewright_merge::{ListKind, Shape, Topology as _};
 use kubewright_schema::{FieldRef, Omit, Types};
 use serde_json::{Map, Value, json};
 
-use super::rewrite::Forms;
+use super::rewrite::SchemaOptions;
 
-/// How decimal numbers with a unit are written.
+/// The pattern of a resource quantity.
 const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
 
-/// A label's key: an optional domain and a name.
+/// The pattern of a label key: an optional domain and a name.
 const QUALIFIED_NAME: &str =
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
-/// The schema of a type that is not to be looked into.
-pub(super) fn instead(name: &str, forms: &Forms) -> Option<Map<String, Value>> {
+/// The schema that replaces that of a type.
+pub(super) fn replacement(name: &str, options: &SchemaOptions) -> Option<Map<String, Value>> {
     let schema = match name {
-        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" if !forms.embedded_metadata => json!({ "type": "object" }),
-        // Everything else of an object's metadata is the server's, and of no use in a template.
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" if !options.embedded_metadata => json!({ "type": "object" }),
+        // The API server sets all other metadata; templates have no use for it.
         "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => {
             let texts = json!({ "type": "object", "additionalProperties": { "type": "string" } });
             json!({ "type": "object", "properties": {
@@ -32,7 +32,7 @@ pub(super) fn instead(name: &str, forms: &Forms) -> Option<Map<String, Value>> {
         "io.k8s.apimachinery.pkg.runtime.RawExtension" | "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1" => {
             json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
         }
-        // What their own words tell is about Go.
+        // Their descriptions are about Go.
         "io.k8s.apimachinery.pkg.apis.meta.v1.Time" | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => {
             json!({ "type": "string", "format": "date-time" })
         }
@@ -50,7 +50,7 @@ pub(super) fn instead(name: &str, forms: &Forms) -> Option<Map<String, Value>> {
     }
 }
 
-/// A number or a text.
+/// An integer or a string.
 pub(super) fn int_or_string() -> Map<String, Value> {
     Map::from_iter([
         ("anyOf".to_owned(), json!([{ "type": "integer" }, { "type": "string" }])),
@@ -58,7 +58,7 @@ pub(super) fn int_or_string() -> Map<String, Value> {
     ])
 }
 
-/// Adds what is known of a type to its schema.
+/// Adds the facts about a type to its schema.
 pub(super) fn refine(name: &str, schema: &mut Map<String, Value>) {
     if !name.starts_with("io.k8s.") {
         return;
@@ -70,7 +70,7 @@ pub(super) fn refine(name: &str, schema: &mut Map<String, Value>) {
         return;
     };
     if matches!(ty.shape(), Shape::Struct { atomic: true } | Shape::Map { atomic: true }) {
-        say(schema, "x-kubernetes-map-type", "atomic");
+        set_if_absent(schema, "x-kubernetes-map-type", "atomic");
     }
     let fields: Vec<FieldRef<'_>> = ty.fields().collect();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -80,7 +80,7 @@ pub(super) fn refine(name: &str, schema: &mut Map<String, Value>) {
             }
         }
     }
-    // The Rust forms require some fields that the server has defaults for.
+    // The Rust types require some fields that have defaults in the API server.
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         let is_optional = |name: &Value| fields.iter().any(|field| name == field.name() && !field.is_required());
         required.retain(|name| !is_optional(name));
@@ -94,29 +94,29 @@ fn refine_field(field: FieldRef<'_>, property: &mut Map<String, Value>) {
     let ty = field.type_ref();
     match ty.shape() {
         Shape::List(ListKind::Map) => {
-            say(property, "x-kubernetes-list-type", "map");
+            set_if_absent(property, "x-kubernetes-list-type", "map");
             let keys: Vec<&str> = ty.keys().iter().map(AsRef::as_ref).collect();
-            say(property, "x-kubernetes-list-map-keys", keys);
+            set_if_absent(property, "x-kubernetes-list-map-keys", keys);
         }
-        Shape::List(ListKind::Set) => say(property, "x-kubernetes-list-type", "set"),
-        Shape::List(ListKind::Atomic) => say(property, "x-kubernetes-list-type", "atomic"),
+        Shape::List(ListKind::Set) => set_if_absent(property, "x-kubernetes-list-type", "set"),
+        Shape::List(ListKind::Atomic) => set_if_absent(property, "x-kubernetes-list-type", "atomic"),
         Shape::Struct { atomic: true } | Shape::Map { atomic: true } => {
-            say(property, "x-kubernetes-map-type", "atomic");
+            set_if_absent(property, "x-kubernetes-map-type", "atomic");
         }
         _ => {}
     }
-    // Of what is always written, the zero that a schema declares is no default; a pointer has no such zero.
+    // The zero value of a field that Go always writes is not a default; that of a pointer is.
     let is_default = !field.is_required() && (field.omit() != Omit::Never || ty.is_pointer());
     if let Some(default) = ty.default().filter(|_| is_default) {
-        say(property, "default", default.clone());
+        set_if_absent(property, "default", default.clone());
     }
 }
 
-fn say(schema: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
+fn set_if_absent(schema: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     schema.entry(key).or_insert_with(|| value.into());
 }
 
-/// What every condition must keep to.
+/// The validation of `meta/v1` conditions.
 fn refine_condition(schema: &mut Map<String, Value>) {
     let demands = [
         ("type", json!({ "maxLength": 316, "pattern": QUALIFIED_NAME })),

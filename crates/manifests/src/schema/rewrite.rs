@@ -1,4 +1,4 @@
-//! The walk over a type's schema: references are put in place, nulls and choices settled, keywords translated.
+//! Rewrites a type's schema: references are replaced by what they refer to, nulls and choices are resolved, keywords translated.
 
 use serde_json::{Map, Value};
 
@@ -6,31 +6,31 @@ use super::choice::members;
 use super::{SOURCE, choice, combine, conditions, declare, defaults, formats, keywords, known};
 use crate::{Location, Problem};
 
-/// A schema may be nested this deep; what is deeper refers to itself in a way that was not seen.
-const DEEPEST: usize = 128;
+/// How deep a schema may be nested: a deeper one refers to itself in a way that was not detected.
+const MAX_DEPTH: usize = 128;
 
-/// Fields that a schema does not name are kept.
-pub(super) const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
+/// The keyword that keeps fields which a schema does not name.
+pub(super) const PRESERVE_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// Keywords that say of which type a value is.
+/// Keywords that declare the type of a value.
 const DECLARING: [&str; 5] = ["type", "$ref", "properties", "items", "x-kubernetes-int-or-string"];
 
-/// Which of two possible forms a schema takes.
+/// How a schema is rewritten.
 ///
 /// ```
-/// use kubewright_manifests::schema::Forms;
+/// use kubewright_manifests::schema::SchemaOptions;
 ///
-/// assert!(Forms::default().embedded_metadata);
+/// assert!(SchemaOptions::default().embedded_metadata);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forms {
+pub struct SchemaOptions {
     /// The metadata of a template keeps its name, namespace, labels, annotations and finalizers. Without it they are pruned.
     pub embedded_metadata: bool,
 }
 
-impl Default for Forms {
+impl Default for SchemaOptions {
     fn default() -> Self {
-        Forms {
+        SchemaOptions {
             embedded_metadata: true,
         }
     }
@@ -58,32 +58,32 @@ impl Default for Forms {
 /// assert_eq!(problems[0].location.field.as_deref(), Some("spec"));
 /// ```
 pub fn structural(root: &Value, at: &str) -> Result<Value, Vec<Problem>> {
-    structural_with(root, at, &Forms::default())
+    structural_with(root, at, &SchemaOptions::default())
 }
 
-/// The structural schema of a type in the forms that are asked for.
+/// The structural schema of a type, with options.
 ///
 /// ```
-/// use kubewright_manifests::schema::{Forms, structural_with};
+/// use kubewright_manifests::schema::{SchemaOptions, structural_with};
 /// use serde_json::json;
 ///
 /// let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// let metadata = json!({ "$ref": format!("#/$defs/{name}"), "$defs": { name: {} } });
-/// let forms = Forms { embedded_metadata: false };
-/// assert_eq!(structural_with(&metadata, "spec.metadata", &forms).unwrap(), json!({ "type": "object" }));
+/// let options = SchemaOptions { embedded_metadata: false };
+/// assert_eq!(structural_with(&metadata, "spec.metadata", &options).unwrap(), json!({ "type": "object" }));
 /// ```
-pub fn structural_with(root: &Value, at: &str, forms: &Forms) -> Result<Value, Vec<Problem>> {
-    let mut walk = Walk {
+pub fn structural_with(root: &Value, at: &str, options: &SchemaOptions) -> Result<Value, Vec<Problem>> {
+    let mut rewriter = Rewriter {
         root,
-        forms,
-        open: Vec::new(),
+        options,
+        references: Vec::new(),
         sources: Vec::new(),
         problems: Vec::new(),
     };
-    let mut schema = walk.schema(root, at, 0).schema;
-    // The name of the outermost type, which `schemars` writes of itself.
+    let mut schema = rewriter.schema(root, at, 0).schema;
+    // `schemars` writes the name of the outermost type here.
     schema.remove("title");
-    let mut problems = walk.problems;
+    let mut problems = rewriter.problems;
     if problems.is_empty() {
         problems = declare::everywhere(&mut schema, root, at);
     }
@@ -93,99 +93,99 @@ pub fn structural_with(root: &Value, at: &str, forms: &Forms) -> Result<Value, V
     Err(problems)
 }
 
-struct Walk<'s> {
+struct Rewriter<'s> {
     root: &'s Value,
-    forms: &'s Forms,
-    /// The references that are being put in place, outermost first.
-    open: Vec<&'s str>,
-    /// Where what is being looked at is written, outermost first.
+    options: &'s SchemaOptions,
+    /// The references that are being replaced, outermost first.
+    references: Vec<&'s str>,
+    /// The sources of the types and fields that are being rewritten, outermost first.
     sources: Vec<&'s str>,
     problems: Vec<Problem>,
 }
 
 /// A schema in structural form.
 #[derive(Default)]
-struct Settled {
+struct Rewritten {
     schema: Map<String, Value>,
     /// Its value may be null: it is an `Option`.
     optional: bool,
 }
 
-impl<'s> Walk<'s> {
-    /// The schema in structural form; what is wrong with it has been noted, and an empty one stands in its place.
-    fn schema(&mut self, schema: &'s Value, at: &str, depth: usize) -> Settled {
+impl<'s> Rewriter<'s> {
+    /// The schema in structural form. If it has none, the problem is added to the list and the result is empty.
+    fn schema(&mut self, schema: &'s Value, at: &str, depth: usize) -> Rewritten {
         let Value::Object(schema) = schema else {
-            // Anything at all.
-            return Settled::default();
+            // The boolean schema `true` admits everything.
+            return Rewritten::default();
         };
         let source = schema.get(SOURCE).and_then(Value::as_str);
         self.sources.extend(source);
-        let settled = self.object(schema, at, depth).unwrap_or_else(|problem| {
+        let rewritten = self.object(schema, at, depth).unwrap_or_else(|problem| {
             self.problems.push(*problem);
-            Settled::default()
+            Rewritten::default()
         });
         if source.is_some() {
             self.sources.pop();
         }
-        settled
+        rewritten
     }
 
-    fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
+    fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<Rewritten, Box<Problem>> {
         self.refuse(schema, at, depth)?;
-        let mut settled = keywords::kept(schema);
+        let mut rewritten = keywords::kept(schema);
         if let Some(value) = schema.get("const") {
-            settled.insert("enum".into(), vec![value.clone()].into());
+            rewritten.insert("enum".into(), vec![value.clone()].into());
         }
-        let mut optional = self.settle_type(&mut settled, at)?;
-        self.children(schema, &mut settled, at, depth);
+        let mut optional = self.single_type(&mut rewritten, at)?;
+        self.children(schema, &mut rewritten, at, depth);
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             let referred = self.referred(reference, at, depth)?;
             optional |= referred.optional;
-            combine::merge(&mut settled, referred.schema);
+            combine::merge(&mut rewritten, referred.schema);
         }
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             let part = match conditions::condition(part) {
                 Ok(condition) if !condition.is_empty() => members([("allOf", vec![Value::from(condition)].into())]),
                 _ => self.schema(part, at, depth + 1).schema,
             };
-            combine::merge(&mut settled, part);
+            combine::merge(&mut rewritten, part);
         }
         for (keyword, exclusive) in [("oneOf", true), ("anyOf", false)] {
             if let Some(variants) = schema.get(keyword).and_then(Value::as_array) {
                 let is_declared = DECLARING.iter().any(|key| schema.contains_key(*key));
                 let choice = match bare_choice(keyword, variants).filter(|_| is_declared) {
-                    Some(schema) => Settled {
+                    Some(schema) => Rewritten {
                         schema,
                         optional: false,
                     },
                     None => self.choice(exclusive, variants, at, depth)?,
                 };
                 optional |= choice.optional;
-                describe_values(&mut settled, &choice.schema);
-                combine::merge(&mut settled, choice.schema);
+                describe_values(&mut rewritten, &choice.schema);
+                combine::merge(&mut rewritten, choice.schema);
             }
         }
         if let Some(not) = schema.get("not") {
             let not = self.condition(not, at)?;
-            combine::merge(&mut settled, members([("not", not.into())]));
+            combine::merge(&mut rewritten, members([("not", not.into())]));
         }
-        keywords::settle_bounds(&mut settled);
-        keywords::settle_unique(schema, &mut settled);
-        formats::settle(&mut settled);
-        defaults::settle(&mut settled);
-        declare::imply(&mut settled);
-        Ok(Settled {
-            schema: settled,
+        keywords::rewrite_exclusive_bounds(&mut rewritten);
+        keywords::mark_set(schema, &mut rewritten);
+        formats::rewrite(&mut rewritten);
+        defaults::remove_nulls(&mut rewritten);
+        declare::imply(&mut rewritten);
+        Ok(Rewritten {
+            schema: rewritten,
             optional,
         })
     }
 
-    /// What no definition can hold.
+    /// Refuses what no definition can have.
     fn refuse(&self, schema: &'s Map<String, Value>, at: &str, depth: usize) -> Result<(), Box<Problem>> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.problem(at, "it is nested too deeply", "flatten the type"));
         }
-        if let Some(keyword) = keywords::foreign(schema) {
+        if let Some(keyword) = keywords::unsupported(schema) {
             let message = format!("a definition cannot hold the keyword {keyword:?}");
             let hint = "describe the field otherwise, with `#[schemars(schema_with = \"…\")]`";
             return Err(self.problem(at, &message, hint));
@@ -197,9 +197,9 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// The schema that a reference means, in place of it.
-    fn referred(&mut self, reference: &'s str, at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
-        if self.open.contains(&reference) || (reference == "#" && depth > 0) {
+    /// The schema that a reference refers to.
+    fn referred(&mut self, reference: &'s str, at: &str, depth: usize) -> Result<Rewritten, Box<Problem>> {
+        if self.references.contains(&reference) || (reference == "#" && depth > 0) {
             let hint = "a definition cannot hold a type that contains itself: refer to other objects by name, or keep \
                         the inner part as `serde_json::Value`";
             let message = format!("it contains itself (through {})", name_of(reference));
@@ -211,22 +211,23 @@ impl<'s> Walk<'s> {
             return Err(self.problem(at, &message, "generate the schema with its definitions"));
         };
         let name = name_of(reference);
-        if let Some(schema) = known::instead(name, self.forms) {
-            return Ok(Settled {
+        if let Some(schema) = known::replacement(name, self.options) {
+            return Ok(Rewritten {
                 schema,
                 optional: false,
             });
         }
-        self.open.push(reference);
-        let mut settled = self.schema(target, at, depth + 1);
-        self.open.pop();
-        known::refine(name, &mut settled.schema);
-        Ok(settled)
+        self.references.push(reference);
+        let mut rewritten = self.schema(target, at, depth + 1);
+        self.references.pop();
+        known::refine(name, &mut rewritten.schema);
+        Ok(rewritten)
     }
 
-    /// One type, without null: whether a field may be left out is for `required` to say. Tells whether null was among them.
-    fn settle_type(&self, settled: &mut Map<String, Value>, at: &str) -> Result<bool, Box<Problem>> {
-        let types = match settled.get("type") {
+    /// Reduces the type to one without null and returns whether null was among them: `required` decides whether a field may be
+    /// left out.
+    fn single_type(&self, rewritten: &mut Map<String, Value>, at: &str) -> Result<bool, Box<Problem>> {
+        let types = match rewritten.get("type") {
             Some(Value::Array(types)) => types.clone(),
             Some(Value::String(name)) if name == "null" => {
                 let hint = "leave the field out, or make it a struct without fields (`struct Nothing {}`)";
@@ -238,8 +239,8 @@ impl<'s> Walk<'s> {
         let mut types = types.into_iter().filter(|name| name != "null");
         match (types.next(), types.next()) {
             (Some(one), None) => {
-                settled.insert("type".into(), one);
-                if let Some(Value::Array(values)) = settled.get_mut("enum") {
+                rewritten.insert("type".into(), one);
+                if let Some(Value::Array(values)) = rewritten.get_mut("enum") {
                     values.retain(|value| !value.is_null());
                 }
                 Ok(is_optional)
@@ -248,23 +249,23 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn children(&mut self, schema: &'s Map<String, Value>, settled: &mut Map<String, Value>, at: &str, depth: usize) {
+    fn children(&mut self, schema: &'s Map<String, Value>, rewritten: &mut Map<String, Value>, at: &str, depth: usize) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             let required = schema.get("required").and_then(Value::as_array);
             let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
             let mut own: Map<String, Value> = Map::new();
             for (name, property) in properties {
                 let property = self.schema(property, &below(at, name), depth + 1);
-                // A field that may be left out need not be null; one that may not is there, as null.
+                // An optional field is left out instead of being null; a required one may be null.
                 own.insert(name.clone(), in_place(property, is_required(name)));
             }
-            settled.insert("properties".into(), own.into());
+            rewritten.insert("properties".into(), own.into());
         }
         if let Some(items) = schema.get("items") {
             let items = self.schema(items, &format!("{at}[]"), depth + 1);
-            settled.insert("items".into(), in_place(items, true));
+            rewritten.insert("items".into(), in_place(items, true));
         }
-        // A map whose keys are numbers has a pattern for them; their values have one schema all the same.
+        // `schemars` describes a map with numeric keys by a pattern for the keys; its values have one schema.
         let values = match schema.get("additionalProperties") {
             Some(Value::Bool(false)) | None => {
                 let patterns = schema.get("patternProperties").and_then(Value::as_object);
@@ -274,19 +275,19 @@ impl<'s> Walk<'s> {
         };
         match values {
             None => {}
-            // Fields beside the known ones are kept as they are: no schema can say what they hold.
-            Some(_) if settled.contains_key("properties") => {
-                settled.insert(OPEN.into(), true.into());
+            // A structural schema cannot have both: unknown fields are preserved without a schema.
+            Some(_) if rewritten.contains_key("properties") => {
+                rewritten.insert(PRESERVE_UNKNOWN_FIELDS.into(), true.into());
             }
             Some(values) => {
                 let values = self.schema(values, &below(at, "*"), depth + 1);
-                settled.insert("additionalProperties".into(), in_place(values, true));
+                rewritten.insert("additionalProperties".into(), in_place(values, true));
             }
         }
     }
 
-    /// A choice without the alternative null, which only says that the field may be left out.
-    fn choice(&mut self, exclusive: bool, all: &'s [Value], at: &str, depth: usize) -> Result<Settled, Box<Problem>> {
+    /// A choice without the alternative null, which means that the field is optional.
+    fn choice(&mut self, exclusive: bool, all: &'s [Value], at: &str, depth: usize) -> Result<Rewritten, Box<Problem>> {
         let is_null = |variant: &&Value| variant.get("type").and_then(Value::as_str) == Some("null");
         let variants: Vec<&Value> = all.iter().filter(|variant| !is_null(variant)).collect();
         let optional = variants.len() < all.len();
@@ -296,24 +297,25 @@ impl<'s> Walk<'s> {
             return Ok(only);
         }
         let before = self.problems.len();
-        let (anything, something): (Vec<&Value>, Vec<&Value>) = variants.into_iter().partition(|one| says_nothing(one));
-        let settled: Vec<Settled> = something
+        let (anything, something): (Vec<&Value>, Vec<&Value>) =
+            variants.into_iter().partition(|one| admits_everything(one));
+        let rewritten: Vec<Rewritten> = something
             .into_iter()
             .map(|variant| self.schema(variant, at, depth + 1))
             .collect();
         if self.problems.len() > before {
-            return Ok(Settled::default());
+            return Ok(Rewritten::default());
         }
-        let optional = optional || settled.iter().any(|variant| variant.optional);
-        let mut variants: Vec<Map<String, Value>> = settled.into_iter().map(|variant| variant.schema).collect();
+        let optional = optional || rewritten.iter().any(|variant| variant.optional);
+        let mut variants: Vec<Map<String, Value>> = rewritten.into_iter().map(|variant| variant.schema).collect();
         let mut schema = match variants.len() {
             1 => variants.remove(0),
-            _ => choice::settle(exclusive, variants, &|message, hint| self.problem(at, message, hint))?,
+            _ => choice::rewrite(exclusive, variants, &|message, hint| self.problem(at, message, hint))?,
         };
         if !anything.is_empty() {
-            schema = unless(schema);
+            schema = without_conditions(schema);
         }
-        Ok(Settled { schema, optional })
+        Ok(Rewritten { schema, optional })
     }
 
     fn condition(&self, schema: &Value, at: &str) -> Result<Map<String, Value>, Box<Problem>> {
@@ -328,7 +330,7 @@ impl<'s> Walk<'s> {
         Box::new(Problem {
             location: Location {
                 field: Some(field.to_owned()),
-                field_ty: self.open.last().map(|reference| name_of(reference).to_owned()),
+                field_ty: self.references.last().map(|reference| name_of(reference).to_owned()),
                 source: self.sources.last().map(|source| (*source).to_owned()),
                 ..Location::default()
             },
@@ -338,7 +340,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// The field of a field.
+/// The path of a field within another.
 fn below(at: &str, name: &str) -> String {
     if at.is_empty() {
         return name.to_owned();
@@ -346,18 +348,18 @@ fn below(at: &str, name: &str) -> String {
     format!("{at}.{name}")
 }
 
-/// The schema where it stands: in a list, a map or a field that must be there, an absent `Option` is null.
-fn in_place(settled: Settled, must_be_there: bool) -> Value {
-    let mut schema = settled.schema;
-    if settled.optional && must_be_there {
+/// The schema in its parent: in a list, a map or a required field, an absent `Option` is null.
+fn in_place(rewritten: Rewritten, must_be_there: bool) -> Value {
+    let mut schema = rewritten.schema;
+    if rewritten.optional && must_be_there {
         schema.insert("nullable".into(), true.into());
         admit_null(&mut schema);
     }
     schema.into()
 }
 
-/// A list of values never admits null, not even one that holds it: a server compares values by their type, and null has none.
-/// Patterns are for texts alone.
+/// An `enum` never admits null, not even one that contains it: a server compares values by their type, and null has none. A
+/// pattern restricts only strings, so it replaces the `enum`.
 fn admit_null(schema: &mut Map<String, Value>) {
     let values = schema.get("enum").and_then(Value::as_array);
     let texts: Option<Vec<String>> = values.and_then(|values| {
@@ -395,17 +397,17 @@ fn bare_choice(keyword: &str, variants: &[Value]) -> Option<Map<String, Value>> 
 }
 
 /// Whether a schema admits everything.
-fn says_nothing(schema: &Value) -> bool {
+fn admits_everything(schema: &Value) -> bool {
     match schema {
         Value::Object(schema) => schema.keys().all(|key| keywords::is_note(key)),
         other => *other == Value::Bool(true),
     }
 }
 
-/// A schema whose conditions need not hold, as of an enum that is flattened and may be missing.
-fn unless(mut schema: Map<String, Value>) -> Map<String, Value> {
+/// A schema without its conditions, for a flattened enum that may be absent.
+fn without_conditions(mut schema: Map<String, Value>) -> Map<String, Value> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return members([(OPEN, true.into())]);
+        return members([(PRESERVE_UNKNOWN_FIELDS, true.into())]);
     }
     for condition in ["required", "oneOf", "anyOf", "allOf", "not"] {
         schema.remove(condition);
@@ -413,18 +415,18 @@ fn unless(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// What the values of an enum are for joins what the enum is for.
-fn describe_values(settled: &mut Map<String, Value>, choice: &Map<String, Value>) {
+/// Joins the description of an enum with those of its values.
+fn describe_values(rewritten: &mut Map<String, Value>, choice: &Map<String, Value>) {
     let said = |schema: &Map<String, Value>| schema.get("description").and_then(Value::as_str).map(str::to_owned);
-    if let (Some(own), Some(values)) = (said(settled), said(choice))
+    if let (Some(own), Some(values)) = (said(rewritten), said(choice))
         && choice.contains_key("enum")
         && values.starts_with("- `")
     {
-        settled.insert("description".into(), format!("{own}\n\n{values}").into());
+        rewritten.insert("description".into(), format!("{own}\n\n{values}").into());
     }
 }
 
-/// The name of the type that a reference means.
+/// The name of the type that a reference refers to.
 pub(super) fn name_of(reference: &str) -> &str {
     match reference.rsplit('/').next() {
         Some("#") | None => "the type itself",

@@ -1,24 +1,24 @@
-//! An operator and where it goes: what all its objects have in common.
+//! What all objects of an installation have in common: labels, names, namespace.
 
 use kubewright_description::Description;
 use serde_json::{Value, json};
 
 use super::Settings;
 
-/// What stands for the namespace until kustomize, or [`crate::bundle`], puts the real one in.
+/// The namespace in files, which kustomize and [`crate::bundle`] replace.
 pub(crate) const NAMESPACE: &str = "system";
 
-/// The annotation of an object that belongs into another namespace than the operator's: which one.
-pub(crate) const ELSEWHERE: &str = "manifests.kubewright.dev/namespace";
+/// The annotation that names the namespace of an object that does not belong into the operator's.
+pub(crate) const NAMESPACE_ANNOTATION: &str = "manifests.kubewright.dev/namespace";
 
-/// An operator and where it goes.
-pub(super) struct Place<'a> {
+/// An operator and the settings it is rendered with.
+pub(super) struct RenderContext<'a> {
     pub(super) operator: &'a Description,
     pub(super) settings: &'a Settings,
 }
 
-impl Place<'_> {
-    /// `shop-webhook-service`: a name as it will be, where nothing puts the prefix before it.
+impl RenderContext<'_> {
+    /// A name with its prefix (`shop-webhook-service`), for fields in which kustomize does not add it.
     pub(super) fn full_name(&self, name: &str) -> String {
         format!("{}{name}", self.settings.prefix)
     }
@@ -30,7 +30,7 @@ impl Place<'_> {
         })
     }
 
-    /// What tells the manager's Pods from all others.
+    /// The labels that select the manager's Pods.
     pub(super) fn selector(&self) -> Value {
         json!({
             "app.kubernetes.io/name": self.operator.name,
@@ -38,7 +38,7 @@ impl Place<'_> {
         })
     }
 
-    /// An object of the whole cluster.
+    /// A cluster-scoped object.
     pub(super) fn object(&self, api_version: &str, kind: &str, name: &str) -> Value {
         json!({
             "apiVersion": api_version,
@@ -47,21 +47,21 @@ impl Place<'_> {
         })
     }
 
-    /// An object of the operator's namespace.
+    /// An object in the operator's namespace.
     pub(super) fn namespaced(&self, api_version: &str, kind: &str, name: &str) -> Value {
         let mut object = self.object(api_version, kind, name);
         object["metadata"]["namespace"] = NAMESPACE.into();
         object
     }
 
-    /// Whether a kind's name alone does not tell which kind it is.
+    /// Whether file names need the group beside the kind.
     pub(super) fn has_several_groups(&self) -> bool {
         let mut groups = self.operator.definitions.iter().map(|definition| &definition.group);
         let first = groups.next();
         self.settings.multigroup || groups.any(|group| Some(group) != first)
     }
 
-    /// A group as the project names it: without the domain they all end in.
+    /// A group without the project's domain.
     pub(super) fn short_group<'g>(&self, group: &'g str) -> &'g str {
         let short = group.strip_suffix(self.settings.domain.as_str());
         let short = short

@@ -1,4 +1,4 @@
-//! How much of the descriptions a definition carries. A Pod template alone brings some 300 kB of them.
+//! Shortens the descriptions of a definition: those of a Pod template alone take 300 kB.
 
 use serde_json::{Map, Value};
 
