@@ -15,12 +15,12 @@ pub struct File {
     pub path: String,
     /// All of it.
     pub content: String,
-    /// It is ours alone: what somebody wrote into it is overwritten without asking, and the file says so at its top.
+    /// Users do not edit it: changes are overwritten without asking, as the file says at its top.
     pub regenerated: bool,
 }
 
 impl File {
-    /// A file its user may edit: it is changed only where what it says follows from the project.
+    /// A file that its user may edit: only the parts that follow from PROJECT change.
     pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
             path: path.into(),

@@ -1,9 +1,9 @@
-//! A project of an operator as files: what `kubewright init`, `create`, `delete` and `edit` write. Everything here is pure:
-//! from the PROJECT file and the files there are to a plan of what to write.
+//! A project of an operator as files: what `kubewright init`, `create`, `delete` and `edit` write. Nothing here does I/O: from the
+//! PROJECT file and the existing files follows a plan of what to write.
 //!
 //! ```
 //! use kubewright_scaffold::command::{ApiRequest, Target, WebhookRequest};
-//! use kubewright_scaffold::{Project, Source, manifest, places, plan, webhook_places};
+//! use kubewright_scaffold::{Project, Source, manifest, source_files, plan, webhook_source_files};
 //! use std::collections::BTreeMap;
 //!
 //! // `init`
@@ -18,8 +18,8 @@
 //! let request = WebhookRequest { target: target.clone(), defaulting: true, ..WebhookRequest::default() };
 //! let whole = with_kind.create_webhook(&request)?;
 //! let kind = whole.kinds().next().unwrap();
-//! assert_eq!(places(&whole, kind), ["src/api/v1/markdown_view.rs", "src/controllers/markdown_view.rs"]);
-//! assert_eq!(webhook_places(&whole, kind), ["src/webhooks/v1/markdown_view.rs"]);
+//! assert_eq!(source_files(&whole, kind), ["src/api/v1/markdown_view.rs", "src/controllers/markdown_view.rs"]);
+//! assert_eq!(webhook_source_files(&whole, kind), ["src/webhooks/v1/markdown_view.rs"]);
 //!
 //! // What that means for an empty folder.
 //! let changes = plan::plan(None, &whole, vec![cargo], &BTreeMap::new(), &plan::Options::default())?;
@@ -31,11 +31,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod builtin_kinds;
 mod code;
 pub mod command;
 pub mod config;
 mod file;
-mod foreign;
 mod merge;
 pub mod names;
 pub mod plan;
@@ -45,6 +45,6 @@ mod plural;
 pub mod project;
 mod template;
 
-pub use code::{Source, SourceError, manifest, places, webhook_places};
+pub use code::{Source, SourceError, manifest, source_files, webhook_source_files};
 pub use file::File;
 pub use project::{Project, Resource};

@@ -1,16 +1,15 @@
-//! Three texts become one: what changed between two of ours is carried into one somebody edited, line by line.
+//! A three-way merge by lines: applies the change between two generated texts to one that a user edited.
 
 use std::ops::Range;
 
-/// A place where both changed the same lines.
+/// Both sides changed the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
     /// The lines that should have gone there.
     pub(crate) wanted: Vec<String>,
 }
 
-/// Carries the change from `base` to `ours` into `theirs`. Where they changed the same lines it is a conflict, unless both
-/// made the same change.
+/// Applies the change from `base` to `ours` to `theirs`. Different changes of the same lines are a conflict.
 pub(crate) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conflict> {
     if theirs == base {
         return Ok(ours.to_owned());

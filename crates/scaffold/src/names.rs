@@ -1,8 +1,8 @@
-//! The names Kubernetes, cargo and Rust accept, and those that follow from them.
+//! The names that Kubernetes, cargo and Rust accept, and names derived from them.
 
 use std::fmt;
 
-/// Why a name cannot be used: what it is of, what is wrong, and one that would do.
+/// Why a name cannot be used, with an example of a valid one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {given:?} {wrong} (for example {example:?})")]
 pub struct NameError {
@@ -26,7 +26,7 @@ impl NameError {
 const LABEL_LENGTH: usize = 63;
 const SUBDOMAIN_LENGTH: usize = 253;
 
-/// Checks what the groups of a project end in.
+/// Checks the domain in which the groups of a project end.
 ///
 /// ```
 /// use kubewright_scaffold::names;
@@ -108,7 +108,7 @@ pub fn check_kind(kind: &str) -> Result<(), NameError> {
     if !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
         return refuse("must start with an upper case letter");
     }
-    if TAKEN.contains(&kind) {
+    if RESERVED_KINDS.contains(&kind) {
         let other = format!("My{kind}");
         return Err(NameError::new(
             "the kind",
@@ -148,7 +148,7 @@ pub fn check_project(name: &str) -> Result<(), NameError> {
             "is longer than 28 characters, and <name>-controller-manager-metrics-service would be no DNS label",
         );
     }
-    if KEYWORDS.contains(&name) || CRATES.contains(&name) {
+    if KEYWORDS.contains(&name) || RESERVED_CRATES.contains(&name) {
         return refuse("is a name that Rust, cargo or kubewright uses");
     }
     Ok(())
@@ -275,7 +275,7 @@ const KEYWORDS: [&str; 52] = [
 ];
 
 /// Crates and words that cargo keeps for itself, and the ones every scaffold depends on.
-const CRATES: [&str; 12] = [
+const RESERVED_CRATES: [&str; 12] = [
     "kubewright",
     "test",
     "core",
@@ -291,7 +291,7 @@ const CRATES: [&str; 12] = [
 ];
 
 /// Kinds whose type would hide what the generated code beside it names.
-const TAKEN: [&str; 37] = [
+const RESERVED_KINDS: [&str; 37] = [
     "Action",
     "AdmissionRequest",
     "Box",

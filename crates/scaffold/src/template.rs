@@ -1,13 +1,13 @@
 //! Templates: text with `{{names}}`, and blocks of lines that are there only if a flag is set.
 
-/// What a template is filled with.
+/// The values of a template.
 #[derive(Default)]
-pub(crate) struct Values {
+pub(crate) struct TemplateValues {
     texts: Vec<(&'static str, String)>,
     flags: Vec<(&'static str, bool)>,
 }
 
-impl Values {
+impl TemplateValues {
     pub(crate) fn text(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.texts.push((name, value.into()));
         self
@@ -21,9 +21,9 @@ impl Values {
 
 /// Fills in a template. A line `{{#if flag}}` or `{{#if !flag}}` begins a block that ends at `{{/if}}`; blocks nest. A name
 /// within text that nobody set stays as it is, which the golden files would show.
-pub(crate) fn fill(template: &str, values: &Values) -> String {
+pub(crate) fn fill(template: &str, values: &TemplateValues) -> String {
     let mut out = String::with_capacity(template.len());
-    // How deep we are in blocks that are left out.
+    // For each open block, whether it is shown.
     let mut shown: Vec<bool> = Vec::new();
     for line in template.split_inclusive('\n') {
         let word = line.trim();
@@ -38,7 +38,7 @@ pub(crate) fn fill(template: &str, values: &Values) -> String {
     out
 }
 
-fn holds(condition: &str, values: &Values) -> bool {
+fn holds(condition: &str, values: &TemplateValues) -> bool {
     let (name, wanted) = match condition.strip_prefix('!') {
         Some(name) => (name, false),
         None => (condition, true),
@@ -47,7 +47,7 @@ fn holds(condition: &str, values: &Values) -> bool {
     value.is_some_and(|(_, value)| *value) == wanted
 }
 
-fn substitute(line: &str, values: &Values) -> String {
+fn substitute(line: &str, values: &TemplateValues) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(start) = rest.find("{{") {
@@ -76,14 +76,14 @@ mod tests {
 
     #[test]
     fn names_are_filled_in_and_blocks_chosen() {
-        let values = Values::default().text("kind", "Bar").flag("webhook", true);
+        let values = TemplateValues::default().text("kind", "Bar").flag("webhook", true);
         let template = "a {{kind}} b\n{{#if webhook}}\nyes\n{{#if !webhook}}\nnever\n{{/if}}\n{{/if}}\n{{#if other}}\nno\n{{/if}}\nend {{x}}\n";
         assert_eq!(fill(template, &values), "a Bar b\nyes\nend {{x}}\n");
     }
 
     #[test]
     fn what_a_value_says_is_not_filled_in_again() {
-        let values = Values::default().text("image", "{{kind}}").text("kind", "Bar");
+        let values = TemplateValues::default().text("image", "{{kind}}").text("kind", "Bar");
         assert_eq!(fill("{{image}} {{kind}}", &values), "{{kind}} Bar");
     }
 }

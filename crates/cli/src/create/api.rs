@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             let note = "an earlier version is the one that is stored; `kubewright create webhook --conversion` converts between them";
             report.notes.push(note.to_owned());
         }
-        let places = kubewright_scaffold::places(&created, resource);
+        let places = kubewright_scaffold::source_files(&created, resource);
         report.next = next(&places);
     }
     bring_about(Some(&project), wanted, &disk, &report)

@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         ..Report::default()
     };
     if let Some(resource) = resource {
-        let places = kubewright_scaffold::webhook_places(&created, resource);
+        let places = kubewright_scaffold::webhook_source_files(&created, resource);
         let edit = places.into_iter().map(|place| (format!("edit {place}"), String::new()));
         let commands = [
             ("cargo test", "the API server in it calls the webhooks"),

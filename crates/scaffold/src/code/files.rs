@@ -1,10 +1,10 @@
 //! The files of Rust code of a project, from their templates.
 
+use super::code_paths::CodePaths;
 use super::header::header;
-use super::place::Place;
 use super::rust;
-use crate::template::{Values, fill};
-use crate::{File, Project, Resource, foreign, names};
+use crate::template::{TemplateValues, fill};
+use crate::{File, Project, Resource, builtin_kinds, names};
 
 /// `src/main.rs`.
 pub(super) fn main(project: &Project) -> File {
@@ -25,7 +25,7 @@ pub(super) fn library(project: &Project) -> File {
 /// The types of a kind.
 pub(super) fn api(project: &Project, resource: &Resource) -> String {
     let hub = project.hub_of(resource);
-    let hub_type = hub.map(|hub| format!("crate::{}", Place::new(project, hub).type_path()));
+    let hub_type = hub.map(|hub| format!("crate::{}", CodePaths::new(project, hub).type_path()));
     let port = project.image_of(resource).and_then(|image| image.port);
     let values = of_kind(project, resource)
         .text("resource", resource_attribute(project, resource))
@@ -148,7 +148,10 @@ pub(super) fn webhook(project: &Project, resource: &Resource) -> String {
     }
     let mut conversion = vec![format!("Conversion::hub::<{kind}>()")];
     for spoke in project.spokes_of(resource) {
-        conversion.push(format!(".spoke::<crate::{}>()", Place::new(project, spoke).type_path()));
+        conversion.push(format!(
+            ".spoke::<crate::{}>()",
+            CodePaths::new(project, spoke).type_path()
+        ));
     }
     conversion.push(".into()".to_owned());
     let method = |name: &str, objects: &[String], returns: &str| {
@@ -223,7 +226,7 @@ pub(super) fn controller_test(project: &Project, resource: &Resource) -> String 
         format!(
             "{}::{}",
             project.crate_name(),
-            Place::new(project, resource).type_path()
+            CodePaths::new(project, resource).type_path()
         ),
     ];
     if project.image_of(resource).is_some() {
@@ -240,11 +243,11 @@ pub(super) fn controller_test(project: &Project, resource: &Resource) -> String 
 /// The test of defaults and validation.
 pub(super) fn webhook_test(project: &Project, resource: &Resource) -> String {
     let Resource { kind, api, .. } = resource;
-    let (crate_name, place) = (project.crate_name(), Place::new(project, resource));
+    let (crate_name, paths) = (project.crate_name(), CodePaths::new(project, resource));
     let (template, imports) = if api.is_some() {
         let imports = vec![
             "kubewright::testing::TestEnv".to_owned(),
-            format!("{crate_name}::{}", place.type_path()),
+            format!("{crate_name}::{}", paths.type_path()),
         ];
         (include_str!("../../templates/code/test_webhook.rs"), imports)
     } else {
@@ -256,7 +259,7 @@ pub(super) fn webhook_test(project: &Project, resource: &Resource) -> String {
         let imports = vec![
             foreign_type(resource),
             "kubewright::prelude::*".to_owned(),
-            rust::import(&format!("{crate_name}::{}", place.webhook_path()), &types),
+            rust::import(&format!("{crate_name}::{}", paths.webhook_path()), &types),
         ];
         (include_str!("../../templates/code/test_webhook_foreign.rs"), imports)
     };
@@ -285,7 +288,13 @@ pub(super) fn webhook_test(project: &Project, resource: &Resource) -> String {
 /// The test of a conversion.
 pub(super) fn conversion_test(project: &Project, resource: &Resource) -> String {
     let Resource { kind, .. } = resource;
-    let path = |resource| format!("{}::{}", project.crate_name(), Place::new(project, resource).api_path());
+    let path = |resource| {
+        format!(
+            "{}::{}",
+            project.crate_name(),
+            CodePaths::new(project, resource).api_path()
+        )
+    };
     let version = names::module(&resource.version);
     let mut imports = vec!["kubewright::testing::conversion_round_trips".to_owned(), path(resource)];
     imports.extend(project.spokes_of(resource).map(path));
@@ -307,14 +316,14 @@ pub(super) fn conversion_test(project: &Project, resource: &Resource) -> String 
 /// What a file imports to name the type of a kind.
 fn type_import(project: &Project, resource: &Resource) -> String {
     if resource.api.is_some() {
-        return format!("crate::{}", Place::new(project, resource).type_path());
+        return format!("crate::{}", CodePaths::new(project, resource).type_path());
     }
     foreign_type(resource)
 }
 
 /// The path of a type the project does not define.
 fn foreign_type(resource: &Resource) -> String {
-    match foreign::find(&resource.group, &resource.version, &resource.kind) {
+    match builtin_kinds::find(&resource.group, &resource.version, &resource.kind) {
         Some(group) if resource.core => {
             let Resource { version, kind, .. } = resource;
             format!("kubewright::k8s_openapi::api::{}::{version}::{kind}", group.module)
@@ -323,14 +332,14 @@ fn foreign_type(resource: &Resource) -> String {
     }
 }
 
-fn of_project(project: &Project) -> Values {
-    Values::default()
+fn of_project(project: &Project) -> TemplateValues {
+    TemplateValues::default()
         .text("header", header(project))
         .text("name", &project.name)
         .text("crate", project.crate_name())
 }
 
-fn of_kind(project: &Project, resource: &Resource) -> Values {
+fn of_kind(project: &Project, resource: &Resource) -> TemplateValues {
     of_project(project)
         .text("kind", &resource.kind)
         .text("module", resource.module())
@@ -338,7 +347,7 @@ fn of_kind(project: &Project, resource: &Resource) -> Values {
         .text("group", resource.api_group())
 }
 
-fn of_test(project: &Project, resource: &Resource) -> Values {
+fn of_test(project: &Project, resource: &Resource) -> TemplateValues {
     of_kind(project, resource)
         .text("sample_constant", rust::constant("SAMPLE", &resource.sample_path()))
         .text("name_constant", rust::constant("NAME", &resource.sample_name()))

@@ -1,7 +1,7 @@
 //! The `Cargo.toml` of a project: what it is called, and where `kubewright` comes from.
 
 use super::header::spdx;
-use crate::template::{Values, fill};
+use crate::template::{TemplateValues, fill};
 use crate::{File, Project};
 
 /// Where a project takes `kubewright` from.
@@ -15,7 +15,7 @@ pub enum Source {
     Git(String),
 }
 
-/// A source nobody can make sense of.
+/// A source that is neither a version, nor an address, nor a folder.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "--kubewright-source {0:?} is no version (\"0.1\"), no address of a git repository \
@@ -58,7 +58,7 @@ impl Source {
 pub fn manifest(project: &Project, source: &Source) -> File {
     let license = spdx(&project.settings().license).map(|license| format!("license = {}\n", quoted(license)));
     let repository = address(&project.repo).map(|address| format!("repository = {}\n", quoted(&address)));
-    let values = Values::default()
+    let values = TemplateValues::default()
         .text("name", &project.name)
         .text("license", license.unwrap_or_default())
         .text("repository", repository.unwrap_or_default())

@@ -1,9 +1,9 @@
-//! The Rust code of a project, and what follows from its PROJECT file as a whole: every file it should have.
+//! Every file that a project should have according to its PROJECT file, Rust code above all.
 
+mod code_paths;
 mod files;
 mod header;
 mod manifest;
-mod place;
 pub(crate) mod rust;
 mod sample;
 
@@ -14,51 +14,51 @@ use crate::plan::modules::Declaration;
 use crate::{File, Project, Resource, config};
 use header::header;
 
+pub(crate) use code_paths::CodePaths;
 pub(crate) use header::LICENSES;
-pub(crate) use place::Place;
 
 /// The root of the library, where `operator()` is.
 pub(crate) const LIBRARY: &str = "src/lib.rs";
 
 /// Every file a project should have.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    /// Files that belong to one thing.
-    pub(crate) wholes: Vec<Whole>,
+pub(crate) struct ProjectFiles {
+    /// Files with a single purpose.
+    pub(crate) owned_files: Vec<OwnedFile>,
     /// Files that declare modules.
-    pub(crate) modules: Vec<Modules>,
+    pub(crate) modules: Vec<ModuleFile>,
     /// The calls in `operator()`.
     pub(crate) calls: Vec<String>,
 }
 
-/// A file that belongs to one thing.
+/// A file with a single purpose.
 #[derive(Clone, Debug)]
-pub(crate) struct Whole {
-    /// What it is, wherever it is.
+pub(crate) struct OwnedFile {
+    /// Identifies its purpose, also if its path changes.
     pub(crate) key: String,
     pub(crate) file: File,
-    /// Written only where it is missing: another command keeps it up to date.
-    pub(crate) first_state: bool,
+    /// It is written only if it does not exist: `kubewright manifests` keeps it up to date.
+    pub(crate) only_if_missing: bool,
 }
 
 /// A file that declares modules.
 #[derive(Debug)]
-pub(crate) struct Modules {
+pub(crate) struct ModuleFile {
     pub(crate) path: String,
-    /// What stands above the declarations of a new one.
+    /// The comment at the top of a new file.
     pub(crate) head: String,
     pub(crate) declarations: Vec<Declaration>,
 }
 
-impl State {
+impl ProjectFiles {
     pub(crate) fn of(project: &Project) -> Self {
         let mut state = Self::default();
         state.add(config::files(project));
         let generated = config::generated(project).into_iter();
-        state.wholes.extend(generated.map(|file| Whole {
+        state.owned_files.extend(generated.map(|file| OwnedFile {
             key: file.path.clone(),
             file,
-            first_state: true,
+            only_if_missing: true,
         }));
         state.add([files::main(project), files::library(project)]);
         for resource in &project.resources {
@@ -67,50 +67,50 @@ impl State {
         state
     }
 
-    /// Files that are what their path says.
+    /// Adds files that are identified by their path.
     pub(crate) fn add(&mut self, files: impl IntoIterator<Item = File>) {
-        self.wholes.extend(files.into_iter().map(|file| Whole {
+        self.owned_files.extend(files.into_iter().map(|file| OwnedFile {
             key: file.path.clone(),
             file,
-            first_state: false,
+            only_if_missing: false,
         }));
     }
 
-    pub(crate) fn find(&self, key: &str) -> Option<&Whole> {
-        self.wholes.iter().find(|whole| whole.key == key)
+    pub(crate) fn find(&self, key: &str) -> Option<&OwnedFile> {
+        self.owned_files.iter().find(|owned| owned.key == key)
     }
 
     fn add_resource(&mut self, project: &Project, resource: &Resource) {
-        let place = Place::new(project, resource);
+        let paths = CodePaths::new(project, resource);
         let module = resource.module();
         if resource.api.is_some() {
-            self.add_of(resource, "types", place.api_file(), files::api(project, resource));
+            self.add_of(resource, "types", paths.api_file(), files::api(project, resource));
             self.add_of(
                 resource,
                 "sample",
                 resource.sample_path(),
                 sample::sample(project, resource),
             );
-            self.calls.push(format!(".resource::<{}>()", place.type_path()));
+            self.calls.push(format!(".resource::<{}>()", paths.type_path()));
             let declarations = [Declaration::private(&module), Declaration::export(&module)];
-            self.declare(project, &place.api_modules(), &declarations);
+            self.declare(project, &paths.api_modules(), &declarations);
         }
         if resource.controller {
             self.add_of(
                 resource,
                 "controller",
-                place.controller_file(),
+                paths.controller_file(),
                 files::controller(project, resource),
             );
             self.add_of(
                 resource,
                 "test",
-                place.test_file(""),
+                paths.test_file(""),
                 files::controller_test(project, resource),
             );
-            let reconciler = format!("{}::{}Reconciler::controller()", place.controller_path(), resource.kind);
+            let reconciler = format!("{}::{}Reconciler::controller()", paths.controller_path(), resource.kind);
             self.calls.push(rust::call(calls::INDENT, "controller", &reconciler));
-            self.declare(project, &place.controller_modules(), &[Declaration::public(&module)]);
+            self.declare(project, &paths.controller_modules(), &[Declaration::public(&module)]);
         }
         if resource.has_webhooks() {
             self.add_webhooks(project, resource);
@@ -118,52 +118,52 @@ impl State {
     }
 
     fn add_webhooks(&mut self, project: &Project, resource: &Resource) {
-        let place = Place::new(project, resource);
+        let paths = CodePaths::new(project, resource);
         self.add_of(
             resource,
             "webhooks",
-            place.webhook_file(),
+            paths.webhook_file(),
             files::webhook(project, resource),
         );
         self.declare(
             project,
-            &place.webhook_modules(),
+            &paths.webhook_modules(),
             &[Declaration::public(&resource.module())],
         );
         let version = crate::names::module(&resource.version);
         if resource.admits() {
-            let path = place.test_file(&format!("_{version}_webhook"));
+            let path = paths.test_file(&format!("_{version}_webhook"));
             self.add_of(
                 resource,
                 "test of webhooks",
                 path,
                 files::webhook_test(project, resource),
             );
-            let made = format!("{}::webhook()", place.webhook_path());
+            let made = format!("{}::webhook()", paths.webhook_path());
             self.calls.push(rust::call(calls::INDENT, "webhook", &made));
         }
         if resource.converts() {
-            let path = place.test_file("_conversion");
+            let path = paths.test_file("_conversion");
             self.add_of(
                 resource,
                 "test of conversion",
                 path,
                 files::conversion_test(project, resource),
             );
-            let made = format!("{}::conversion()", place.webhook_path());
+            let made = format!("{}::conversion()", paths.webhook_path());
             self.calls.push(rust::call(calls::INDENT, "conversion", &made));
         }
     }
 
     fn add_of(&mut self, resource: &Resource, what: &str, path: String, content: String) {
-        self.wholes.push(Whole {
+        self.owned_files.push(OwnedFile {
             key: format!("{what} of {}", identity(resource)),
             file: File::new(path, content),
-            first_state: false,
+            only_if_missing: false,
         });
     }
 
-    /// Declares modules in the file of those above them, and these in the files above.
+    /// Declares modules in their parent's file, and all parents in theirs.
     fn declare(&mut self, project: &Project, above: &[String], declarations: &[Declaration]) {
         let (path, head) = match above {
             [] => (LIBRARY.to_owned(), String::new()),
@@ -174,7 +174,7 @@ impl State {
             .iter()
             .position(|file| file.path == path)
             .unwrap_or_else(|| {
-                self.modules.push(Modules {
+                self.modules.push(ModuleFile {
                     path,
                     head,
                     declarations: Vec::new(),
@@ -194,22 +194,22 @@ impl State {
     }
 }
 
-/// The files in which the work on a kind begins.
-pub fn places(project: &Project, resource: &Resource) -> Vec<String> {
-    let place = Place::new(project, resource);
-    let api = resource.api.is_some().then(|| place.api_file());
-    let controller = resource.controller.then(|| place.controller_file());
+/// The files of a kind that its author edits first: types and controller.
+pub fn source_files(project: &Project, resource: &Resource) -> Vec<String> {
+    let paths = CodePaths::new(project, resource);
+    let api = resource.api.is_some().then(|| paths.api_file());
+    let controller = resource.controller.then(|| paths.controller_file());
     api.into_iter().chain(controller).collect()
 }
 
-/// The files in which the work on the webhooks of a kind begins.
-pub fn webhook_places(project: &Project, resource: &Resource) -> Vec<String> {
+/// The files of a kind's webhooks that their author edits first.
+pub fn webhook_source_files(project: &Project, resource: &Resource) -> Vec<String> {
     let webhooks = resource
         .has_webhooks()
-        .then(|| Place::new(project, resource).webhook_file());
+        .then(|| CodePaths::new(project, resource).webhook_file());
     let spokes = project
         .spokes_of(resource)
-        .map(|spoke| Place::new(project, spoke).api_file());
+        .map(|spoke| CodePaths::new(project, spoke).api_file());
     webhooks.into_iter().chain(spokes).collect()
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn identity(resource: &Resource) -> String {
     format!("{}/{} {}", resource.group, resource.version, resource.kind)
 }
 
-/// What stands at the top of a new file of modules.
+/// The comment at the top of a new file of modules.
 fn head(project: &Project, modules: &[String]) -> String {
     let said = match modules {
         [api] if api == "api" => "The kinds of this operator, by version.".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::{CommandError, Target};
 use crate::project::{Api, Image};
-use crate::{Project, Resource, foreign, names};
+use crate::{Project, Resource, builtin_kinds, names};
 
 /// What `create api` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct ApiRequest {
     pub external_path: String,
     /// What the group of a foreign kind ends in.
     pub external_domain: String,
-    /// What is said here counts, also where the project says otherwise.
+    /// The flags win over PROJECT.
     pub force: bool,
 }
 
@@ -59,11 +59,11 @@ impl Project {
         let there = target.find(self);
         let own = there.is_some_and(|resource| resource.api.is_some());
         let with_types = request.resource.unwrap_or(true);
-        if with_types && foreign::is_group(&target.group) {
+        if with_types && builtin_kinds::is_group(&target.group) {
             return Err(CommandError::CoreGroup(target.group.clone()));
         }
-        let other = self.controller_elsewhere(target);
-        // What was said of a controller when the kind was made still holds.
+        let other = self.controller_of_other_version(target);
+        // A kind that exists keeps its choice of a controller.
         let by_default = match there {
             Some(there) if own && with_types => there.controller,
             _ => other.is_none(),
@@ -84,7 +84,7 @@ impl Project {
             self.own_resource(request)?
         } else if own {
             there.cloned().unwrap_or_default()
-        } else if !request.external_path.is_empty() || foreign::is_group(&target.group) {
+        } else if !request.external_path.is_empty() || builtin_kinds::is_group(&target.group) {
             Self::foreign(target, &request.external_path, &request.external_domain)?
         } else {
             return Err(CommandError::NoApi(target.clone()));
@@ -106,7 +106,7 @@ impl Project {
     }
 
     /// Another version of the kind that has the controller.
-    fn controller_elsewhere(&self, target: &Target) -> Option<&Resource> {
+    fn controller_of_other_version(&self, target: &Target) -> Option<&Resource> {
         let is_other = |resource: &&Resource| {
             resource.group == target.group && resource.kind == target.kind && resource.version != target.version
         };
@@ -124,9 +124,9 @@ impl Project {
         }
         let there = request.target.find(self).filter(|there| there.api.is_some());
         if let Some(there) = there.filter(|_| !request.force) {
-            check_said(request, there)?;
+            check_unchanged(request, there)?;
         }
-        // All versions of a kind are alike, so that any of them tells.
+        // All versions of a kind have the same scope and plural.
         let like = there.or_else(|| self.kinds().find(|other| other.group == group && other.kind == kind));
         let namespaced = like.is_none_or(Resource::namespaced);
         let plural = match request.plural.as_str() {
@@ -153,10 +153,10 @@ impl Project {
         }
         names::check_plural(&resource.plural())?;
         for other in self.kinds().filter(|other| other.group == resource.group) {
-            check_beside(&resource, other)?;
+            check_no_clash(&resource, other)?;
         }
-        let place = crate::code::Place::new(self, &resource);
-        resource.path = format!("{}::{}", self.crate_name(), place.api_path());
+        let paths = crate::code::CodePaths::new(self, &resource);
+        resource.path = format!("{}::{}", self.crate_name(), paths.api_path());
         Ok(resource)
     }
 
@@ -204,7 +204,7 @@ impl Project {
         Ok(())
     }
 
-    /// Notes what a kind runs. What is not said stays as it was said before.
+    /// Sets the image of a kind. Options that are not given keep their values.
     fn set_image(&mut self, request: &ApiRequest, said: &ImageRequest) -> Result<(), CommandError> {
         let Target { group, version, kind } = request.target.clone();
         let images = &mut self.plugins.settings.images;
@@ -242,7 +242,7 @@ impl Project {
             ),
         ];
         if let Some((_, flag, value)) = differs.into_iter().find(|(differs, ..)| *differs && !request.force) {
-            return Err(CommandError::SaidOtherwise {
+            return Err(CommandError::DiffersFromProject {
                 target: request.target.clone(),
                 flag,
                 there: value,
@@ -286,8 +286,8 @@ impl Project {
     }
 }
 
-/// What is said of a kind that is there is what was said before.
-fn check_said(request: &ApiRequest, there: &Resource) -> Result<(), CommandError> {
+/// Checks that flags do not contradict what PROJECT has for an existing kind.
+fn check_unchanged(request: &ApiRequest, there: &Resource) -> Result<(), CommandError> {
     let namespaced = request.namespaced.is_some_and(|said| said != there.namespaced());
     let plural = !request.plural.is_empty() && request.plural != there.plural();
     let controller = request.controller == Some(false) && there.controller;
@@ -297,7 +297,7 @@ fn check_said(request: &ApiRequest, there: &Resource) -> Result<(), CommandError
         (controller, "--controller", there.controller.to_string()),
     ];
     match differs.into_iter().find(|(differs, ..)| *differs) {
-        Some((_, flag, there)) => Err(CommandError::SaidOtherwise {
+        Some((_, flag, there)) => Err(CommandError::DiffersFromProject {
             target: request.target.clone(),
             flag,
             there,
@@ -306,8 +306,8 @@ fn check_said(request: &ApiRequest, there: &Resource) -> Result<(), CommandError
     }
 }
 
-/// Two kinds of one group have nothing in common that must be unique.
-fn check_beside(resource: &Resource, other: &Resource) -> Result<(), CommandError> {
+/// Checks that two kinds of one group share no name that must be unique.
+fn check_no_clash(resource: &Resource, other: &Resource) -> Result<(), CommandError> {
     if resource.kind == other.kind {
         if resource.version != other.version && resource.namespaced() != other.namespaced() {
             let there = if other.namespaced() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::CommandError;
 use crate::Project;
-use crate::code::Place;
+use crate::code::CodePaths;
 
 /// Which switches to set; the others stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Project {
         self.multigroup = multigroup;
         let moved = self.clone();
         for resource in self.resources.iter_mut().filter(|resource| resource.api.is_some()) {
-            let path = Place::new(&moved, resource).api_path();
+            let path = CodePaths::new(&moved, resource).api_path();
             resource.path = format!("{}::{path}", moved.crate_name());
         }
         Ok(())

@@ -1,15 +1,15 @@
-//! Why a command cannot be done.
+//! Why a command fails.
 
 use super::Target;
 use crate::names::NameError;
 
-/// Why a command cannot be done. Nothing was written.
+/// Why a command fails. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// A name that cannot be.
+    /// An invalid name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A license nobody knows.
+    /// An unknown license.
     #[error("--license {0:?} is not known; choose apache2, copyright or none")]
     License(String),
     /// An owner that would break a comment.
@@ -93,20 +93,20 @@ pub enum CommandError {
         /// The version that says so.
         version: String,
     },
-    /// Something else was said before.
+    /// A flag differs from what PROJECT has.
     #[error("{target} is there with {flag}={there}; leave {flag} out to keep that, or --force changes it")]
-    SaidOtherwise {
+    DiffersFromProject {
         /// The kind.
         target: Target,
-        /// What is said of it.
+        /// The flag.
         flag: &'static str,
-        /// What was said before.
+        /// The value in PROJECT.
         there: String,
     },
-    /// An image that cannot be.
+    /// An invalid image.
     #[error("--image {0:?} is no image of a container (for example \"memcached:1.6.26-alpine3.19\")")]
     Image(String),
-    /// An option for images without one, or what cannot go with it.
+    /// An option of `--image` that is invalid, or that excludes another.
     #[error("{0}")]
     ImageOption(&'static str),
     /// No webhook was asked for.
@@ -147,24 +147,24 @@ pub enum CommandError {
         /// Its hub.
         hub: String,
     },
-    /// A conversion of what is not the project's own.
+    /// A conversion of a kind that another project defines.
     #[error("{0} is not defined by this project, so it cannot be converted here")]
     ForeignConversion(Target),
     /// Something to delete that is not there.
     #[error("there is no {what} of {target} in this project")]
     NotThere {
-        /// What should have gone.
+        /// What was to be deleted.
         what: &'static str,
         /// Of which kind.
         target: Target,
     },
-    /// Webhooks are in the way.
+    /// The kind still has webhooks.
     #[error("{0} has webhooks; `kubewright delete webhook` takes them away first")]
     HasWebhooks(Target),
     /// A spoke of another version.
     #[error("{target} is converted to {hub}; `kubewright delete webhook --version {hub} --conversion` ends that first")]
     IsSpoke {
-        /// What should have gone.
+        /// The version that was to be deleted.
         target: Target,
         /// Its hub.
         hub: String,

@@ -1,4 +1,4 @@
-//! What the commands make of a project: from one PROJECT to the next, or why not. What that means for files is for `plan`.
+//! The commands as functions from one PROJECT to the next. What that means for files is computed by `plan`.
 
 mod api;
 mod edit;
@@ -11,7 +11,7 @@ pub use error::CommandError;
 pub use webhook::WebhookRequest;
 
 use crate::project::{LAYOUT, Settings};
-use crate::{Project, Resource, foreign, names};
+use crate::{Project, Resource, builtin_kinds, names};
 
 /// Which kind a command is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Project {
         Ok(self)
     }
 
-    /// Without several groups all kinds are of one.
+    /// A project without `multigroup` has kinds of one group only.
     fn check_single_group(&self, group: &str) -> Result<(), CommandError> {
         let own = self
             .resources
@@ -142,9 +142,9 @@ impl Project {
                 ..Resource::default()
             });
         }
-        let known = foreign::find(&group, &version, &kind).ok_or_else(|| CommandError::NoSuchCoreKind {
+        let known = builtin_kinds::find(&group, &version, &kind).ok_or_else(|| CommandError::NoSuchCoreKind {
             target: target.clone(),
-            choices: foreign::choices(&group),
+            choices: builtin_kinds::choices(&group),
         })?;
         Ok(Resource {
             path: format!("k8s_openapi::api::{}::{version}", known.module),

@@ -1,7 +1,7 @@
 //! `create webhook` and `delete webhook`.
 
 use super::{CommandError, Target};
-use crate::{Project, Resource, foreign};
+use crate::{Project, Resource, builtin_kinds};
 
 /// Which webhooks a command is about.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ impl Project {
         }
         let resource = match target.find(self) {
             Some(there) => there.clone(),
-            None if !request.external_path.is_empty() || foreign::is_group(&target.group) => {
+            None if !request.external_path.is_empty() || builtin_kinds::is_group(&target.group) => {
                 Self::foreign(target, &request.external_path, &request.external_domain)?
             }
             None => return Err(CommandError::NoKind(target.clone())),
@@ -136,8 +136,8 @@ impl Project {
         let entry = target.entry(&mut project, Resource::default());
         let empty = !webhooks.defaulting && !webhooks.validation && !webhooks.conversion;
         entry.webhooks = (!empty).then_some(webhooks);
-        let idle = entry.webhooks.is_none() && entry.api.is_none() && !entry.controller;
-        if idle {
+        let is_unused = entry.webhooks.is_none() && entry.api.is_none() && !entry.controller;
+        if is_unused {
             project.resources.retain(|resource| !target.is(resource));
         }
         Ok(project)

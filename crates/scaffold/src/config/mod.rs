@@ -1,5 +1,5 @@
 //! The files of a project that are not Rust: the kustomize tree, the Makefile, the image, the workflows, the README.
-//! What follows from PROJECT is here; what follows from the code, `kubewright manifests` writes.
+//! These follow from PROJECT; `kubewright manifests` writes what follows from the code.
 
 mod tree;
 
@@ -42,8 +42,8 @@ pub fn files(project: &Project) -> Vec<File> {
     files
 }
 
-/// The first state of what `kubewright manifests` writes from the code, so that the tree is whole from the start. To be
-/// written only where there is nothing yet.
+/// The first state of the files that `kubewright manifests` writes from the code, so that the tree is complete from the start. They
+/// are written only where they do not exist.
 ///
 /// ```
 /// use kubewright_scaffold::{Project, config};
@@ -95,7 +95,7 @@ fn paths(project: &Project) -> String {
         ("<kind>_controller_test.go".to_owned(), "tests/<kind>.rs".to_owned()),
     ];
     rows.iter().fold(String::new(), |mut text, (theirs, ours)| {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "| `{theirs}` | `{ours}` |");
         text
     })

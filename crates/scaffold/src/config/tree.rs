@@ -30,7 +30,7 @@ pub fn settings(project: &Project) -> Settings {
     }
 }
 
-/// What users may edit of it.
+/// The files that users may edit.
 pub(super) fn files(project: &Project) -> Vec<File> {
     let mut files = vec![
         File::new(
@@ -47,10 +47,10 @@ pub(super) fn files(project: &Project) -> Vec<File> {
     files
 }
 
-/// What `config/default` lists for this project: what `kubewright manifests` would, once the code is there.
+/// The entries of `config/default` that `kubewright manifests` will want once the code is written.
 fn entries(project: &Project) -> Vec<Entry> {
     let webhooks = project.has_webhooks();
-    // The one list of what may be there; which of it is, PROJECT says as well as the code does.
+    // All possible entries; PROJECT tells which of them the code will need.
     let mut entries = without_code(project).entries;
     for entry in &mut entries {
         match entry.name() {

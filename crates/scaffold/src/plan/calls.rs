@@ -1,4 +1,4 @@
-//! The calls in `operator()`: `create` puts them before the marker, `delete` takes exactly those out again.
+//! The calls in `operator()`: `create` inserts them before the marker, `delete` removes exactly those.
 
 /// The comment at the end of `operator()`.
 pub(crate) const MARKER: &str = "// kubewright:scaffold:operator";
@@ -19,15 +19,15 @@ pub(crate) fn insert(text: &str, calls: &[String]) -> Result<String, NoMarker> {
     if missing.is_empty() {
         return Ok(text.to_owned());
     }
-    let text = &spread(text);
+    let text = &break_first_call(text);
     let line = marker(text).ok_or(NoMarker)?;
     let indent = " ".repeat(INDENT);
     let added: Vec<&str> = missing.iter().flat_map(|call| [&indent, call.as_str(), "\n"]).collect();
     let added = added.concat();
-    Ok(gather(&format!("{}{added}{}", &text[..line], &text[line..])))
+    Ok(join_only_call(&format!("{}{added}{}", &text[..line], &text[line..])))
 }
 
-/// Where the line of the marker begins. The last one counts: a text or a remark further up may quote it.
+/// Where the line of the marker begins. The last one counts: a string or a comment further up may quote it.
 fn marker(text: &str) -> Option<usize> {
     let mut start = 0;
     let starts = text.split_inclusive('\n').map(|line| {
@@ -43,7 +43,7 @@ fn marker(text: &str) -> Option<usize> {
 
 /// The text without the call; `None` if it has it not, or more than once.
 pub(crate) fn remove(text: &str, call: &str) -> Option<String> {
-    let text = &spread(text);
+    let text = &break_first_call(text);
     let (start, end) = find(text, call)?;
     if find(&text[end..], call).is_some() {
         return None;
@@ -54,10 +54,10 @@ pub(crate) fn remove(text: &str, call: &str) -> Option<String> {
         Some(after) if before.ends_with('\n') => format!("{before}{after}"),
         _ => format!("{}{}", &text[..start], &text[end..]),
     };
-    Some(gather(&text))
+    Some(join_only_call(&text))
 }
 
-/// Where the call is, however its lines are broken.
+/// Where the call is, regardless of line breaks.
 fn find(text: &str, call: &str) -> Option<(usize, usize)> {
     let wanted: Vec<char> = significant(call).map(|(_, letter)| letter).collect();
     let letters: Vec<(usize, char)> = significant(text).collect();
@@ -67,7 +67,7 @@ fn find(text: &str, call: &str) -> Option<(usize, usize)> {
     Some((start, end.0 + end.1.len_utf8()))
 }
 
-/// The letters that matter: no white space, and no comma after the last argument.
+/// The characters without white space and without a comma after the last argument.
 fn significant(text: &str) -> impl Iterator<Item = (usize, char)> {
     text.char_indices().filter(move |&(at, letter)| {
         let last_comma = || letter == ',' && text[at + 1..].trim_start().starts_with(')');
@@ -75,9 +75,9 @@ fn significant(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Takes an only call from the line of `Operator::new`, where `rustfmt` puts it.
-fn spread(text: &str) -> String {
-    let Some((start, end)) = head(text) else {
+/// Moves a single call to a line of its own: `rustfmt` puts it on the line of `Operator::new`.
+fn break_first_call(text: &str) -> String {
+    let Some((start, end)) = operator_line(text) else {
         return text.to_owned();
     };
     match text[start..end].find("\").") {
@@ -91,9 +91,9 @@ fn spread(text: &str) -> String {
     }
 }
 
-/// Puts an only call on the line of `Operator::new` if it fits there, as `rustfmt` would.
-fn gather(text: &str) -> String {
-    let Some((start, end)) = head(text) else {
+/// Moves a single call to the line of `Operator::new` if it fits there, as `rustfmt` would.
+fn join_only_call(text: &str) -> String {
+    let Some((start, end)) = operator_line(text) else {
         return text.to_owned();
     };
     let mut rest = text[end..].trim_start_matches('\n').lines();
@@ -110,7 +110,7 @@ fn gather(text: &str) -> String {
 }
 
 /// The line of `Operator::new`, if there is one.
-fn head(text: &str) -> Option<(usize, usize)> {
+fn operator_line(text: &str) -> Option<(usize, usize)> {
     let at = text.find("Operator::new(\"")?;
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |end| at + end);

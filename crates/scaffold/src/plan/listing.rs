@@ -1,21 +1,21 @@
-//! Kustomizations, which their users add entries to: ours are put in and taken out one by one, and all else stays.
+//! Kustomizations, to which users add entries: generated entries are added and removed one by one, all others stay.
 
 use kubewright_manifests::install::kustomization::{Entry, KustomizationError, set};
 use serde_json::Value;
 
-/// The files that list others.
+/// The kustomizations of a project that users edit.
 const LISTINGS: [&str; 2] = [SAMPLES, "config/default/kustomization.yaml"];
 
-/// Lists the samples; its user may have made it before the first kind.
+/// Lists the samples. A user may have written it before the first kind was created.
 pub(super) const SAMPLES: &str = "config/samples/kustomization.yaml";
 
 const LISTS: [&str; 3] = ["resources", "patches", "replacements"];
 
-/// What changes in a listing.
+/// The entries that are added to and removed from a kustomization.
 pub(super) struct Listing(Vec<Entry>);
 
 impl Listing {
-    /// What changes from one text of ours to another; `None` if it is no listing, or more changes than its entries.
+    /// The difference between two generated texts; `None` if the file is no listing, or if more than its entries differs.
     pub(super) fn between(path: &str, old: &str, new: &str) -> Option<Self> {
         if !LISTINGS.contains(&path) {
             return None;
@@ -40,12 +40,12 @@ impl Listing {
         Some(Self(gone.chain(added).cloned().collect()))
     }
 
-    /// The text with what changes.
+    /// Applies the changes to a text.
     pub(super) fn apply(&self, text: &str) -> Result<String, KustomizationError> {
         set(text, &self.0)
     }
 
-    /// What has to be there.
+    /// The entries that are added, as lines.
     pub(super) fn wanted(&self) -> Vec<String> {
         let wanted = self.0.iter().filter(|entry| entry.wanted);
         wanted.map(|entry| format!("- {}", entry.name())).collect()

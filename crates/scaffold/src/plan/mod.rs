@@ -1,16 +1,16 @@
-//! From one state of a project to another: which files to write and which to remove, given those that are there.
-//! Files somebody edited are changed only where the change fits; else nothing at all is done.
+//! From one state of a project to another: which files to write and which to remove, given the existing ones.
+//! A file that a user edited is changed only where the change applies; otherwise nothing at all is written.
 
 pub(crate) mod calls;
 mod listing;
 pub(crate) mod modules;
+mod owned_files;
 mod shared;
-mod whole;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::code::{State, identity};
+use crate::code::{ProjectFiles, identity};
 use crate::{File, Project, Resource};
 
 /// The files of a project as they are now.
@@ -25,7 +25,7 @@ impl Files for BTreeMap<String, String> {
     }
 }
 
-/// A file is there and cannot be read as text.
+/// A file exists and cannot be read as text.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} cannot be read")]
 pub struct ReadError {
@@ -39,9 +39,9 @@ pub struct ReadError {
 /// What to do with one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Write a file that is not there.
+    /// Write a file that does not exist.
     Create(File),
-    /// Write a file anew.
+    /// Overwrite a file.
     Update(File),
     /// Remove a file.
     Remove(String),
@@ -63,7 +63,7 @@ pub enum PlanError {
     /// A file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Files are not as they were written, and the change does not fit.
+    /// Files were edited, and the change does not apply to them.
     #[error("nothing was written, since {}", list(.0))]
     Obstacles(Vec<Obstacle>),
 }
@@ -78,10 +78,10 @@ fn list(obstacles: &[Obstacle]) -> String {
     }
 }
 
-/// One file that is in the way.
+/// One file to which a change does not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It is there already and is not ours.
+    /// It exists already with other content.
     Exists(String),
     /// It was edited and would be removed.
     Edited(String),
@@ -142,7 +142,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// How careful a plan is.
+/// How a plan treats edited files.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Edited files are overwritten and removed.
@@ -151,7 +151,7 @@ pub struct Options {
     pub anew: Option<Resource>,
 }
 
-/// What has to change on disk to come from one state of a project to another; an empty list if it is so already.
+/// The changes on disk from one state of a project to another; empty if there is nothing to do.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -169,8 +169,8 @@ pub fn plan(
     files: &impl Files,
     options: &Options,
 ) -> Result<Vec<Change>, PlanError> {
-    let old = before.map(State::of).unwrap_or_default();
-    let mut new = State::of(after);
+    let old = before.map(ProjectFiles::of).unwrap_or_default();
+    let mut new = ProjectFiles::of(after);
     new.add(extra);
     let mut planner = Planner {
         files,
@@ -182,7 +182,7 @@ pub fn plan(
         changes: BTreeMap::new(),
         obstacles: Vec::new(),
     };
-    planner.wholes(&old, &new)?;
+    planner.owned_files(&old, &new)?;
     planner.modules(&old, &new)?;
     planner.library(&old, &new)?;
     planner.write(File::new("PROJECT", after.render()).regenerated())?;
@@ -193,7 +193,7 @@ pub fn plan(
     }
 }
 
-/// A plan in the making.
+/// Collects the changes of a plan, and the obstacles.
 struct Planner<'a, F> {
     files: &'a F,
     force: bool,

@@ -1,4 +1,4 @@
-//! Files that only declare modules, and those lines of `lib.rs` that do: lines go in and out, everything else stays.
+//! Module declarations in `mod.rs` files and in `lib.rs`: lines are added and removed, everything else stays.
 
 use crate::code::rust::order;
 
@@ -26,26 +26,26 @@ impl Declaration {
         Self { line }
     }
 
-    fn sort(&self) -> (Sort, &str) {
-        split(&self.line).unwrap_or((Sort::Module, &self.line))
+    fn kind_and_module(&self) -> (DeclarationKind, &str) {
+        split(&self.line).unwrap_or((DeclarationKind::Module, &self.line))
     }
 }
 
 /// What a line declares. Modules stand above exports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Sort {
+enum DeclarationKind {
     Module,
     Export,
 }
 
 /// What a line declares, and of which module.
-fn split(line: &str) -> Option<(Sort, &str)> {
+fn split(line: &str) -> Option<(DeclarationKind, &str)> {
     let line = line.trim_end().strip_suffix(';')?;
     if let Some(path) = line.strip_prefix("pub use ") {
-        return Some((Sort::Export, path.split("::").next().unwrap_or(path)));
+        return Some((DeclarationKind::Export, path.split("::").next().unwrap_or(path)));
     }
     let name = line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("mod "))?;
-    Some((Sort::Module, name))
+    Some((DeclarationKind::Module, name))
 }
 
 /// The text of a new file.
@@ -55,16 +55,16 @@ pub(crate) fn render(head: &str, declarations: &[Declaration]) -> String {
         .fold(head.to_owned(), |text, declaration| insert(&text, declaration))
 }
 
-/// The text with the declaration among its like, in order.
+/// Inserts the declaration among those of its kind, in order.
 pub(crate) fn insert(text: &str, declaration: &Declaration) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if lines.iter().any(|line| line.trim() == declaration.line) {
         return text.to_owned();
     }
-    let (sort, name) = declaration.sort();
+    let (kind, name) = declaration.kind_and_module();
     let alike = |line: &str| {
         split(line)
-            .filter(|(other, _)| *other == sort)
+            .filter(|(other, _)| *other == kind)
             .map(|(_, name)| name.to_owned())
     };
     let block: Vec<usize> = (0..lines.len()).filter(|&at| alike(lines[at]).is_some()).collect();
@@ -74,16 +74,16 @@ pub(crate) fn insert(text: &str, declaration: &Declaration) -> String {
         debug_assert!(at >= first);
         lines.insert(at, &declaration.line);
     } else {
-        begin_block(&mut lines, sort, &declaration.line);
+        begin_block(&mut lines, kind, &declaration.line);
     }
     lines.join("\n") + "\n"
 }
 
-/// Puts the first line of its sort below what stands above it: the head of the file, or the modules.
-fn begin_block<'a>(lines: &mut Vec<&'a str>, sort: Sort, line: &'a str) {
-    let is_above = |line: &str| match sort {
-        Sort::Module => line.starts_with("//"),
-        Sort::Export => line.starts_with("//") || split(line).is_some(),
+/// Inserts the first declaration of its kind: below the comment at the top, or below the modules.
+fn begin_block<'a>(lines: &mut Vec<&'a str>, kind: DeclarationKind, line: &'a str) {
+    let is_above = |line: &str| match kind {
+        DeclarationKind::Module => line.starts_with("//"),
+        DeclarationKind::Export => line.starts_with("//") || split(line).is_some(),
     };
     let modules = lines.iter().rposition(|line| split(line).is_some());
     let head = lines
@@ -94,8 +94,8 @@ fn begin_block<'a>(lines: &mut Vec<&'a str>, sort: Sort, line: &'a str) {
         .iter()
         .rposition(|line| is_above(line))
         .map_or(0, |last| last + 1);
-    let at = match (sort, modules) {
-        (Sort::Export, Some(last)) => last + 1,
+    let at = match (kind, modules) {
+        (DeclarationKind::Export, Some(last)) => last + 1,
         _ => head,
     };
     lines.insert(at, line);

@@ -1,15 +1,15 @@
-//! Files that several things have lines in: the declarations of modules, and `lib.rs` with `operator()`.
+//! Files with lines of several kinds: module declarations, and `lib.rs` with `operator()`.
 
 use std::collections::BTreeSet;
 
 use super::modules::{self, Declaration};
 use super::{Files, Obstacle, Planner, ReadError, calls};
 use crate::File;
-use crate::code::{LIBRARY, Modules, State};
+use crate::code::{LIBRARY, ModuleFile, ProjectFiles};
 
 impl<F: Files> Planner<'_, F> {
-    /// Brings the declarations of modules up to date, deepest first: a folder whose file still has lines stays declared.
-    pub(super) fn modules(&mut self, old: &State, new: &State) -> Result<(), ReadError> {
+    /// Updates module declarations, deepest first: a folder whose file still has lines stays declared.
+    pub(super) fn modules(&mut self, old: &ProjectFiles, new: &ProjectFiles) -> Result<(), ReadError> {
         let paths: BTreeSet<&str> = old
             .modules
             .iter()
@@ -19,7 +19,7 @@ impl<F: Files> Planner<'_, F> {
         let mut paths: Vec<&str> = paths.into_iter().collect();
         paths.sort_by_key(|path| std::cmp::Reverse(path.matches('/').count()));
         for path in paths {
-            let declared = |state: &State| -> Vec<Declaration> {
+            let declared = |state: &ProjectFiles| -> Vec<Declaration> {
                 let file = state.modules.iter().find(|file| file.path == path);
                 file.map(|file| file.declarations.clone()).unwrap_or_default()
             };
@@ -35,7 +35,7 @@ impl<F: Files> Planner<'_, F> {
         Ok(())
     }
 
-    fn declare(&mut self, file: &Modules, before: &[Declaration], after: &[Declaration]) -> Result<(), ReadError> {
+    fn declare(&mut self, file: &ModuleFile, before: &[Declaration], after: &[Declaration]) -> Result<(), ReadError> {
         let Some(text) = self.read(&file.path)? else {
             if after.is_empty() {
                 return Ok(());
@@ -50,7 +50,7 @@ impl<F: Files> Planner<'_, F> {
         };
         let mut changed = text.clone();
         for gone in before.iter().filter(|declaration| !after.contains(declaration)) {
-            if !self.is_still_there(file, gone)? {
+            if !self.is_still_used(file, gone)? {
                 changed = modules::remove(&changed, gone);
             }
         }
@@ -66,8 +66,8 @@ impl<F: Files> Planner<'_, F> {
         self.write(File::new(&file.path, changed))
     }
 
-    /// Whether the folder of a module is kept for lines its user wrote.
-    fn is_still_there(&self, file: &Modules, gone: &Declaration) -> Result<bool, ReadError> {
+    /// Whether the folder of a module still has a file with lines that a user wrote.
+    fn is_still_used(&self, file: &ModuleFile, gone: &Declaration) -> Result<bool, ReadError> {
         let Some(name) = gone
             .line
             .strip_prefix("pub mod ")
@@ -79,8 +79,8 @@ impl<F: Files> Planner<'_, F> {
         Ok(self.read(&format!("{folder}{name}/mod.rs"))?.is_some())
     }
 
-    /// Brings the calls in `operator()` up to date.
-    pub(super) fn library(&mut self, old: &State, new: &State) -> Result<(), ReadError> {
+    /// Updates the calls in `operator()`.
+    pub(super) fn library(&mut self, old: &ProjectFiles, new: &ProjectFiles) -> Result<(), ReadError> {
         let added: Vec<String> = new
             .calls
             .iter()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{foreign, names};
+use crate::{builtin_kinds, names};
 
 /// A kind in one version: its own, or a foreign one the project reconciles or has webhooks for.
 ///
@@ -171,7 +171,7 @@ impl Resource {
     pub fn namespaced(&self) -> bool {
         match &self.api {
             Some(api) => api.namespaced,
-            None => foreign::is_namespaced(&self.group, &self.version, &self.kind),
+            None => builtin_kinds::is_namespaced(&self.group, &self.version, &self.kind),
         }
     }
 

@@ -1,4 +1,4 @@
-//! PROJECT as text: read without losing what is not known, written always the same.
+//! Reading and writing PROJECT: unknown keys are kept, and the same project is always the same text.
 
 use serde::{Deserialize, Deserializer};
 
@@ -22,7 +22,7 @@ pub enum ProjectError {
     /// It is of another format.
     #[error("PROJECT has version {0:?}, and this kubewright reads version \"3\" only")]
     Version(String),
-    /// A key has a value that cannot be.
+    /// A key has an invalid value.
     #[error("PROJECT has a bad {key}")]
     Value {
         /// The key.
@@ -71,7 +71,7 @@ impl Project {
 
     /// Writes a PROJECT file: the same text for the same project, keys sorted.
     pub fn render(&self) -> String {
-        // A project holds nothing that JSON cannot say.
+        // Every field of a project has a JSON form.
         let value = serde_json::to_value(self).unwrap_or_default();
         format!("{HEADER}{}", kubewright_codec::yaml::encode(&value))
     }
@@ -91,7 +91,7 @@ pub(super) fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     })
 }
 
-/// A number of bytes; whoever wrote something else is told where.
+/// Reads a number of bytes; the error for anything else names the key.
 pub(super) fn description_length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     let length = value.as_u64().and_then(|length| u32::try_from(length).ok());

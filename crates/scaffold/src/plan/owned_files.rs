@@ -1,38 +1,38 @@
-//! Files that belong to one thing: written, merged, moved and removed as a whole.
+//! Files with a single purpose: created, merged, moved and removed as a whole.
 
 use super::listing::{self, Listing};
 use super::{Files, Obstacle, Planner, ReadError};
 use crate::File;
-use crate::code::{State, Whole};
+use crate::code::{OwnedFile, ProjectFiles};
 use crate::merge::merge;
 
-/// Files that a new repository often has: they stay as they are.
-const KEPT: [&str; 3] = ["README.md", ".gitignore", ".dockerignore"];
+/// Files that a new repository often has already: they are not overwritten.
+const KEPT_IF_PRESENT: [&str; 3] = ["README.md", ".gitignore", ".dockerignore"];
 
 impl<F: Files> Planner<'_, F> {
-    pub(super) fn wholes(&mut self, old: &State, new: &State) -> Result<(), ReadError> {
-        for gone in old.wholes.iter().filter(|whole| new.find(&whole.key).is_none()) {
-            self.take_away(&gone.file)?;
+    pub(super) fn owned_files(&mut self, old: &ProjectFiles, new: &ProjectFiles) -> Result<(), ReadError> {
+        for gone in old.owned_files.iter().filter(|owned| new.find(&owned.key).is_none()) {
+            self.remove_owned(&gone.file)?;
         }
-        for whole in &new.wholes {
-            match old.find(&whole.key) {
-                Some(_) if whole.first_state => {}
-                None if whole.first_state => self.add_missing(&whole.file)?,
-                Some(before) => self.change(before, whole)?,
-                None => self.add(&whole.file)?,
+        for owned in &new.owned_files {
+            match old.find(&owned.key) {
+                Some(_) if owned.only_if_missing => {}
+                None if owned.only_if_missing => self.add_missing(&owned.file)?,
+                Some(before) => self.change(before, owned)?,
+                None => self.add(&owned.file)?,
             }
         }
         Ok(())
     }
 
-    fn take_away(&mut self, file: &File) -> Result<(), ReadError> {
+    fn remove_owned(&mut self, file: &File) -> Result<(), ReadError> {
         match self.files.read(&file.path)? {
             Some(there) if there == file.content || file.regenerated => self.remove(&file.path),
             Some(there) => {
                 if let Some(listing) = Listing::between(&file.path, &file.content, "")
                     && (!self.force || listing.apply(&there).is_ok())
                 {
-                    return self.relist(&file.path, &listing, &there);
+                    return self.update_listing(&file.path, &listing, &there);
                 }
                 if self.force {
                     return self.remove(&file.path);
@@ -44,8 +44,8 @@ impl<F: Files> Planner<'_, F> {
         }
     }
 
-    /// Has a listing list what it has to, beside what its user lists. One that is empty then goes.
-    fn relist(&mut self, path: &str, listing: &Listing, there: &str) -> Result<(), ReadError> {
+    /// Updates the generated entries of a listing, and removes the file if no entry is left.
+    fn update_listing(&mut self, path: &str, listing: &Listing, there: &str) -> Result<(), ReadError> {
         match listing.apply(there) {
             Ok(changed) if listing::is_blank(&changed) => self.remove(path),
             Ok(changed) => self.write(File::new(path, changed)),
@@ -65,10 +65,10 @@ impl<F: Files> Planner<'_, F> {
             && let Some(listing) = Listing::between(&file.path, "", &file.content)
             && (!self.force || listing.apply(there).is_ok())
         {
-            return self.relist(&file.path, &listing, there);
+            return self.update_listing(&file.path, &listing, there);
         }
         match there {
-            Some(_) if KEPT.contains(&file.path.as_str()) => Ok(()),
+            Some(_) if KEPT_IF_PRESENT.contains(&file.path.as_str()) => Ok(()),
             Some(there) if there != file.content && !file.regenerated && !self.force => {
                 self.obstacles.push(Obstacle::Exists(file.path.clone()));
                 Ok(())
@@ -77,7 +77,7 @@ impl<F: Files> Planner<'_, F> {
         }
     }
 
-    /// Writes a file where there is none: what is there was made from the code.
+    /// Writes a file only if it does not exist: `kubewright manifests` keeps it up to date.
     fn add_missing(&mut self, file: &File) -> Result<(), ReadError> {
         match self.read(&file.path)? {
             Some(_) => Ok(()),
@@ -85,7 +85,7 @@ impl<F: Files> Planner<'_, F> {
         }
     }
 
-    fn change(&mut self, before: &Whole, after: &Whole) -> Result<(), ReadError> {
+    fn change(&mut self, before: &OwnedFile, after: &OwnedFile) -> Result<(), ReadError> {
         let (old, new) = (&before.file, &after.file);
         let anew = self.force && self.anew.as_ref().is_some_and(|kind| after.key.ends_with(kind));
         if old == new && !anew {
@@ -98,13 +98,13 @@ impl<F: Files> Planner<'_, F> {
             && let Some(listing) = Listing::between(&old.path, &old.content, &new.content)
             && (!self.force || listing.apply(&there).is_ok())
         {
-            return self.relist(&old.path, &listing, &there);
+            return self.update_listing(&old.path, &listing, &there);
         }
         let content = match merge(&old.content, &new.content, &there) {
             _ if new.regenerated || anew => new.content.clone(),
             Ok(merged) => merged,
             Err(_) if self.force => new.content.clone(),
-            // Prose is its writer's: where it was rewritten it stays so.
+            // A README that the user rewrote stays as it is.
             Err(_) if old.path == "README.md" => return Ok(()),
             Err(conflict) => {
                 self.obstacles

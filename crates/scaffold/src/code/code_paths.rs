@@ -1,15 +1,15 @@
-//! Where the code of a kind is: its files and its Rust paths, for one group and for several.
+//! The files and Rust paths of a kind's code, with and without folders per group.
 
 use crate::{Project, Resource};
 
-/// The places of one kind in one version.
+/// The files and Rust paths of one kind in one version.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CodePaths<'a> {
     project: &'a Project,
     resource: &'a Resource,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CodePaths<'a> {
     pub(crate) fn new(project: &'a Project, resource: &'a Resource) -> Self {
         Self { project, resource }
     }

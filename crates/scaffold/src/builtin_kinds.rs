@@ -2,9 +2,9 @@
 
 /// One group of Kubernetes in one version.
 pub(crate) struct Group {
-    /// As users and PROJECT write it.
+    /// The name in flags and in PROJECT.
     pub(crate) name: &'static str,
-    /// What follows it in the group objects write.
+    /// What follows the name in `apiVersion`.
     pub(crate) domain: &'static str,
     /// Where its types are, below `k8s_openapi::api`.
     pub(crate) module: &'static str,
@@ -161,7 +161,7 @@ pub(crate) fn is_namespaced(name: &str, version: &str, kind: &str) -> bool {
     find(name, version, kind).is_none_or(|group| group.namespaced.contains(&kind))
 }
 
-/// What a group has, for messages: `v1: Deployment, StatefulSet`.
+/// The kinds of a group, for messages: `v1: Deployment, StatefulSet`.
 pub(crate) fn choices(name: &str) -> String {
     let of = |group: &Group| {
         let kinds: Vec<&str> = group.namespaced.iter().chain(group.cluster).copied().collect();
