@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::core::DynamicObject;
 use kubewright_manifests::bundle::Bundle;
 use kubewright_manifests::definitions::DefinitionOptions;
-use kubewright_manifests::install::{self, Settings};
+use kubewright_manifests::install::{RenderedManifests, Settings};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::object::Kind;
 use kubewright_runtime::operator::{Description, Operator};
@@ -78,9 +78,9 @@ fn rendered(description: &Description, settings: &Settings) -> Result<Arc<Vec<Va
 }
 
 fn render(description: &Description, settings: &Settings) -> Result<Vec<Value>, Error> {
-    let installation = install::Installation::render(description, &DefinitionOptions::default(), settings)
+    let manifests = RenderedManifests::render(description, &DefinitionOptions::default(), settings)
         .map_err(|problems| Error::Definitions(problems.to_string()))?;
-    let bundle = Bundle::of(&installation, &|_| None).map_err(|error| Error::Definitions(error.to_string()))?;
+    let bundle = Bundle::of(&manifests, &|_| None).map_err(|error| Error::Definitions(error.to_string()))?;
     let objects = bundle.all().filter(|object| is_needed(object)).cloned();
     Ok(objects.collect())
 }

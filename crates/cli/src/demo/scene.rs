@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_controllers::Controllers;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::DefinitionOptions;
-use kubewright_manifests::install::{Installation, Settings};
+use kubewright_manifests::install::{RenderedManifests, Settings};
 use kubewright_runtime::controller::ControllerStats;
 use kubewright_runtime::flags::{Environment, Flags};
 use kubewright_runtime::manager::ManagerError;
@@ -193,9 +193,9 @@ fn untimely(ended: Result<(), ManagerError>, is_stopping: bool) -> Option<String
 fn rendered(operator: &Operator) -> Result<Bundle, Box<dyn Error>> {
     let description = operator.describe();
     let settings = Settings::new(operator.name(), IMAGE);
-    let installation = Installation::render(&description, &DefinitionOptions::default(), &settings)?;
-    let rendered = bundle::Bundle::of(&installation, &|_| None)?;
-    Ok(Bundle::of(installation, rendered))
+    let manifests = RenderedManifests::render(&description, &DefinitionOptions::default(), &settings)?;
+    let rendered = bundle::Bundle::of(&manifests, &|_| None)?;
+    Ok(Bundle::of(manifests, rendered))
 }
 
 #[cfg(test)]

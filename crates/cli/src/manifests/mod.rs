@@ -56,14 +56,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     for complaint in verify(&project, &description, &bundle)? {
         progress.warn(complaint);
     }
-    for note in definitions::notes(&bundle.installation.definitions) {
+    for note in definitions::notes(&bundle.manifests.definitions) {
         progress.note(note.to_string());
     }
     if let Some(format) = arguments.output {
         print(&bundle.all().cloned().collect::<Vec<_>>(), format)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let plan = Plan::make(&project, &description, &bundle.installation)?;
+    let plan = Plan::make(&project, &description, &bundle.manifests)?;
     for note in &plan.notes {
         progress.note(note);
     }

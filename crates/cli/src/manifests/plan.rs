@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kubewright_manifests::install::kustomization::{self, KustomizationError};
-use kubewright_manifests::install::{self, FOLDERS, Installation, is_generated};
+use kubewright_manifests::install::{self, FOLDERS, RenderedManifests, is_generated};
 use kubewright_runtime::operator::Description;
 use kubewright_scaffold::File;
 use kubewright_scaffold::plan;
@@ -71,10 +71,10 @@ impl Plan {
     pub(super) fn make(
         project: &Project,
         operator: &Description,
-        installation: &Installation,
+        manifests: &RenderedManifests,
     ) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
-        for file in &installation.files {
+        for file in &manifests.files {
             match read(project.root(), &file.path)? {
                 Some(text) if !is_generated(&text) => plan.notes.push(format!(
                     "{} is yours (its first line does not say that it is generated) and stays as it is",
@@ -85,11 +85,11 @@ impl Plan {
         }
         let before = read(project.root(), DEFAULT)?;
         let after = match &before {
-            Some(text) => kustomization::set(text, &installation.entries)?,
-            None => install::default_kustomization(&installation.settings, &installation.entries),
+            Some(text) => kustomization::set(text, &manifests.entries)?,
+            None => install::default_kustomization(&manifests.settings, &manifests.entries),
         };
         plan.add(DEFAULT, before, Some(after));
-        let wanted = installation.files.iter().map(|file| file.path.as_str()).collect();
+        let wanted = manifests.files.iter().map(|file| file.path.as_str()).collect();
         plan.remove_gone(project.root(), &wanted)?;
         if project.file().namespaced
             && !read(project.root(), install::MANAGER)?

@@ -31,7 +31,7 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
         // Where objects are to be converted, nobody is there to do it: samples are judged where they need not be.
         let mut plain = Judge::new();
         let mut refusals = Vec::new();
-        for definition in &bundle.installation.definitions {
+        for definition in &bundle.manifests.definitions {
             refusals.extend(plain.judge(definition, operator).await);
         }
         let mut complaints = Vec::new();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
-use kubewright_manifests::install::{Installation, Settings, kustomization};
+use kubewright_manifests::install::{RenderedManifests, Settings, kustomization};
 use kubewright_runtime::operator::Description;
 use kubewright_scaffold::Project as ProjectFile;
 
@@ -50,7 +50,7 @@ pub(crate) struct Overrides {
 pub(crate) struct Bundle {
     rendered: bundle::Bundle,
     /// What it was made from, and what the files of the project are written from.
-    pub(crate) installation: Installation,
+    pub(crate) manifests: Box<RenderedManifests>,
     /// Where it goes.
     pub(crate) namespace: String,
     /// What its names begin with.
@@ -67,12 +67,12 @@ impl Deref for Bundle {
 
 impl Bundle {
     /// The objects of an installation.
-    pub(crate) fn of(installation: Installation, rendered: bundle::Bundle) -> Self {
+    pub(crate) fn of(manifests: RenderedManifests, rendered: bundle::Bundle) -> Self {
         Bundle {
             rendered,
-            namespace: installation.settings.namespace.clone(),
-            prefix: installation.settings.prefix.clone(),
-            installation,
+            namespace: manifests.settings.namespace.clone(),
+            prefix: manifests.settings.prefix.clone(),
+            manifests: Box::new(manifests),
         }
     }
 }
@@ -210,12 +210,12 @@ impl Project {
     }
 
     /// What the operator needs in a cluster, as its code and PROJECT say.
-    fn installation(&self, description: &Description, overrides: &Overrides) -> Result<Installation, Error> {
+    fn manifests(&self, description: &Description, overrides: &Overrides) -> Result<RenderedManifests, Error> {
         let options = DefinitionOptions {
             descriptions: self.descriptions(),
             ..DefinitionOptions::default()
         };
-        Installation::render(description, &options, &self.settings(overrides)).map_err(Error::Definitions)
+        RenderedManifests::render(description, &options, &self.settings(overrides)).map_err(Error::Definitions)
     }
 
     /// How much of the descriptions is kept, as PROJECT says.
@@ -229,7 +229,7 @@ impl Project {
 
     /// The objects of its installation.
     pub(crate) fn bundle(&self, description: &Description, overrides: &Overrides) -> Result<Bundle, Error> {
-        let installation = self.installation(description, overrides)?;
+        let manifests = self.manifests(description, overrides)?;
         // The first file that is there and cannot be read.
         let unreadable = RefCell::new(None);
         let file = |path: &str| match self.text(path) {
@@ -239,7 +239,7 @@ impl Project {
                 None
             }
         };
-        let rendered = bundle::Bundle::of(&installation, &file);
+        let rendered = bundle::Bundle::of(&manifests, &file);
         if let Some(error) = unreadable.take() {
             return Err(error);
         }
@@ -248,6 +248,6 @@ impl Project {
         for ignored in &rendered.ignored {
             progress.warn(ignored);
         }
-        Ok(Bundle::of(installation, rendered))
+        Ok(Bundle::of(manifests, rendered))
     }
 }

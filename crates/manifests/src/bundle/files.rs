@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::edited::{self, AddedPatch, EditedKustomization};
 use super::{BundleError, patch};
 use crate::install::kustomization::Entry;
-use crate::install::{self, Installation, MANAGER, is_generated};
+use crate::install::{self, MANAGER, RenderedManifests, is_generated};
 use crate::yaml;
 
 /// The files of an installation by their paths.
@@ -24,11 +24,11 @@ enum Content<'i> {
 impl<'i> Files<'i> {
     /// The files of an installation, and a sentence for each entry that only kustomize can apply.
     pub(super) fn of(
-        installation: &'i Installation,
+        manifests: &'i RenderedManifests,
         file: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Files<'i>, Vec<String>), BundleError> {
         let (mut files, mut lists, mut ignored) = (BTreeMap::new(), Vec::new(), Vec::new());
-        for generated in &installation.files {
+        for generated in &manifests.files {
             let taken_over = file(&generated.path).filter(|text| !is_generated(text));
             if let (Some(text), Some(folder)) = (&taken_over, generated.path.strip_suffix("kustomization.yaml")) {
                 lists.push((folder.to_owned(), text.clone()));
@@ -39,9 +39,8 @@ impl<'i> Files<'i> {
         for (folder, text) in lists {
             ignored.extend(keep_listed(&mut files, &folder, &text, file)?);
         }
-        let settings = &installation.settings;
-        let manager =
-            file(MANAGER).unwrap_or_else(|| install::manager_yaml(&installation.operator, settings.namespaced));
+        let settings = &manifests.settings;
+        let manager = file(MANAGER).unwrap_or_else(|| install::manager_yaml(&manifests.operator, settings.namespaced));
         files.insert(MANAGER.to_owned(), Content::Text(manager));
         Ok((Files(files), ignored))
     }

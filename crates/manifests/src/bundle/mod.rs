@@ -13,7 +13,7 @@ mod tests;
 use serde_json::Value;
 
 use crate::install::kustomization::Entry;
-use crate::install::{Installation, MANAGER};
+use crate::install::{MANAGER, RenderedManifests};
 use edited::EditedKustomization;
 pub use error::BundleError;
 use files::Files;
@@ -23,11 +23,11 @@ use files::Files;
 /// ```
 /// use kubewright_description::Description;
 /// use kubewright_manifests::bundle::Bundle;
-/// use kubewright_manifests::install::{Installation, Settings};
+/// use kubewright_manifests::install::{RenderedManifests, Settings};
 ///
 /// let settings = Settings::new("shop", "shop:1.0");
-/// let installation = Installation::with_definitions(&Description::new("shop"), Vec::new(), &settings);
-/// let bundle = Bundle::of(&installation, &|_| None).unwrap();
+/// let manifests = RenderedManifests::with_definitions(&Description::new("shop"), Vec::new(), &settings);
+/// let bundle = Bundle::of(&manifests, &|_| None).unwrap();
 /// let kinds: Vec<&str> = bundle.objects.iter().filter_map(|object| object["kind"].as_str()).collect();
 /// assert_eq!(kinds.first(), Some(&"Namespace"));
 /// assert_eq!(kinds.last(), Some(&"Deployment"));
@@ -45,10 +45,10 @@ pub struct Bundle {
 impl Bundle {
     /// The objects of an installation. `file` gives the files of the project by their paths; only those that are not generated
     /// count, and the manager's.
-    pub fn of(installation: &Installation, file: &dyn Fn(&str) -> Option<String>) -> Result<Bundle, BundleError> {
-        let settings = &installation.settings;
-        check_prefix(installation)?;
-        let (files, mut sentences) = Files::of(installation, file)?;
+    pub fn of(manifests: &RenderedManifests, file: &dyn Fn(&str) -> Option<String>) -> Result<Bundle, BundleError> {
+        let settings = &manifests.settings;
+        check_prefix(manifests)?;
+        let (files, mut sentences) = Files::of(manifests, file)?;
         let edited = EditedKustomization::read(file)?;
         let resource = |entry: &str, wanted: bool| wanted && !edited.leaves_out(&Entry::resource(entry, true));
         let mut definitions = Vec::new();
@@ -128,10 +128,10 @@ impl Bundle {
 }
 
 /// A manager that makes its own certificates looks for its webhook configurations under the operator's name.
-fn check_prefix(installation: &Installation) -> Result<(), BundleError> {
-    let settings = &installation.settings;
-    let wanted = format!("{}-", installation.operator);
-    if installation.has_webhooks && !settings.cert_manager && settings.prefix != wanted {
+fn check_prefix(manifests: &RenderedManifests) -> Result<(), BundleError> {
+    let settings = &manifests.settings;
+    let wanted = format!("{}-", manifests.operator);
+    if manifests.has_webhooks && !settings.cert_manager && settings.prefix != wanted {
         return Err(BundleError::Prefix {
             prefix: settings.prefix.clone(),
             wanted,

@@ -7,10 +7,10 @@ use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
 use super::*;
 use crate::install::{self, Settings};
 
-fn with_webhooks(settings: &Settings) -> Installation {
+fn with_webhooks(settings: &Settings) -> RenderedManifests {
     let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
     let operator = Operator::new("shop").webhook(webhook).describe();
-    Installation::with_definitions(&operator, Vec::new(), settings)
+    RenderedManifests::with_definitions(&operator, Vec::new(), settings)
 }
 
 fn render(settings: &Settings, manager: &str) -> Result<Bundle, BundleError> {

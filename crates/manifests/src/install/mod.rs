@@ -29,15 +29,15 @@ pub use settings::Settings;
 /// ```
 /// use kubewright_description::Description;
 /// use kubewright_manifests::definitions::DefinitionOptions;
-/// use kubewright_manifests::install::{Installation, Settings};
+/// use kubewright_manifests::install::{RenderedManifests, Settings};
 ///
 /// let settings = Settings::new("shop", "shop:1.0");
-/// let installation = Installation::render(&Description::new("shop"), &DefinitionOptions::default(), &settings).unwrap();
-/// assert!(installation.files.iter().any(|file| file.path == "config/rbac/leader_election_role.yaml"));
-/// assert!(installation.entries.iter().all(|entry| !entry.wanted)); // no kinds, no webhooks, no switches
+/// let manifests = RenderedManifests::render(&Description::new("shop"), &DefinitionOptions::default(), &settings).unwrap();
+/// assert!(manifests.files.iter().any(|file| file.path == "config/rbac/leader_election_role.yaml"));
+/// assert!(manifests.entries.iter().all(|entry| !entry.wanted)); // no kinds, no webhooks, no switches
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Installation {
+pub struct RenderedManifests {
     /// The name of the operator.
     pub operator: String,
     /// Whether the API server calls the manager: for admission, or for conversion.
@@ -53,28 +53,28 @@ pub struct Installation {
     pub entries: Vec<Entry>,
 }
 
-impl Installation {
+impl RenderedManifests {
     /// Renders the definitions of an operator's kinds and everything else, or reports what is wrong with its types.
     pub fn render(
         operator: &Description,
         options: &DefinitionOptions,
         settings: &Settings,
-    ) -> Result<Installation, Problems> {
+    ) -> Result<RenderedManifests, Problems> {
         let definitions = definitions::render(operator, options)?;
-        Ok(Installation::with_definitions(operator, definitions, settings))
+        Ok(RenderedManifests::with_definitions(operator, definitions, settings))
     }
 
     /// Renders everything else for definitions that are there already.
     ///
     /// ```
     /// use kubewright_description::Description;
-    /// use kubewright_manifests::install::{Installation, Settings};
+    /// use kubewright_manifests::install::{RenderedManifests, Settings};
     ///
     /// let settings = Settings::new("shop", "shop:1.0");
-    /// let installation = Installation::with_definitions(&Description::new("shop"), Vec::new(), &settings);
-    /// assert_eq!(installation.files[0].path, "config/certmanager/certificate-metrics.yaml");
+    /// let manifests = RenderedManifests::with_definitions(&Description::new("shop"), Vec::new(), &settings);
+    /// assert_eq!(manifests.files[0].path, "config/certmanager/certificate-metrics.yaml");
     /// ```
-    pub fn with_definitions(operator: &Description, definitions: Vec<Value>, settings: &Settings) -> Installation {
+    pub fn with_definitions(operator: &Description, definitions: Vec<Value>, settings: &Settings) -> RenderedManifests {
         let context = RenderContext { operator, settings };
         let replacements = access::namespace_replacements(&context);
         let entries = entries(&context, replacements.is_some());
@@ -85,7 +85,7 @@ impl Installation {
         files.extend(certificates::files(&context));
         files.extend(manager::patches(&context));
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Installation {
+        RenderedManifests {
             operator: operator.name.clone(),
             has_webhooks: context.has_webhooks(),
             settings: settings.clone(),
@@ -127,7 +127,7 @@ pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
     kustomization::set(&text, entries).unwrap_or(text)
 }
 
-/// The folders of generated files. A marked file there that is not among [`Installation::files`] belongs to code that was removed.
+/// The folders of generated files. A marked file there that is not among [`RenderedManifests::files`] belongs to code that was removed.
 ///
 /// ```
 /// assert!(kubewright_manifests::install::FOLDERS.contains(&"config/crd/bases"));

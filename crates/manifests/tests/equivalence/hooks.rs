@@ -8,7 +8,7 @@ use kubewright::webhook::{
     AdmissionRequest, AdmissionResponse, AdmissionRule, Configurations, FailurePolicy, MatchPolicy, Operation, Reach,
     ReinvocationPolicy, SideEffects, Validator, Webhook,
 };
-use kubewright_manifests::install::{Installation, Settings};
+use kubewright_manifests::install::{RenderedManifests, Settings};
 use serde_json::{Value, json};
 
 use crate::compare::{assert_decided, differences};
@@ -135,8 +135,8 @@ fn files_and_the_runtime_have_the_same_webhooks() {
         .webhook(deployments())
         .webhook(everything());
     let settings = Settings::new("suite", "suite:1.0");
-    let installation = Installation::with_definitions(&operator.describe(), Vec::new(), &settings);
-    let mut files = installation.files.iter();
+    let manifests = RenderedManifests::with_definitions(&operator.describe(), Vec::new(), &settings);
+    let mut files = manifests.files.iter();
     let written = &files
         .find(|file| file.path == "config/webhook/manifests.yaml")
         .unwrap()

@@ -2,7 +2,7 @@
 
 use kubewright_description::Description;
 use kubewright_manifests::install::kustomization::Entry;
-use kubewright_manifests::install::{self, Installation, MANAGER, Settings};
+use kubewright_manifests::install::{self, MANAGER, RenderedManifests, Settings};
 
 use crate::{File, Project};
 
@@ -86,6 +86,6 @@ pub(super) fn generated(project: &Project) -> Vec<File> {
         .collect()
 }
 
-fn without_code(project: &Project) -> Installation {
-    Installation::with_definitions(&Description::new(&project.name), Vec::new(), &settings(project))
+fn without_code(project: &Project) -> RenderedManifests {
+    RenderedManifests::with_definitions(&Description::new(&project.name), Vec::new(), &settings(project))
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::CustomResource;
 use kubewright_manifests::definitions::DefinitionOptions;
-use kubewright_manifests::install::Installation;
+use kubewright_manifests::install::RenderedManifests;
 use kubewright_runtime::controller::Controller;
 use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::operator::{Operator, Rule};
@@ -69,7 +69,7 @@ impl From<Cart> for v1::Cart {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) project: Project,
-    pub(crate) installation: Installation,
+    pub(crate) manifests: RenderedManifests,
 }
 
 impl Case {
@@ -77,11 +77,11 @@ impl Case {
         let text = format!("version: \"3\"\nprojectName: shop\ndomain: example.com\n{project}");
         let project = Project::parse(&text).unwrap();
         let settings = config::settings(&project);
-        let installation = Installation::render(&operator.describe(), &DefinitionOptions::default(), &settings);
+        let manifests = RenderedManifests::render(&operator.describe(), &DefinitionOptions::default(), &settings);
         Case {
             name,
             project,
-            installation: installation.unwrap(),
+            manifests: manifests.unwrap(),
         }
     }
 }

@@ -19,9 +19,9 @@ pub(crate) fn tree(case: &Case) -> BTreeMap<String, String> {
         .into_iter()
         .map(|file| (file.path, file.content));
     let mut tree: BTreeMap<String, String> = scaffolded.collect();
-    let generated = case.installation.files.iter();
+    let generated = case.manifests.files.iter();
     tree.extend(generated.map(|file| (file.path.clone(), file.text())));
-    let default = set(&tree[DEFAULT], &case.installation.entries).unwrap();
+    let default = set(&tree[DEFAULT], &case.manifests.entries).unwrap();
     tree.insert(DEFAULT.to_owned(), default);
     tree
 }
@@ -36,13 +36,13 @@ pub(crate) fn write(tree: &BTreeMap<String, String>, folder: &Path) {
 
 /// What `deploy` applies, with these files there.
 pub(crate) fn bundle_of(case: &Case, tree: &BTreeMap<String, String>) -> Result<Bundle, BundleError> {
-    Bundle::of(&case.installation, &|path| tree.get(path).cloned())
+    Bundle::of(&case.manifests, &|path| tree.get(path).cloned())
 }
 
 #[test]
 fn a_generated_file_is_read_as_what_it_was_written_from() {
     for case in crate::operators::cases() {
-        for file in &case.installation.files {
+        for file in &case.manifests.files {
             assert_eq!(
                 yaml::read(&file.text()).unwrap(),
                 file.documents,
