@@ -15,7 +15,7 @@ use kubewright_runtime::stop::Stop;
 
 use crate::kubelet::process::Processes;
 use crate::names::{ControllerName, UnknownController};
-use crate::support::tell::Tellers;
+use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
     cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, replicaset,
@@ -162,7 +162,7 @@ impl Controllers {
         self
     }
 
-    /// Makes everything that is left to chance repeat itself.
+    /// Seeds everything that is random, so that a run repeats itself.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -229,10 +229,10 @@ impl Controllers {
     pub fn operator(&self) -> Operator {
         let settings = &Settings {
             expects_nodes: self.contains(ControllerName::Kubelet) && self.settings.nodes > 0,
-            tellers: Tellers::default(),
+            events: EventBroadcaster::default(),
             ..self.settings.clone()
         };
-        let mut operator = settings.tellers.add_to(Operator::new("controllers"));
+        let mut operator = settings.events.add_to(Operator::new("controllers"));
         let any = |names: &[ControllerName]| names.iter().any(|name| self.contains(*name));
         let (sets, deployments) = (ControllerName::ReplicaSet, ControllerName::Deployment);
         if any(&[sets, deployments, ControllerName::Job]) {

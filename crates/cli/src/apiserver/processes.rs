@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use kubewright_apiserver::{ApiServer, Listener};
-use kubewright_controllers::process::{ImageError, ImageFolder, Others, ProcessHost, Processes};
+use kubewright_controllers::process::{ImageError, ImageFolder, ProcessHost, Processes, UnloadedImages};
 use kubewright_controllers::{ControllerName, Controllers};
 
 use crate::image;
@@ -89,13 +89,13 @@ pub(super) fn processes(
 ) -> Result<Processes, Refusal> {
     let images = ImageFolder::open(image::folder_beside(kubeconfig)).map_err(Refusal::Images)?;
     let program = std::env::current_exe().map_err(Refusal::Program)?;
-    let others = match which {
-        RunImages::Loaded => Others::Simulated,
-        RunImages::Only => Others::Refused,
+    let unloaded_images = match which {
+        RunImages::Loaded => UnloadedImages::Simulated,
+        RunImages::Only => UnloadedImages::Refused,
     };
     let host = Host(server.clone());
     Ok(Processes::new(images, folder, listener.local_addr(), host)
-        .others(others)
+        .unloaded_images(unloaded_images)
         .guarded_by(program, image::GUARD))
 }
 

@@ -13,8 +13,8 @@ use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::ObjectKey;
 
 use crate::support::claim::key_of;
+use crate::support::events::EventRecorder;
 use crate::support::index::controller_of;
-use crate::support::tell::Teller;
 use crate::support::{Settings, creation};
 
 /// The controller.
@@ -28,7 +28,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
             let client = context.client();
             CronJobs {
                 clock: settings.clock_of(&client),
-                events: settings.teller("cronjob-controller", &client),
+                events: settings.recorder("cronjob-controller", &client),
                 client,
             }
         })
@@ -36,7 +36,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
 
 struct CronJobs {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
 }
 
@@ -50,8 +50,8 @@ impl Reconciler for CronJobs {
         let own = |job: &Job| controller_of(job).is_some_and(|owner| Some(&owner.uid) == cron.metadata.uid.as_ref());
         let jobs: Vec<Job> = jobs.iter().filter(|job| own(job)).map(|job| (**job).clone()).collect();
         let plan = plan::plan(&cron, &jobs, self.clock.now());
-        for note in plan.tell {
-            self.events.tell(&*cron, note);
+        for note in plan.events {
+            self.events.record(&*cron, note);
         }
         for name in plan.delete {
             let background = DeleteOptions {
@@ -61,7 +61,7 @@ impl Reconciler for CronJobs {
             let key = ObjectKey::namespaced(namespace, &name);
             if ignore_not_found(self.client.delete_with::<Job>(&key, &background).await)?.is_some() {
                 let note = EventNote::normal("SuccessfulDelete", "Delete", format!("Deleted job {name}"));
-                self.events.tell(&*cron, note);
+                self.events.record(&*cron, note);
             }
         }
         let mut status = plan.status;
@@ -70,7 +70,7 @@ impl Reconciler for CronJobs {
                 Ok(made) => {
                     let name = made.metadata.name.clone().unwrap_or_default();
                     let note = EventNote::normal("SuccessfulCreate", "Create", format!("Created job {name}"));
-                    self.events.tell(&*cron, note);
+                    self.events.record(&*cron, note);
                     let status = status.get_or_insert_with(|| cron.status.clone().unwrap_or_default());
                     status.active.get_or_insert_default().push(plan::reference(&made));
                 }
@@ -87,7 +87,7 @@ impl Reconciler for CronJobs {
                 Err(error) => {
                     let text = format!("Error creating job: {}", creation::message(&error));
                     self.events
-                        .tell(&*cron, EventNote::warning("FailedCreate", "Create", text));
+                        .record(&*cron, EventNote::warning("FailedCreate", "Create", text));
                     return Err(error.into());
                 }
             }

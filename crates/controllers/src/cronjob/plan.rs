@@ -27,7 +27,7 @@ pub(super) struct Plan {
     pub(super) create: Option<Box<Job>>,
     /// The status to write, if it differs.
     pub(super) status: Option<CronJobStatus>,
-    pub(super) tell: Vec<EventNote>,
+    pub(super) events: Vec<EventNote>,
     pub(super) wake: Option<Duration>,
 }
 
@@ -75,8 +75,8 @@ fn name_of(job: &Job) -> &str {
 }
 
 impl Planner<'_> {
-    fn tell(&mut self, note: EventNote) {
-        self.plan.tell.push(note);
+    fn record(&mut self, note: EventNote) {
+        self.plan.events.push(note);
     }
 
     /// Keeps the list of Jobs that are active, and the time of the last success.
@@ -88,14 +88,14 @@ impl Planner<'_> {
                 (Some(place), Some(condition)) => {
                     active.remove(place);
                     let text = format!("Saw completed job: {}, condition: {condition}", name_of(job));
-                    self.tell(EventNote::normal("SawCompletedJob", "Track", text));
+                    self.record(EventNote::normal("SawCompletedJob", "Track", text));
                 }
                 (None, None) => {
                     let text = format!(
                         "Saw a job that the controller did not create or forgot: {}",
                         name_of(job)
                     );
-                    self.tell(EventNote::warning("UnexpectedJob", "Track", text));
+                    self.record(EventNote::warning("UnexpectedJob", "Track", text));
                 }
                 _ => {}
             }
@@ -113,7 +113,7 @@ impl Planner<'_> {
             .collect();
         for name in missing {
             let text = format!("Active job went missing: {name}");
-            self.tell(EventNote::normal("MissingJob", "Track", text));
+            self.record(EventNote::normal("MissingJob", "Track", text));
             active.retain(|known| known.name.as_deref() != Some(&name));
         }
         self.status.active = Some(active);
@@ -151,7 +151,7 @@ impl Planner<'_> {
             Some(name) => {
                 let Ok(zone) = TimeZone::get(name) else {
                     let text = format!("invalid timeZone: {name:?}: unknown time zone {name}");
-                    return self.tell(EventNote::warning("UnknownTimeZone", "Schedule", text));
+                    return self.record(EventNote::warning("UnknownTimeZone", "Schedule", text));
                 };
                 zone
             }
@@ -163,7 +163,7 @@ impl Planner<'_> {
             Ok(schedule) => schedule,
             Err(error) => {
                 let text = format!("unparseable schedule: {:?} : {error}", spec.schedule);
-                return self.tell(EventNote::warning("UnparseableSchedule", "Schedule", text));
+                return self.record(EventNote::warning("UnparseableSchedule", "Schedule", text));
             }
         };
         let deadline = spec.starting_deadline_seconds;
@@ -177,13 +177,13 @@ impl Planner<'_> {
                 "invalid schedule: {} : time difference between two schedules is less than 1 second",
                 spec.schedule
             );
-            return self.tell(EventNote::warning("InvalidSchedule", "Schedule", text));
+            return self.record(EventNote::warning("InvalidSchedule", "Schedule", text));
         };
         if let Some(due) = recent.due {
             if recent.missed > MANY_MISSED {
                 let text =
                     "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
-                self.tell(EventNote::warning("TooManyMissedTimes", "Schedule", text));
+                self.record(EventNote::warning("TooManyMissedTimes", "Schedule", text));
             }
             self.start(due, &zone);
         }
@@ -205,7 +205,7 @@ impl Planner<'_> {
             .is_some_and(|seconds| later(due, seconds) < self.now)
         {
             let text = format!("Missed scheduled time to start a job: {}", rfc1123(due));
-            return self.tell(EventNote::warning("MissSchedule", "Schedule", text));
+            return self.record(EventNote::warning("MissSchedule", "Schedule", text));
         }
         let active = self.status.active.clone().unwrap_or_default();
         let name = Some(self.job_name(due));
@@ -216,7 +216,7 @@ impl Planner<'_> {
         match spec.concurrency_policy.as_deref() {
             Some("Forbid") if !active.is_empty() => {
                 let text = "Not starting job because prior execution is running and concurrency policy is Forbid";
-                return self.tell(EventNote::normal("JobAlreadyActive", "Schedule", text));
+                return self.record(EventNote::normal("JobAlreadyActive", "Schedule", text));
             }
             Some("Replace") => {
                 let running = active.into_iter().filter_map(|known| known.name);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     fn reasons(plan: &Plan) -> Vec<&str> {
-        plan.tell.iter().map(|note| note.reason.as_str()).collect()
+        plan.events.iter().map(|note| note.reason.as_str()).collect()
     }
 
     fn made(plan: &Plan) -> Option<String> {
@@ -360,12 +360,12 @@ mod tests {
     fn after_a_long_sleep_the_last_time_is_met_and_many_are_worth_a_word() {
         let few = plan(&cron(&json!({})), &[], at("2026-03-02T12:30:00Z"));
         assert_eq!(made(&few).as_deref(), Some("2026-03-02T12:00:00Z"));
-        assert!(few.tell.is_empty());
+        assert!(few.events.is_empty());
         let many = plan(&cron(&json!({})), &[], at("2026-03-11T12:30:00Z"));
         assert_eq!(made(&many).as_deref(), Some("2026-03-11T12:00:00Z"));
         assert_eq!(reasons(&many), ["TooManyMissedTimes"]);
         assert_eq!(
-            many.tell[0].text,
+            many.events[0].text,
             "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         );
         // Who sets a deadline has not missed what is before it.
@@ -374,7 +374,7 @@ mod tests {
             &[],
             at("2026-03-11T12:30:00Z"),
         );
-        assert!(bounded.create.is_some() && bounded.tell.is_empty());
+        assert!(bounded.create.is_some() && bounded.events.is_empty());
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
             &[],
             at("2026-03-01T13:05:00Z"),
         );
-        assert!(late.create.is_none() && late.tell.is_empty());
+        assert!(late.create.is_none() && late.events.is_empty());
         assert_eq!(late.wake, Some(Duration::from_mins(55) + LATER));
     }
 
@@ -405,7 +405,7 @@ mod tests {
         let unknown = json!({ "timeZone": "Mars/Olympus_Mons" });
         let refused = plan_at(&unknown, "2026-03-02T00:10:00Z");
         assert_eq!(
-            refused.tell[0].text,
+            refused.events[0].text,
             "invalid timeZone: \"Mars/Olympus_Mons\": unknown time zone Mars/Olympus_Mons"
         );
         assert!(refused.wake.is_none() && refused.create.is_none());
@@ -448,7 +448,7 @@ mod tests {
         });
         let plan = plan(&cron, &[job], at("2026-03-01T12:00:30Z"));
         assert_eq!(plan.delete, ["tick-1"]);
-        assert!(plan.tell.is_empty());
+        assert!(plan.events.is_empty());
         assert_eq!(plan.status.unwrap().active, None);
     }
 }

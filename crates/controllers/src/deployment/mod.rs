@@ -1,5 +1,5 @@
 //! `Deployments`: rolling out templates by way of `ReplicaSets`.
-//! [`plan`](plan::plan) decides; here it is fed, carried out and told.
+//! [`plan`](plan::plan) decides; this module reads what it needs, carries it out and records events.
 
 mod hash;
 mod history;
@@ -26,10 +26,10 @@ use kubewright_runtime::operator::Operator;
 use serde::Deserialize;
 
 use crate::support::claim::claim_all;
+use crate::support::events::EventRecorder;
 use crate::support::index::{self, controller_of};
-use crate::support::tell::Teller;
 use crate::support::{Settings, creation, labels, pods};
-use plan::{Plan, Step};
+use plan::{Plan, RolloutStep};
 
 /// Adds the controller and what it needs.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
@@ -44,7 +44,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
             let client = context.client();
             Deployments {
                 clock: settings.clock_of(&client),
-                events: settings.teller("deployment-controller", &client),
+                events: settings.recorder("deployment-controller", &client),
                 client,
             }
         });
@@ -123,7 +123,7 @@ async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
 
 struct Deployments {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
 }
 
@@ -172,7 +172,7 @@ impl Deployments {
     async fn refuse_everything(&self, mut deployment: Deployment) -> Result {
         let text = "This deployment is selecting all pods. A non-empty selector is required.";
         self.events
-            .tell(&deployment, EventNote::warning("SelectingAll", "Sync", text));
+            .record(&deployment, EventNote::warning("SelectingAll", "Sync", text));
         let generation = deployment.metadata.generation;
         let status = deployment.status.get_or_insert_default();
         if status.observed_generation < generation {
@@ -188,12 +188,12 @@ impl Deployments {
         let mut versions: BTreeMap<String, Option<String>> = BTreeMap::new();
         for step in plan.steps {
             match step {
-                Step::Create(set) => {
+                RolloutStep::Create(set) => {
                     if let Err(error) = self.client.create(&*set).await {
                         return self.not_created(deployment, &set, error).await;
                     }
                 }
-                Step::Update(mut set) => {
+                RolloutStep::Update(mut set) => {
                     let name = set.metadata.name.clone().unwrap_or_default();
                     if let Some(version) = versions.get(&name) {
                         set.metadata.resource_version.clone_from(version);
@@ -201,14 +201,14 @@ impl Deployments {
                     let written = self.client.update(&*set).await?;
                     versions.insert(name, written.metadata.resource_version);
                 }
-                Step::Delete(name) => {
+                RolloutStep::Delete(name) => {
                     let key = ObjectKey::namespaced(namespace, &name);
                     ignore_not_found(self.client.delete::<ReplicaSet>(&key).await)?;
                 }
-                Step::Replace(deployment) => {
+                RolloutStep::Replace(deployment) => {
                     self.client.update(&*deployment).await?;
                 }
-                Step::Tell(note) => self.events.tell(deployment, *note),
+                RolloutStep::Event(note) => self.events.record(deployment, *note),
             }
         }
         if let Some(deployment) = plan.status {
@@ -260,7 +260,7 @@ impl Deployments {
             // The failure itself matters more than that it could not be written down.
             let _ = self.client.update_status(&deployment).await;
         }
-        self.events.tell(
+        self.events.record(
             &deployment,
             EventNote::warning("ReplicaSetCreateError", "Create", message),
         );

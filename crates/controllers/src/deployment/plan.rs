@@ -17,7 +17,7 @@ use crate::support::claim::controller_reference;
 
 /// One thing to do. If it fails, what follows is not done.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum RolloutStep {
     /// Make a set.
     Create(Box<ReplicaSet>),
     /// Replace a set.
@@ -26,14 +26,14 @@ pub(super) enum Step {
     Delete(String),
     /// Replace the `Deployment` itself.
     Replace(Box<Deployment>),
-    /// Tell people.
-    Tell(Box<EventNote>),
+    /// Record an event.
+    Event(Box<EventNote>),
 }
 
 /// What to do, in order, and what the status is then.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<RolloutStep>,
     /// The `Deployment` with the status it should have, if that differs from what it has.
     pub(super) status: Option<Box<Deployment>>,
     /// When to look again if nothing happens.
@@ -49,7 +49,7 @@ pub(super) struct Planner<'a> {
     /// The uids of sets with Pods that have not finished.
     busy: &'a BTreeSet<String>,
     now: Timestamp,
-    steps: Vec<Step>,
+    steps: Vec<RolloutStep>,
     wake: Option<Duration>,
 }
 
@@ -111,7 +111,7 @@ impl Planner<'_> {
         let changed = self.deployment.status != self.before.status
             || self.deployment.metadata.annotations != self.before.metadata.annotations;
         // Who replaces the `Deployment` starts over with what is there then.
-        let replaced = self.steps.iter().any(|step| matches!(step, Step::Replace(_)));
+        let replaced = self.steps.iter().any(|step| matches!(step, RolloutStep::Replace(_)));
         Plan {
             status: (changed && !replaced).then(|| Box::new(self.deployment)),
             steps: self.steps,
@@ -139,8 +139,8 @@ impl Planner<'_> {
         self.deployment.status.get_or_insert_default()
     }
 
-    fn tell(&mut self, note: EventNote) {
-        self.steps.push(Step::Tell(Box::new(note)));
+    fn record(&mut self, note: EventNote) {
+        self.steps.push(RolloutStep::Event(Box::new(note)));
     }
 
     /// The status without a word about progress.
@@ -213,7 +213,7 @@ impl Planner<'_> {
         let differs = own.min_ready_seconds.unwrap_or(0) != seconds.unwrap_or(0);
         if annotated || differs {
             own.min_ready_seconds = seconds;
-            self.steps.push(Step::Update(Box::new(set.clone())));
+            self.steps.push(RolloutStep::Update(Box::new(set.clone())));
             return;
         }
         let revision = set
@@ -279,12 +279,12 @@ impl Planner<'_> {
             self.wanted(),
             self.wanted() + size::bounds(&self.deployment).0,
         );
-        self.steps.push(Step::Create(Box::new(set.clone())));
+        self.steps.push(RolloutStep::Create(Box::new(set.clone())));
         self.sets.push(set);
         self.new = Some(self.sets.len() - 1);
         if replicas > 0 {
             let text = format!("Scaled up replica set {name} from 0 to {replicas}");
-            self.tell(EventNote::normal("ScalingReplicaSet", "Scale", text));
+            self.record(EventNote::normal("ScalingReplicaSet", "Scale", text));
         }
         self.set_revision(&newest.to_string());
         if status::deadline(&self.deployment).is_some() {
@@ -313,13 +313,13 @@ impl Planner<'_> {
         }
         target.spec.get_or_insert_default().replicas = Some(i32::try_from(to).unwrap_or(i32::MAX));
         let name = target.metadata.name.clone().unwrap_or_default();
-        self.steps.push(Step::Update(Box::new(self.sets[set].clone())));
+        self.steps.push(RolloutStep::Update(Box::new(self.sets[set].clone())));
         if from == to {
             return false;
         }
         let direction = if from < to { "up" } else { "down" };
         let text = format!("Scaled {direction} replica set {name} from {from} to {to}");
-        self.tell(EventNote::normal("ScalingReplicaSet", "Scale", text));
+        self.record(EventNote::normal("ScalingReplicaSet", "Scale", text));
         true
     }
 
@@ -428,7 +428,7 @@ impl Planner<'_> {
             size::actual(set) == 0 && size::asked(set) == 0 && set.metadata.generation <= observed
         });
         let names: Vec<_> = idle.filter_map(|set| set.metadata.name.clone()).collect();
-        self.steps.extend(names.into_iter().map(Step::Delete));
+        self.steps.extend(names.into_iter().map(RolloutStep::Delete));
     }
 
     fn clean_up_if_complete(&mut self) {
@@ -475,7 +475,7 @@ impl Planner<'_> {
         if most <= 0 {
             return false;
         }
-        // Pods that do not work go first: they only stand in the way.
+        // Pods that are not healthy are removed first: they would block the rollout.
         let mut cleaned = 0;
         for set in &old {
             let (asked, available) = (size::asked(&self.sets[*set]), size::available(&self.sets[*set]));
@@ -567,8 +567,8 @@ impl Planner<'_> {
         }
         let mut replaced = self.deployment.clone();
         replaced.status.clone_from(&self.before.status);
-        self.steps.push(Step::Replace(Box::new(replaced)));
-        self.tell(note);
+        self.steps.push(RolloutStep::Replace(Box::new(replaced)));
+        self.record(note);
     }
 
     fn take_template(&mut self, set: &ReplicaSet, revision: i64) -> EventNote {

@@ -11,7 +11,7 @@ use kubewright_runtime::object::{Kind, Record};
 use serde_json::{Value, json};
 
 use super::history::{DESIRED, MOST, REVISION};
-use super::plan::{Plan, Step, plan};
+use super::plan::{Plan, RolloutStep, plan};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -58,8 +58,8 @@ fn decide(deployment: &Deployment, sets: Vec<ReplicaSet>) -> Plan {
 
 /// The sizes that are written, by name.
 fn sizes(plan: &Plan) -> Vec<(String, i32)> {
-    let write = |step: &Step| match step {
-        Step::Create(set) | Step::Update(set) => {
+    let write = |step: &RolloutStep| match step {
+        RolloutStep::Create(set) | RolloutStep::Update(set) => {
             let name = set.metadata.name.clone()?;
             Some((name, set.spec.as_ref()?.replicas?))
         }

@@ -20,7 +20,7 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::queue::{Backoff, QueueOptions};
 
 use crate::support::creation::is_namespace_going;
-use crate::support::tell::Teller;
+use crate::support::events::EventRecorder;
 use crate::support::{Settings, labels, pods};
 use plan::Zones;
 
@@ -84,7 +84,7 @@ fn controller(settings: &Settings) -> Controller {
         .reconcile_with(move |context| {
             let client = context.client();
             Slices {
-                events: settings.teller("endpoint-slice-controller", &client),
+                events: settings.recorder("endpoint-slice-controller", &client),
                 client,
             }
         })
@@ -116,7 +116,7 @@ async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
 
 struct Slices {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
 }
 
 impl Reconciler for Slices {
@@ -168,7 +168,7 @@ impl Reconciler for Slices {
         };
         let text = format!("Error updating Endpoint Slices for Service {request}: {skipped}");
         let note = EventNote::warning("FailedToUpdateEndpointSlices", "Sync", text);
-        self.events.tell(&*service, note);
+        self.events.record(&*service, note);
         Err(Failure::message(skipped))
     }
 }

@@ -3,22 +3,22 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::graph::{Place, Uid};
+use super::graph::{ObjectIdentity, Uid};
 
 /// So many are remembered, as upstream does.
 const MOST: usize = 500;
 
 /// The owners that were found absent last, by uid and by where they are said to be. A uid never comes back.
 #[derive(Debug, Default)]
-pub(super) struct Absent {
-    known: HashSet<(Uid, Place)>,
-    order: VecDeque<(Uid, Place)>,
+pub(super) struct AbsentOwners {
+    known: HashSet<(Uid, ObjectIdentity)>,
+    order: VecDeque<(Uid, ObjectIdentity)>,
 }
 
-impl Absent {
+impl AbsentOwners {
     /// An owner is not there.
-    pub(super) fn add(&mut self, uid: &Uid, place: Place) {
-        let entry = (Arc::clone(uid), place);
+    pub(super) fn add(&mut self, uid: &Uid, identity: ObjectIdentity) {
+        let entry = (Arc::clone(uid), identity);
         if self.known.insert(entry.clone()) {
             self.order.push_back(entry);
             if self.order.len() > MOST
@@ -30,8 +30,8 @@ impl Absent {
     }
 
     /// Whether an owner is known not to be there.
-    pub(super) fn has(&self, uid: &Uid, place: &Place) -> bool {
-        self.known.contains(&(Arc::clone(uid), place.clone()))
+    pub(super) fn has(&self, uid: &Uid, identity: &ObjectIdentity) -> bool {
+        self.known.contains(&(Arc::clone(uid), identity.clone()))
     }
 }
 
@@ -41,20 +41,20 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten_and_a_place_is_part_of_the_answer() {
-        let place = |name: &str| Place {
+        let identity = |name: &str| ObjectIdentity {
             kind: "ConfigMap".to_owned(),
             api_version: "v1".to_owned(),
             namespace: Some("shop".to_owned()),
             name: name.to_owned(),
         };
-        let mut absent = Absent::default();
+        let mut absent = AbsentOwners::default();
         let first: Uid = "first".into();
-        absent.add(&first, place("a"));
-        assert!(absent.has(&first, &place("a")) && !absent.has(&first, &place("b")));
+        absent.add(&first, identity("a"));
+        assert!(absent.has(&first, &identity("a")) && !absent.has(&first, &identity("b")));
         for number in 0..MOST {
-            absent.add(&number.to_string().into(), place("a"));
+            absent.add(&number.to_string().into(), identity("a"));
         }
-        assert!(!absent.has(&first, &place("a")));
-        assert!(absent.has(&"0".into(), &place("a")));
+        assert!(!absent.has(&first, &identity("a")));
+        assert!(absent.has(&"0".into(), &identity("a")));
     }
 }

@@ -22,19 +22,19 @@ pub(super) struct Reference {
     pub(super) blocks: bool,
 }
 
-/// Where an object is said to be. Several dependents may disagree about one owner.
+/// What and where an object is. Several dependents may disagree about one owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ObjectIdentity {
     pub(super) kind: String,
     pub(super) api_version: String,
-    /// That of the dependent who says so, until it is known whether the kind has namespaces.
+    /// The dependent's namespace, until it is known whether the kind is namespaced.
     pub(super) namespace: Option<String>,
     pub(super) name: String,
 }
 
-impl Place {
+impl ObjectIdentity {
     fn named_by(reference: &Reference, key: &ObjectKey) -> Self {
-        Place {
+        ObjectIdentity {
             kind: reference.kind.clone(),
             api_version: reference.api_version.clone(),
             namespace: key.namespace().map(str::to_owned),
@@ -43,9 +43,9 @@ impl Place {
     }
 }
 
-/// What an event says of an object, as far as it matters here.
+/// What the garbage collector reads of an object in an event.
 #[derive(Clone, Debug)]
-pub(super) struct Sighting {
+pub(super) struct ObservedObject {
     pub(super) uid: Uid,
     pub(super) owners: Vec<Reference>,
     pub(super) deleting: bool,
@@ -53,7 +53,7 @@ pub(super) struct Sighting {
     pub(super) orphaning: bool,
 }
 
-impl Sighting {
+impl ObservedObject {
     /// Reads it from the text of an object.
     pub(super) fn of(record: &Record) -> Self {
         let owners = record.owners().into_iter().map(|owner| Reference {
@@ -66,7 +66,7 @@ impl Sighting {
         let deleting = record.is_deleting();
         let finalizers = if deleting { record.finalizers() } else { Vec::new() };
         let has = |finalizer: &str| finalizers.iter().any(|own| own == finalizer);
-        Sighting {
+        ObservedObject {
             uid: record.uid().into(),
             owners: owners.collect(),
             deleting,
@@ -82,7 +82,7 @@ pub(super) struct Node {
     /// What and where it is, if it was seen.
     pub(super) seen: Option<(Kind, ObjectKey)>,
     /// Where it is looked for, if it was not seen.
-    pub(super) sought: Option<Place>,
+    pub(super) sought: Option<ObjectIdentity>,
     pub(super) owners: Vec<Reference>,
     /// Those that name it as their owner, and whether they hold up its deletion.
     dependents: BTreeMap<Uid, bool>,
@@ -131,7 +131,7 @@ pub(super) struct Consequences {
     /// References to owners in another namespace: the uid of the dependent, and of the owner.
     pub(super) strange: Vec<(Uid, Uid)>,
     /// The place of an object that is gone and had dependents.
-    pub(super) absent: Option<Place>,
+    pub(super) absent: Option<ObjectIdentity>,
 }
 
 /// Who owns whom.
@@ -147,7 +147,7 @@ impl Graph {
     }
 
     /// An object is there, or changed.
-    pub(super) fn observe(&mut self, kind: &Kind, key: &ObjectKey, sighting: Sighting) -> Consequences {
+    pub(super) fn observe(&mut self, kind: &Kind, key: &ObjectKey, sighting: ObservedObject) -> Consequences {
         let mut consequences = Consequences::default();
         let uid = sighting.uid;
         let node = self.nodes.entry(Arc::clone(&uid)).or_default();
@@ -206,9 +206,9 @@ impl Graph {
                 self.unlink(&owner.uid, uid);
             }
         }
-        for (place, owner) in owners.iter().enumerate() {
+        for (identity, owner) in owners.iter().enumerate() {
             let is_added = !former.iter().any(|former| former.uid == owner.uid);
-            if !owners[..place].iter().any(|other| other.uid == owner.uid) {
+            if !owners[..identity].iter().any(|other| other.uid == owner.uid) {
                 let blocks = owners.iter().any(|other| other.uid == owner.uid && other.blocks);
                 let node = self.nodes.entry(Arc::clone(&owner.uid)).or_default();
                 node.set_dependent(uid, blocks);
@@ -233,7 +233,7 @@ impl Graph {
             return;
         };
         let Some((kind, own)) = &node.seen else {
-            node.sought.get_or_insert_with(|| Place::named_by(owner, key));
+            node.sought.get_or_insert_with(|| ObjectIdentity::named_by(owner, key));
             consequences.look_at.insert(Arc::clone(&owner.uid));
             return;
         };
@@ -273,7 +273,7 @@ impl Graph {
             self.release(&owner.uid, &mut consequences);
         }
         if let Some((kind, key)) = node.seen.filter(|_| !node.dependents.is_empty()) {
-            consequences.absent = Some(Place {
+            consequences.absent = Some(ObjectIdentity {
                 kind: kind.kind().to_owned(),
                 api_version: kind.api_version(),
                 namespace: key.namespace().map(str::to_owned),
@@ -286,7 +286,7 @@ impl Graph {
 
     /// An owner that nobody has seen is not where it was looked for. If some dependents say that it is elsewhere, it is looked
     /// for there next; otherwise it is not there at all.
-    pub(super) fn not_found(&mut self, uid: &Uid, at: &Place) -> Consequences {
+    pub(super) fn not_found(&mut self, uid: &Uid, at: &ObjectIdentity) -> Consequences {
         let mut consequences = Consequences::default();
         let Some(node) = self.nodes.get(uid) else {
             return consequences;
@@ -300,11 +300,11 @@ impl Graph {
                 continue;
             };
             for owner in from.owners.iter().filter(|owner| owner.uid == *uid) {
-                let place = Place::named_by(owner, key);
-                if place == *at {
+                let identity = ObjectIdentity::named_by(owner, key);
+                if identity == *at {
                     consequences.look_at.insert(Arc::clone(dependent));
                 } else {
-                    elsewhere.insert(place);
+                    elsewhere.insert(identity);
                 }
             }
         }
@@ -313,7 +313,7 @@ impl Graph {
         }
         // The next in order, from the first again after the last: each is asked about, whatever comes and goes meanwhile.
         let next = elsewhere
-            .range::<Place, _>(at..)
+            .range::<ObjectIdentity, _>(at..)
             .next()
             .or_else(|| elsewhere.first())
             .cloned();

@@ -18,7 +18,7 @@ fn record(namespace: &str, name: &str, change: &Value) -> Record {
 
 fn see_in(graph: &mut Graph, namespace: &str, name: &str, change: &Value) -> Consequences {
     let record = record(namespace, name, change);
-    graph.observe(&kind(), record.key(), Sighting::of(&record))
+    graph.observe(&kind(), record.key(), ObservedObject::of(&record))
 }
 
 fn see(graph: &mut Graph, name: &str, change: &Value) -> Vec<Uid> {
@@ -138,7 +138,7 @@ fn a_reference_that_names_an_owner_wrongly_is_looked_at_whoever_is_seen_first() 
 fn the_count_of_those_that_hold_an_owner_up_is_the_number_of_them() {
     // A uid that is gone never comes back: the next of that name has the next number.
     let mut numbers = [0_u32; 5];
-    let uid = |place: usize, numbers: &[u32; 5]| format!("{place}-{}", numbers[place]);
+    let uid = |identity: usize, numbers: &[u32; 5]| format!("{identity}-{}", numbers[identity]);
     let mut graph = Graph::default();
     let mut state = 7_u32;
     let mut next = |below: usize| {
@@ -146,10 +146,10 @@ fn the_count_of_those_that_hold_an_owner_up_is_the_number_of_them() {
         (state >> 16) as usize % below
     };
     for _ in 0..2000 {
-        let place = next(numbers.len());
+        let identity = next(numbers.len());
         if next(4) == 0 {
-            graph.forget(&uid(place, &numbers));
-            numbers[place] += 1;
+            graph.forget(&uid(identity, &numbers));
+            numbers[identity] += 1;
         } else {
             let count = next(4);
             let owners: Vec<String> = (0..count).map(|_| uid(next(5), &numbers)).collect();
@@ -158,10 +158,10 @@ fn the_count_of_those_that_hold_an_owner_up_is_the_number_of_them() {
             for owner in change["ownerReferences"].as_array_mut().unwrap() {
                 owner["blockOwnerDeletion"] = (next(2) == 0).into();
             }
-            see(&mut graph, &uid(place, &numbers), &change);
+            see(&mut graph, &uid(identity, &numbers), &change);
         }
-        for place in 0..numbers.len() {
-            let uid = uid(place, &numbers);
+        for identity in 0..numbers.len() {
+            let uid = uid(identity, &numbers);
             let counted = graph.get(&uid).map_or(0, |node| node.blocking);
             assert_eq!(counted, graph.blocking(&uid).count(), "{uid}");
             let named: BTreeSet<&Uid> = graph.get(&uid).into_iter().flat_map(Node::dependents).collect();

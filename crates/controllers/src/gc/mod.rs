@@ -24,15 +24,15 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::support::Settings;
-use crate::support::tell::Teller;
-use absent::Absent;
-use graph::{Consequences, FOREGROUND, Graph, ORPHAN, Place, Sighting, Uid};
+use crate::support::events::EventRecorder;
+use absent::AbsentOwners;
+use graph::{Consequences, FOREGROUND, Graph, ORPHAN, ObjectIdentity, ObservedObject, Uid};
 use monitors::Monitors;
 use verdict::{Owner, Verdict};
 
 /// How many objects are looked at side by side.
 const WORKERS: usize = 8;
-/// How many races against others are run again at once, before an object waits for its turn.
+/// How often an object is handled again at once after a conflict, before it is requeued.
 const CONFLICTS: usize = 3;
 
 /// Adds the collector.
@@ -40,7 +40,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let settings = settings.clone();
     definitions::declare(operator).runnable("garbage-collector", move |context: RunContext| async move {
         let collector = Arc::new(Collector {
-            teller: settings.teller("garbage-collector-controller", &context.client),
+            teller: settings.recorder("garbage-collector-controller", &context.client),
             client: context.client.field_owner("garbage-collector-controller").live(),
             graph: Mutex::default(),
             absent: Mutex::default(),
@@ -79,17 +79,17 @@ fn is_conflict(failure: &Failure) -> bool {
 
 struct Collector {
     client: Client,
-    teller: Teller,
+    teller: EventRecorder,
     graph: Mutex<Graph>,
-    absent: Mutex<Absent>,
+    absent: Mutex<AbsentOwners>,
     queue: WorkQueue<Uid>,
 }
 
 /// An object as the graph has it.
-enum Glance {
-    /// Nobody has seen it; it is said to be here.
-    Unseen(Place),
-    /// It is being deleted, and nothing is left to be done for it.
+enum GraphState {
+    /// No event has shown it; a dependent says that it is this.
+    Unseen(ObjectIdentity),
+    /// It is being deleted, and needs nothing more.
     Going,
     Seen {
         kind: Kind,
@@ -108,15 +108,18 @@ struct Live {
 
 impl Collector {
     fn observe(&self, kind: &Kind, record: &Record) {
-        let consequences = self.graph.lock().observe(kind, record.key(), Sighting::of(record));
+        let consequences = self
+            .graph
+            .lock()
+            .observe(kind, record.key(), ObservedObject::of(record));
         self.follow(consequences);
     }
 
     /// An object is gone.
     fn forget(&self, uid: &Uid) {
         let mut consequences = self.graph.lock().forget(uid);
-        if let Some(place) = consequences.absent.take() {
-            self.absent.lock().add(uid, place);
+        if let Some(identity) = consequences.absent.take() {
+            self.absent.lock().add(uid, identity);
         }
         self.follow(consequences);
     }
@@ -162,11 +165,10 @@ impl Collector {
         };
         drop(graph);
         self.teller
-            .tell(&about, EventNote::warning("OwnerRefInvalidNamespace", "Collect", text));
+            .record(&about, EventNote::warning("OwnerRefInvalidNamespace", "Collect", text));
     }
 
-    /// Looks at an object and does what is to be done.
-    /// Attends to an object, and at once again if somebody wrote it between our look and our word.
+    /// Handles an object, and at once again if somebody else wrote it in between.
     async fn settle(&self, uid: &Uid, monitors: &Monitors) -> Result<(), Failure> {
         for _ in 0..CONFLICTS {
             match self.attend(uid, monitors).await {
@@ -182,10 +184,10 @@ impl Collector {
             return Ok(());
         };
         let (kind, key, foreground, orphaning) = match glance {
-            Glance::Unseen(sought) => return self.look_for(uid, sought, monitors).await,
+            GraphState::Unseen(sought) => return self.look_for(uid, sought, monitors).await,
             // It is on its way: its end is an event.
-            Glance::Going => return Ok(()),
-            Glance::Seen {
+            GraphState::Going => return Ok(()),
+            GraphState::Seen {
                 kind,
                 key,
                 foreground,
@@ -242,16 +244,16 @@ impl Collector {
         }
     }
 
-    fn glance(&self, uid: &Uid) -> Option<Glance> {
+    fn glance(&self, uid: &Uid) -> Option<GraphState> {
         let graph = self.graph.lock();
         let node = graph.get(uid)?;
         let Some((kind, key)) = &node.seen else {
-            return node.sought.clone().map(Glance::Unseen);
+            return node.sought.clone().map(GraphState::Unseen);
         };
         if node.deleting && !node.foreground && !node.orphaning {
-            return Some(Glance::Going);
+            return Some(GraphState::Going);
         }
-        Some(Glance::Seen {
+        Some(GraphState::Seen {
             kind: kind.clone(),
             key: key.clone(),
             foreground: node.foreground,
@@ -270,7 +272,7 @@ impl Collector {
     }
 
     /// An owner that nobody has seen: if it is not there, its dependents are looked at.
-    async fn look_for(&self, uid: &Uid, sought: Place, monitors: &Monitors) -> Result<(), Failure> {
+    async fn look_for(&self, uid: &Uid, sought: ObjectIdentity, monitors: &Monitors) -> Result<(), Failure> {
         let Some(kind) = monitors.kind(&sought.api_version, &sought.kind) else {
             return Err(Failure::message(format!("nobody serves {}", sought.kind)));
         };
@@ -283,9 +285,9 @@ impl Collector {
             // It may come and go before its watch begins: it is asked for until it was seen.
             return Err(Failure::message(format!("{key} is there and was not seen yet")));
         }
-        let mut place = sought.clone();
-        place.namespace = namespace.map(str::to_owned);
-        self.absent.lock().add(uid, place);
+        let mut identity = sought.clone();
+        identity.namespace = namespace.map(str::to_owned);
+        self.absent.lock().add(uid, identity);
         let (consequences, is_sought) = {
             let mut graph = self.graph.lock();
             let consequences = graph.not_found(uid, &sought);
@@ -310,19 +312,19 @@ impl Collector {
 
     async fn state_of(&self, owner: &OwnerReference, of: &Live, monitors: &Monitors) -> Result<Option<Owner>, Failure> {
         let uid: Uid = owner.uid.as_str().into();
-        let mut place = Place {
+        let mut identity = ObjectIdentity {
             kind: owner.kind.clone(),
             api_version: owner.api_version.clone(),
             namespace: None,
             name: owner.name.clone(),
         };
-        let is_absent = |place: &Place| self.absent.lock().has(&uid, place);
-        if is_absent(&place) {
-            return Ok(Some(Owner::Absent));
+        let is_absent = |identity: &ObjectIdentity| self.absent.lock().has(&uid, identity);
+        if is_absent(&identity) {
+            return Ok(Some(Owner::AbsentOwners));
         }
-        place.namespace = of.key.namespace().map(str::to_owned);
-        if is_absent(&place) {
-            return Ok(Some(Owner::Absent));
+        identity.namespace = of.key.namespace().map(str::to_owned);
+        if is_absent(&identity) {
+            return Ok(Some(Owner::AbsentOwners));
         }
         let Some(kind) = monitors.kind(&owner.api_version, &owner.kind) else {
             return Err(Failure::message(format!("nobody serves {}", owner.kind)));
@@ -334,9 +336,9 @@ impl Collector {
         let key = ObjectKey::new(namespace, &owner.name);
         Ok(Some(match self.live(&kind, &key, &owner.uid).await? {
             None => {
-                place.namespace = namespace.map(str::to_owned);
-                self.absent.lock().add(&uid, place);
-                Owner::Absent
+                identity.namespace = namespace.map(str::to_owned);
+                self.absent.lock().add(&uid, identity);
+                Owner::AbsentOwners
             }
             Some(live) => {
                 let waits = live

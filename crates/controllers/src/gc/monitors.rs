@@ -100,7 +100,7 @@ impl Monitors {
                     std::mem::replace(&mut pause, longer)
                 }
             };
-            // Woken or not: it is asked again.
+            // The server is asked again whether or not something changed.
             let _ = tokio::time::timeout(again, self.kinds_changed.notified()).await;
         }
     }
@@ -191,7 +191,7 @@ impl Monitors {
             match event {
                 Event::Deleted { last, .. } => collector.forget(&last.uid().into()),
                 Event::Added { object, .. } => collector.observe(&own, object),
-                // Most changes are none of who owns whom.
+                // Most changes leave the owners as they are.
                 Event::Updated { old, new } if old.same_ownership(new) => {}
                 Event::Updated { new, .. } => collector.observe(&own, new),
             }

@@ -11,7 +11,7 @@ pub(super) enum Owner {
     /// It is there.
     Solid,
     /// It is not there, or is another one of the same name.
-    Absent,
+    AbsentOwners,
     /// It is there, and goes as soon as its dependents are gone.
     Waiting,
 }
@@ -87,7 +87,7 @@ mod tests {
     fn an_object_lives_as_long_as_one_of_its_owners() {
         assert_eq!(verdict(&[], false, false), Verdict::Keep);
         assert_eq!(verdict(&[Owner::Solid], false, false), Verdict::Keep);
-        let both = verdict(&[Owner::Solid, Owner::Absent, Owner::Waiting], false, false);
+        let both = verdict(&[Owner::Solid, Owner::AbsentOwners, Owner::Waiting], false, false);
         assert_eq!(both, Verdict::Drop(vec!["1".to_owned(), "2".to_owned()]));
     }
 
@@ -97,13 +97,13 @@ mod tests {
             policy: Propagation::Background,
             unblock,
         };
-        assert_eq!(verdict(&[Owner::Absent], true, false), background(false));
+        assert_eq!(verdict(&[Owner::AbsentOwners], true, false), background(false));
         assert_eq!(verdict(&[Owner::Waiting], false, false), background(false));
         let meta = ObjectMeta {
             finalizers: Some(vec![ORPHAN.to_owned()]),
             ..ObjectMeta::default()
         };
-        let orphan = decide(&meta, &owners(&[Owner::Absent]), false, false);
+        let orphan = decide(&meta, &owners(&[Owner::AbsentOwners]), false, false);
         assert!(matches!(
             orphan,
             Verdict::Delete {

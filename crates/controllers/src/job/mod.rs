@@ -27,8 +27,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::support::claim::{claim_all, controller_reference};
+use crate::support::events::EventRecorder;
 use crate::support::index::{self, controller_of};
-use crate::support::tell::Teller;
 use crate::support::{Settings, creation};
 use backoff::Backoff;
 use member::{FAILURES, IGNORED_FAILURES, INDEX, TRACKING, is_tracked};
@@ -49,7 +49,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
             let client = context.client();
             Jobs {
                 clock: settings.clock_of(&client),
-                events: settings.teller("job-controller", &client),
+                events: settings.recorder("job-controller", &client),
                 backoffs: Mutex::default(),
                 client,
             }
@@ -68,7 +68,7 @@ fn orphan_wakes(pod: &Pod) -> Vec<Request> {
 
 struct Jobs {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
     /// What is remembered of each Job's failures, by its uid.
     backoffs: Mutex<HashMap<String, Backoff>>,
@@ -118,7 +118,7 @@ impl Reconciler for Jobs {
         for name in plan.remove.iter().chain(&plan.end) {
             if ignore_not_found(self.client.delete::<Pod>(&key(name)).await)?.is_some() {
                 let note = EventNote::normal("SuccessfulDelete", "Delete", format!("Deleted pod: {name}"));
-                self.events.tell(&*job, note);
+                self.events.record(&*job, note);
             }
         }
         let made = self.create(&job, &plan.create).await;
@@ -136,8 +136,8 @@ impl Reconciler for Jobs {
             self.client.update_status(&job).await?;
         }
         self.backoffs.lock().insert(uid, plan.backoff);
-        for note in plan.tell {
-            self.events.tell(&*job, note);
+        for note in plan.events {
+            self.events.record(&*job, note);
         }
         for name in &plan.release {
             self.untrack(&key(name), &pods).await?;
@@ -167,7 +167,7 @@ impl Jobs {
                     Ok(pod) => {
                         let name = pod.metadata.name.unwrap_or_default();
                         let note = EventNote::normal("SuccessfulCreate", "Create", format!("Created pod: {name}"));
-                        self.events.tell(&**job, note);
+                        self.events.record(&**job, note);
                         made.fetch_add(1, Ordering::Relaxed);
                         Ok(())
                     }
@@ -175,7 +175,7 @@ impl Jobs {
                     Err(error) => {
                         let text = format!("Error creating: {}", creation::message(&error));
                         self.events
-                            .tell(&**job, EventNote::warning("FailedCreate", "Create", text));
+                            .record(&**job, EventNote::warning("FailedCreate", "Create", text));
                         Err(error)
                     }
                 }

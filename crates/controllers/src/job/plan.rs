@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) status: Option<Box<JobStatus>>,
     /// Pods that are written down and lose their finalizer.
     pub(super) release: Vec<String>,
-    pub(super) tell: Vec<EventNote>,
+    pub(super) events: Vec<EventNote>,
     pub(super) wake: Option<Duration>,
     /// What to remember of failures.
     pub(super) backoff: Backoff,
@@ -371,13 +371,13 @@ impl<'a> Planner<'a> {
             (true, None | Some(false)) => {
                 self.add_condition("Suspended", "True", "JobSuspended", "Job suspended");
                 self.plan
-                    .tell
+                    .events
                     .push(EventNote::normal("Suspended", "Suspend", "Job suspended"));
             }
             (false, Some(true)) => {
                 self.add_condition("Suspended", "False", "JobResumed", "Job resumed");
                 self.plan
-                    .tell
+                    .events
                     .push(EventNote::normal("Resumed", "Resume", "Job resumed"));
                 self.status.start_time = Some(whole(self.now));
             }
@@ -492,15 +492,15 @@ impl<'a> Planner<'a> {
             if self.spec.completions.is_some_and(|wanted| self.succeeded > wanted) {
                 let message = "Too many succeeded pods running after completion count reached";
                 let note = EventNote::warning("TooManySucceededPods", "Complete", message);
-                self.plan.tell.push(note);
+                self.plan.events.push(note);
             }
             self.plan
-                .tell
+                .events
                 .push(EventNote::normal("Completed", "Complete", "Job completed"));
         } else if let Some(target) = self.condition(FAILURE).cloned() {
             let (reason, message) = (text(&target.reason), text(&target.message));
             self.add_condition("Failed", "True", &reason, &message);
-            self.plan.tell.push(EventNote::warning(reason, "Fail", message));
+            self.plan.events.push(EventNote::warning(reason, "Fail", message));
         }
     }
 

@@ -148,7 +148,7 @@ fn a_suspended_job_removes_its_pods_without_counting_them() {
     let running = [pod("a", "Running", true, None)];
     let plan = plan(&job, &running, now());
     assert_eq!(plan.remove, ["a"]);
-    assert_eq!(plan.tell[0].reason, "Suspended");
+    assert_eq!(plan.events[0].reason, "Suspended");
     assert_eq!(plan.status.unwrap().failed, None);
 }
 

@@ -1,4 +1,4 @@
-//! Addresses of Pods and nodes: nobody can be reached by them, but no two Pods have the same.
+//! Addresses of Pods and nodes: nothing listens on them, but no two Pods have the same.
 
 use parking_lot::Mutex;
 
@@ -17,7 +17,7 @@ impl Default for Addresses {
 }
 
 impl Addresses {
-    /// The next address that nobody has. When all are taken, one is shared.
+    /// The next free address. When all are taken, Pods share one.
     pub(super) fn next(&self, is_taken: impl Fn(&str) -> bool) -> String {
         let mut next = self.0.lock();
         let mut address = String::new();

@@ -23,10 +23,10 @@ use kubewright_runtime::object::{Kind, ObjectKey, View};
 use kubewright_runtime::operator::Operator;
 use serde_json::json;
 
-use crate::support::tell::Teller;
+use crate::support::events::EventRecorder;
 use crate::support::{Settings, index, pods};
 use addresses::Addresses;
-use life::{Bodies, Next, Place};
+use life::{Next, PodPlacement, ProcessStates};
 use process::Runner;
 
 /// What the nodes say they run.
@@ -65,7 +65,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
             Pods {
                 runner: runner.clone(),
                 clock: for_pods.clock_of(&client),
-                events: for_pods.teller("kubelet", &client),
+                events: for_pods.recorder("kubelet", &client),
                 addresses: Arc::new(Addresses::default()),
                 client,
             }
@@ -138,7 +138,7 @@ impl Reconciler for Nodes {
     }
 }
 
-/// Somebody else was faster: what they wrote wakes us again.
+/// Ignores conflicts: the write that won requeues the Pod.
 fn written<K>(result: Result<K, Error>) -> Result {
     match result {
         Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error.into()),
@@ -150,7 +150,7 @@ struct Pods {
     /// Who runs what is not simulated.
     runner: Option<Arc<Runner>>,
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     addresses: Arc<Addresses>,
     clock: Clock,
 }
@@ -174,17 +174,17 @@ impl Reconciler for Pods {
         let is_new = pod.status.as_ref().is_none_or(|status| status.start_time.is_none());
         for mistake in mistakes.iter().filter(|_| is_new) {
             let warning = EventNote::warning("InvalidAnnotation", "Start", mistake.to_string());
-            self.events.tell(&*pod, warning);
+            self.events.record(&*pod, warning);
         }
         let pod_ip = self.address(&pod);
         let next = loop {
-            let bodies = self.bodies(&pod, &request);
-            let place = Place {
+            let process_states = self.process_states(&pod, &request);
+            let placement = PodPlacement {
                 host_ip: node::address(&node),
                 pod_ip: &pod_ip,
                 now: self.clock.now(),
             };
-            match (life::step(&pod, &script, &bodies, &place), &self.runner) {
+            match (life::step(&pod, &script, &process_states, &placement), &self.runner) {
                 // What has become of them decides what is next.
                 (Next::Start(starts), Some(runner)) => {
                     for (container, run) in starts {
@@ -218,7 +218,7 @@ impl Pods {
                 written(ignore_not_found(self.client.delete_with::<Pod>(request, &now).await))
             }
             Next::Status(status) => {
-                self.tell(&pod, &status);
+                self.record(&pod, &status);
                 if let Some(runner) = &self.runner {
                     // Before anybody learns of its address.
                     runner.place(request, status.pod_ip.as_deref().unwrap_or_default());
@@ -239,9 +239,9 @@ impl Pods {
         }
     }
 
-    fn bodies(&self, pod: &Pod, key: &ObjectKey) -> Bodies {
+    fn process_states(&self, pod: &Pod, key: &ObjectKey) -> ProcessStates {
         let runner = self.runner.as_ref();
-        runner.map_or_else(Bodies::default, |runner| runner.bodies(pod, key))
+        runner.map_or_else(ProcessStates::default, |runner| runner.process_states(pod, key))
     }
 
     /// Containers that seem to run although others really do say so, once.
@@ -289,22 +289,22 @@ impl Pods {
             ..pod.reference()
         };
         let pulled = format!("Container image {image:?} already present on machine and can be accessed by the pod");
-        self.events.tell(&part, EventNote::normal("Pulled", "Pull", pulled));
+        self.events.record(&part, EventNote::normal("Pulled", "Pull", pulled));
         self.events
-            .tell(&part, EventNote::normal("Created", "Start", "Container created"));
+            .record(&part, EventNote::normal("Created", "Start", "Container created"));
         self.events
-            .tell(&part, EventNote::normal("Started", "Start", "Container started"));
+            .record(&part, EventNote::normal("Started", "Start", "Container started"));
     }
 
     /// What people want to know of a change.
-    fn tell(&self, pod: &View<Pod>, after: &PodStatus) {
+    fn record(&self, pod: &View<Pod>, after: &PodStatus) {
         let before = pod
             .status
             .as_ref()
             .and_then(|status| status.container_statuses.as_deref());
-        for (place, status) in after.container_statuses.iter().flatten().enumerate() {
+        for (placement, status) in after.container_statuses.iter().flatten().enumerate() {
             let before = before
-                .and_then(|all| all.get(place))
+                .and_then(|all| all.get(placement))
                 .and_then(|status| status.state.as_ref());
             let Some(state) = status.state.as_ref().filter(|state| Some(*state) != before) else {
                 continue;
@@ -332,7 +332,7 @@ impl Pods {
                 ),
                 _ => continue,
             };
-            self.events.tell(&**pod, note);
+            self.events.record(&**pod, note);
         }
     }
 }

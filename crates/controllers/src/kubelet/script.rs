@@ -1,4 +1,4 @@
-//! What a Pod is told to go through, by annotation; without any it starts at once, is ready and runs on.
+//! The script of a simulated Pod, from its annotations; without any it starts at once, is ready and keeps running.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use kubewright_runtime::object::{ObjectKey, View};
 use parking_lot::Mutex;
 
 use crate::scheduler::fit::tolerates;
-use crate::support::tell::Teller;
+use crate::support::events::EventRecorder;
 use crate::support::{Settings, claim, index, pods, time};
 
 /// The controller.
@@ -34,7 +34,7 @@ pub(super) fn controller(settings: &Settings) -> Controller {
             let client = context.client();
             Evictions {
                 clock: settings.clock_of(&client),
-                events: settings.teller("taint-eviction-controller", &client),
+                events: settings.recorder("taint-eviction-controller", &client),
                 due: Mutex::default(),
                 client,
             }
@@ -43,7 +43,7 @@ pub(super) fn controller(settings: &Settings) -> Controller {
 
 struct Evictions {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
     /// Pods that are to go: their uid, and since when that is known. A taint need not say when it was added.
     due: Mutex<HashMap<ObjectKey, (String, Timestamp)>>,
@@ -80,7 +80,7 @@ impl Reconciler for Evictions {
                 }
                 Ok(Action::done())
             }
-            // Somebody else was faster.
+            // The Pod was deleted in the meantime.
             Stay::For(_) if pod.metadata.deletion_timestamp.is_some() => Ok(Action::done()),
             Stay::For(tolerated) => {
                 let since = self.since(&request, uid, now);
@@ -116,13 +116,13 @@ impl Evictions {
     fn tell_forgiven(&self, pod: &Pod) {
         let text = format!("Cancelling deletion of Pod {}", claim::key_of(pod));
         self.events
-            .tell(pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+            .record(pod, EventNote::normal("TaintManagerEviction", "Evict", text));
     }
 
     async fn evict(&self, pod: &View<Pod>) -> Result {
         let text = format!("Marking for deletion Pod {}", pod.key());
         self.events
-            .tell(&**pod, EventNote::normal("TaintManagerEviction", "Evict", text));
+            .record(&**pod, EventNote::normal("TaintManagerEviction", "Evict", text));
         let mut marked = pod.clone().into_owned();
         if mark(&mut marked, self.clock.now()) {
             match self.client.update_status(&marked).await {
@@ -179,7 +179,7 @@ enum Stay {
     For(Duration),
 }
 
-/// A Pod may stay as long as the least patient of its tolerations says: of each taint the first counts.
+/// A Pod may stay for the shortest of its tolerations' seconds; of each taint the first toleration counts.
 fn stay(taints: &[Taint], tolerations: &[Toleration]) -> Stay {
     let mut least: Option<Duration> = None;
     for taint in taints.iter().filter(|taint| taint.effect == "NoExecute") {
@@ -224,7 +224,7 @@ mod tests {
         let settings = Settings::default();
         let evictions = Evictions {
             clock: client.clock(),
-            events: settings.teller("tester", &client),
+            events: settings.recorder("tester", &client),
             due: Mutex::default(),
             client,
         };

@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::kubelet::node;
-use crate::support::tell::Teller;
+use crate::support::events::EventRecorder;
 use crate::support::{Settings, index, pods};
 
 /// How long a node may be silent before it counts as lost.
@@ -36,7 +36,7 @@ pub(crate) fn add_lifecycle(operator: Operator, settings: &Settings) -> Operator
             let client = context.client();
             Nodes {
                 clock: settings.clock_of(&client),
-                events: settings.teller("node-controller", &client),
+                events: settings.recorder("node-controller", &client),
                 known: Mutex::default(),
                 client,
             }
@@ -62,7 +62,7 @@ struct Known {
 
 struct Nodes {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
     known: Mutex<BTreeMap<String, Known>>,
 }
@@ -96,7 +96,7 @@ impl Reconciler for Nodes {
 }
 
 impl Nodes {
-    /// Greets a node that is new; and says how long one that has failed may stay silent.
+    /// Records the event of a new node. How long until a failed node counts as lost.
     fn meet(&self, node: &View<Node>) -> Option<Duration> {
         let (name, uid) = (node.key().name(), node.metadata.uid.clone().unwrap_or_default());
         let mut all = self.known.lock();
@@ -104,7 +104,7 @@ impl Nodes {
             all.insert(name.to_owned(), Known { uid, silent: None });
             let text = format!("Node {name} event: Registered Node {name} in Controller");
             self.events
-                .tell(&**node, EventNote::normal("RegisteredNode", "Register", text));
+                .record(&**node, EventNote::normal("RegisteredNode", "Register", text));
         }
         let known = all.get_mut(name)?;
         if !node::has_failed(node) {
@@ -115,7 +115,7 @@ impl Nodes {
         Some(GRACE.saturating_sub(since.elapsed()))
     }
 
-    /// Takes leave of a node that is gone.
+    /// Records the event of a deleted node.
     fn forget(&self, name: &str) {
         let Some(known) = self.known.lock().remove(name) else {
             return;
@@ -130,10 +130,10 @@ impl Nodes {
         };
         let text = format!("Node {name} event: Removing Node {name} from Controller");
         self.events
-            .tell(&gone, EventNote::normal("RemovingNode", "Remove", text));
+            .record(&gone, EventNote::normal("RemovingNode", "Remove", text));
     }
 
-    /// Writes down that nobody knows how a node is.
+    /// Sets the conditions of a node that is silent to `Unknown`.
     async fn lose(&self, node: &View<Node>, status: NodeStatus) -> Result {
         let name = node.key().name();
         let was_ready = node::condition(node, "Ready").is_some_and(|ready| ready.status == "True");
@@ -143,13 +143,13 @@ impl Nodes {
         if was_ready {
             let text = format!("Node {name} status is now: NodeNotReady");
             self.events
-                .tell(&**node, EventNote::normal("NodeNotReady", "Watch", text));
+                .record(&**node, EventNote::normal("NodeNotReady", "Watch", text));
             self.mark_pods(name).await?;
         }
         Ok(Action::done())
     }
 
-    /// Pods on a lost node are not ready: nobody knows better.
+    /// Marks the Pods of a lost node as not ready.
     async fn mark_pods(&self, node: &str) -> Result<()> {
         let query = Query::all().indexed(index::NODE, node);
         for pod in self.client.list::<Pod>(&query).await? {
@@ -170,7 +170,7 @@ impl Nodes {
                 Err(error) if !error.is_conflict() && !error.is_not_found() => return Err(error.into()),
                 _ => self
                     .events
-                    .tell(&*pod, EventNote::warning("NodeNotReady", "Watch", "Node is not ready")),
+                    .record(&*pod, EventNote::warning("NodeNotReady", "Watch", "Node is not ready")),
             }
         }
         Ok(())

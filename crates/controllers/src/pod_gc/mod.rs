@@ -1,4 +1,4 @@
-//! Deletes Pods that nobody else will: those of nodes that are gone or out of service, those that were deleted before they
+//! Deletes Pods that no kubelet will delete: those of nodes that are gone or out of service, those that were deleted before they
 //! had a node, and the oldest of too many that have ended. Events and deadlines wake it; at rest it does nothing.
 
 mod plan;

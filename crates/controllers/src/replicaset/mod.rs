@@ -14,8 +14,8 @@ use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::View;
 
 use crate::support::claim::{Claim, claim, claim_all, controller_reference};
+use crate::support::events::EventRecorder;
 use crate::support::index::{self, controller_of};
-use crate::support::tell::Teller;
 use crate::support::{Settings, creation, labels, pods};
 use plan::Difference;
 
@@ -31,7 +31,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
             let client = context.client();
             ReplicaSets {
                 clock: settings.clock_of(&client),
-                events: settings.teller("replicaset-controller", &client),
+                events: settings.recorder("replicaset-controller", &client),
                 client,
             }
         })
@@ -60,7 +60,7 @@ async fn orphan_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
 
 struct ReplicaSets {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
 }
 
@@ -127,14 +127,14 @@ impl ReplicaSets {
                 Ok(made) => {
                     let name = made.metadata.name.unwrap_or_default();
                     let note = EventNote::normal("SuccessfulCreate", "Create", format!("Created pod: {name}"));
-                    self.events.tell(&**set, note);
+                    self.events.record(&**set, note);
                     Ok(())
                 }
                 Err(error) if creation::is_namespace_going(&error) => Ok(()),
                 Err(error) => {
                     let text = format!("Error creating: {}", creation::message(&error));
                     self.events
-                        .tell(&**set, EventNote::warning("FailedCreate", "Create", text));
+                        .record(&**set, EventNote::warning("FailedCreate", "Create", text));
                     Err(Trouble::Create(error))
                 }
             }
@@ -153,14 +153,14 @@ impl ReplicaSets {
             match self.client.delete::<Pod>(pod.key()).await {
                 Ok(()) => {
                     let note = EventNote::normal("SuccessfulDelete", "Delete", format!("Deleted pod: {name}"));
-                    self.events.tell(&**set, note);
+                    self.events.record(&**set, note);
                     Ok(())
                 }
                 Err(error) if error.is_not_found() => Ok(()),
                 Err(error) => {
                     let text = format!("Error deleting: {}", creation::message(&error));
                     self.events
-                        .tell(&**set, EventNote::warning("FailedDelete", "Delete", text));
+                        .record(&**set, EventNote::warning("FailedDelete", "Delete", text));
                     Err(Trouble::Delete(error))
                 }
             }

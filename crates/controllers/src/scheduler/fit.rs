@@ -2,40 +2,40 @@
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
 
-use super::crowd::Crowd;
-use super::host::Host;
-use super::needs::Needs;
+use super::node_info::NodeInfo;
+use super::pod_affinity::PodAffinity;
+use super::requirements::Requirements;
 
 /// Why a Pod does not fit on a node; empty if it does. The words are upstream's.
-pub(super) fn reasons(needs: &Needs, host: &Host, crowd: &Crowd<'_>) -> Vec<String> {
+pub(super) fn reasons(requirements: &Requirements, info: &NodeInfo, affinity: &PodAffinity<'_>) -> Vec<String> {
     let one = |reason: &str| vec![reason.to_owned()];
-    if host.description.unschedulable && !is_tolerated(&unschedulable(), &needs.tolerations) {
+    if info.description.unschedulable && !is_tolerated(&unschedulable(), &requirements.tolerations) {
         return one("node(s) were unschedulable");
     }
     let repels = |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
-    if host
+    if info
         .description
         .taints
         .iter()
         .filter(repels)
-        .any(|taint| !is_tolerated(taint, &needs.tolerations))
+        .any(|taint| !is_tolerated(taint, &requirements.tolerations))
     {
         return one("node(s) had untolerated taint(s)");
     }
-    if !selects_node(needs, host) {
+    if !selects_node(requirements, info) {
         return one("node(s) didn't match Pod's node affinity/selector");
     }
-    if needs.ports.iter().any(|port| host.has_port(port)) {
+    if requirements.ports.iter().any(|port| info.has_port(port)) {
         return one("node(s) didn't have free ports for the requested pod ports");
     }
-    let lacking = lacking(needs, host);
+    let lacking = lacking(requirements, info);
     if !lacking.is_empty() {
         return lacking;
     }
-    crowd.reason(host).map_or_else(Vec::new, one)
+    affinity.reason(info).map_or_else(Vec::new, one)
 }
 
-/// The taint that a cordoned node has for those who tolerate it.
+/// The taint that a cordoned node counts as having.
 fn unschedulable() -> Taint {
     Taint {
         key: "node.kubernetes.io/unschedulable".to_owned(),
@@ -44,15 +44,15 @@ fn unschedulable() -> Taint {
     }
 }
 
-fn lacking(needs: &Needs, host: &Host) -> Vec<String> {
+fn lacking(requirements: &Requirements, info: &NodeInfo) -> Vec<String> {
     let mut reasons = Vec::new();
-    let most = host.description.allocatable.get("pods").copied().unwrap_or(0);
-    if host.pods.len() as i64 + 1 > most {
+    let most = info.description.allocatable.get("pods").copied().unwrap_or(0);
+    if info.pods.len() as i64 + 1 > most {
         reasons.push("Too many pods".to_owned());
     }
-    for (name, amount) in &needs.amounts {
+    for (name, amount) in &requirements.amounts {
         let free =
-            host.description.allocatable.get(name).copied().unwrap_or(0) - host.used.get(name).copied().unwrap_or(0);
+            info.description.allocatable.get(name).copied().unwrap_or(0) - info.used.get(name).copied().unwrap_or(0);
         if *amount > free {
             reasons.push(format!("Insufficient {name}"));
         }
@@ -84,27 +84,27 @@ pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     }
 }
 
-fn selects_node(needs: &Needs, host: &Host) -> bool {
-    let selected = needs
+fn selects_node(requirements: &Requirements, info: &NodeInfo) -> bool {
+    let selected = requirements
         .node_selector
         .iter()
-        .all(|(key, value)| host.description.labels.get(key) == Some(value));
-    let required = needs
+        .all(|(key, value)| info.description.labels.get(key) == Some(value));
+    let required = requirements
         .node_affinity
         .as_ref()
         .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    selected && required.is_none_or(|required| required.node_selector_terms.iter().any(|term| term_selects(term, host)))
+    selected && required.is_none_or(|required| required.node_selector_terms.iter().any(|term| term_selects(term, info)))
 }
 
-fn term_selects(term: &NodeSelectorTerm, host: &Host) -> bool {
+fn term_selects(term: &NodeSelectorTerm, info: &NodeInfo) -> bool {
     let expressions = term.match_expressions.as_deref().unwrap_or_default();
     let fields = term.match_fields.as_deref().unwrap_or_default();
-    let name = Some(host.description.name.as_str());
+    let name = Some(info.description.name.as_str());
     // A term that asks for nothing selects nothing.
     !(expressions.is_empty() && fields.is_empty())
         && expressions
             .iter()
-            .all(|expression| is_met(expression, host.topology(&expression.key)))
+            .all(|expression| is_met(expression, info.topology(&expression.key)))
         && fields
             .iter()
             .all(|field| is_met(field, name.filter(|_| field.key == "metadata.name")))
@@ -128,35 +128,35 @@ fn is_met(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
     }
 }
 
-/// How well a Pod fits on a node: less is better. Preferences first, then apart from its siblings, then where most is free.
-pub(super) fn cost<'a>(needs: &Needs, host: &'a Host) -> (i64, usize, i64, usize, &'a str) {
-    let preferred = needs
+/// How well a Pod fits on a node; less is better: by preferences, then by Pods of the same controller, then by free resources.
+pub(super) fn cost<'a>(requirements: &Requirements, info: &'a NodeInfo) -> (i64, usize, i64, usize, &'a str) {
+    let preferred = requirements
         .node_affinity
         .as_ref()
         .and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_deref())
         .unwrap_or_default();
     let liking: i64 = preferred
         .iter()
-        .filter(|wish| term_selects(&wish.preference, host))
+        .filter(|wish| term_selects(&wish.preference, info))
         .map(|wish| i64::from(wish.weight))
         .sum();
-    let avoided = host
+    let avoided = info
         .description
         .taints
         .iter()
-        .any(|taint| taint.effect == "PreferNoSchedule" && !is_tolerated(taint, &needs.tolerations));
+        .any(|taint| taint.effect == "PreferNoSchedule" && !is_tolerated(taint, &requirements.tolerations));
     let part = |name: &str| {
-        let all = host.description.allocatable.get(name).copied().unwrap_or(0).max(1);
-        let used = host.used.get(name).copied().unwrap_or(0);
+        let all = info.description.allocatable.get(name).copied().unwrap_or(0).max(1);
+        let used = info.used.get(name).copied().unwrap_or(0);
         (i128::from(used) * 1000 / i128::from(all)) as i64
     };
     let dislike = i64::from(avoided) * 100 - liking;
     (
         dislike,
-        host.siblings_of(needs),
+        info.siblings_of(requirements),
         part("cpu") + part("memory"),
-        host.pods.len(),
-        host.description.name.as_str(),
+        info.pods.len(),
+        info.description.name.as_str(),
     )
 }
 
@@ -168,19 +168,19 @@ mod tests {
     use super::*;
     use kubewright_runtime::object::ObjectKey;
 
-    fn host(name: &str, change: Value) -> Host {
+    fn info(name: &str, change: Value) -> NodeInfo {
         let mut node = json!({
             "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name, "zone": "a" } },
             "spec": {},
             "status": { "allocatable": { "cpu": "1", "memory": "1Gi", "pods": "3" } },
         });
         node["spec"] = change;
-        let mut host = Host::default();
-        host.describe(&serde_json::from_value(node).unwrap());
-        host
+        let mut info = NodeInfo::default();
+        info.describe(&serde_json::from_value(node).unwrap());
+        info
     }
 
-    fn needs(name: &str, spec: Value) -> Needs {
+    fn requirements(name: &str, spec: Value) -> Requirements {
         let mut pod = json!({
             "metadata": { "name": name, "uid": name, "labels": { "app": "web" } },
             "spec": { "containers": [{ "name": "web", "resources": { "requests": { "cpu": "400m" } } }] },
@@ -188,45 +188,45 @@ mod tests {
         for (key, value) in spec.as_object().unwrap() {
             pod["spec"][key] = value.clone();
         }
-        Needs::of(
+        Requirements::of(
             &serde_json::from_value(pod).unwrap(),
             &ObjectKey::namespaced("shop", name),
         )
     }
 
-    fn among(needs: &Needs, host: &Host, all: &[Host]) -> Vec<String> {
-        reasons(needs, host, &Crowd::around(needs, &all.iter()))
+    fn among(requirements: &Requirements, info: &NodeInfo, all: &[NodeInfo]) -> Vec<String> {
+        reasons(requirements, info, &PodAffinity::around(requirements, &all.iter()))
     }
 
-    fn why(needs: &Needs, host: &Host) -> Vec<String> {
-        among(needs, host, std::slice::from_ref(host))
+    fn why(requirements: &Requirements, info: &NodeInfo) -> Vec<String> {
+        among(requirements, info, std::slice::from_ref(info))
     }
 
     #[test]
     fn a_node_takes_pods_until_it_is_full() {
-        let mut host = host("one", json!({}));
+        let mut info = info("one", json!({}));
         for name in ["a", "b"] {
-            assert!(why(&needs(name, json!({})), &host).is_empty());
-            host.add(needs(name, json!({})));
+            assert!(why(&requirements(name, json!({})), &info).is_empty());
+            info.add(requirements(name, json!({})));
         }
-        assert_eq!(why(&needs("c", json!({})), &host), ["Insufficient cpu"]);
-        host.remove("a");
-        assert!(why(&needs("c", json!({})), &host).is_empty());
-        let greedy = needs(
+        assert_eq!(why(&requirements("c", json!({})), &info), ["Insufficient cpu"]);
+        info.remove("a");
+        assert!(why(&requirements("c", json!({})), &info).is_empty());
+        let greedy = requirements(
             "d",
             json!({ "containers": [{ "name": "x", "resources": { "requests": { "gpu": "1" } } }] }),
         );
-        assert_eq!(why(&greedy, &host), ["Insufficient gpu"]);
+        assert_eq!(why(&greedy, &info), ["Insufficient gpu"]);
     }
 
     #[test]
     fn taints_keep_pods_away_that_do_not_tolerate_them() {
-        let tainted = host(
+        let tainted = info(
             "one",
             json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] }),
         );
         assert_eq!(
-            why(&needs("a", json!({})), &tainted),
+            why(&requirements("a", json!({})), &tainted),
             ["node(s) had untolerated taint(s)"]
         );
         for toleration in [
@@ -234,19 +234,22 @@ mod tests {
             json!({ "key": "k", "operator": "Exists", "effect": "NoSchedule" }),
             json!({ "operator": "Exists" }),
         ] {
-            assert!(why(&needs("a", json!({ "tolerations": [toleration] })), &tainted).is_empty());
+            assert!(why(&requirements("a", json!({ "tolerations": [toleration] })), &tainted).is_empty());
         }
-        let cordoned = host("two", json!({ "unschedulable": true }));
-        assert_eq!(why(&needs("a", json!({})), &cordoned), ["node(s) were unschedulable"]);
+        let cordoned = info("two", json!({ "unschedulable": true }));
+        assert_eq!(
+            why(&requirements("a", json!({})), &cordoned),
+            ["node(s) were unschedulable"]
+        );
     }
 
     #[test]
     fn selectors_and_node_affinity_choose_nodes() {
-        let host = host("one", json!({}));
-        assert!(why(&needs("a", json!({ "nodeSelector": { "zone": "a" } })), &host).is_empty());
+        let info = info("one", json!({}));
+        assert!(why(&requirements("a", json!({ "nodeSelector": { "zone": "a" } })), &info).is_empty());
         let mismatch = ["node(s) didn't match Pod's node affinity/selector"];
         assert_eq!(
-            why(&needs("a", json!({ "nodeSelector": { "zone": "b" } })), &host),
+            why(&requirements("a", json!({ "nodeSelector": { "zone": "b" } })), &info),
             mismatch
         );
         let affinity = |operator: &str, values: Value| {
@@ -254,9 +257,15 @@ mod tests {
                 "nodeSelectorTerms": [{ "matchExpressions": [{ "key": "zone", "operator": operator, "values": values }] }],
             } } } })
         };
-        assert!(why(&needs("a", affinity("In", json!(["a"]))), &host).is_empty());
-        assert_eq!(why(&needs("a", affinity("NotIn", json!(["a"]))), &host), mismatch);
-        assert_eq!(why(&needs("a", affinity("DoesNotExist", json!([]))), &host), mismatch);
+        assert!(why(&requirements("a", affinity("In", json!(["a"]))), &info).is_empty());
+        assert_eq!(
+            why(&requirements("a", affinity("NotIn", json!(["a"]))), &info),
+            mismatch
+        );
+        assert_eq!(
+            why(&requirements("a", affinity("DoesNotExist", json!([]))), &info),
+            mismatch
+        );
     }
 
     #[test]
@@ -264,18 +273,18 @@ mod tests {
         let anti = json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
             { "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "web" } } },
         ] } } });
-        let (mut one, two) = (host("one", json!({})), host("two", json!({})));
-        one.add(needs("a", anti.clone()));
+        let (mut one, two) = (info("one", json!({})), info("two", json!({})));
+        one.add(requirements("a", anti.clone()));
         let all = [one.clone(), two.clone()];
         assert_eq!(
-            among(&needs("b", anti.clone()), &one, &all),
+            among(&requirements("b", anti.clone()), &one, &all),
             ["node(s) didn't match pod anti-affinity rules"]
         );
         assert_eq!(
-            among(&needs("b", json!({})), &one, &all),
+            among(&requirements("b", json!({})), &one, &all),
             ["node(s) didn't satisfy existing pods anti-affinity rules"]
         );
-        assert!(among(&needs("b", anti), &two, &all).is_empty());
+        assert!(among(&requirements("b", anti), &two, &all).is_empty());
     }
 
     #[test]
@@ -283,34 +292,34 @@ mod tests {
         let together = json!({ "affinity": { "podAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
             { "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "web" } } },
         ] } } });
-        let (mut one, two) = (host("one", json!({})), host("two", json!({})));
-        let pod = needs("a", together.clone());
-        for host in [&one, &two] {
-            assert!(among(&pod, host, &[one.clone(), two.clone()]).is_empty());
+        let (mut one, two) = (info("one", json!({})), info("two", json!({})));
+        let pod = requirements("a", together.clone());
+        for info in [&one, &two] {
+            assert!(among(&pod, info, &[one.clone(), two.clone()]).is_empty());
         }
         one.add(pod);
         let all = [one.clone(), two.clone()];
-        assert!(among(&needs("b", together.clone()), &one, &all).is_empty());
+        assert!(among(&requirements("b", together.clone()), &one, &all).is_empty());
         let alone = ["node(s) didn't match pod affinity rules"];
-        assert_eq!(among(&needs("b", together), &two, &all), alone);
+        assert_eq!(among(&requirements("b", together), &two, &all), alone);
     }
 
     #[test]
     fn a_port_of_the_node_is_free_again_when_its_pod_goes() {
         let port = json!({ "containers": [{ "name": "x", "ports": [{ "containerPort": 80, "hostPort": 80 }] }] });
-        let mut host = host("one", json!({}));
-        host.add(needs("a", port.clone()));
+        let mut info = info("one", json!({}));
+        info.add(requirements("a", port.clone()));
         let taken = ["node(s) didn't have free ports for the requested pod ports"];
-        assert_eq!(why(&needs("b", port.clone()), &host), taken);
-        host.remove("a");
-        assert!(why(&needs("b", port), &host).is_empty());
+        assert_eq!(why(&requirements("b", port.clone()), &info), taken);
+        info.remove("a");
+        assert!(why(&requirements("b", port), &info).is_empty());
     }
 
     #[test]
     fn the_emptier_node_is_better() {
-        let (mut one, two) = (host("one", json!({})), host("two", json!({})));
-        one.add(needs("a", json!({})));
-        let pod = needs("b", json!({}));
+        let (mut one, two) = (info("one", json!({})), info("two", json!({})));
+        one.add(requirements("a", json!({})));
+        let pod = requirements("b", json!({}));
         assert!(cost(&pod, &two) < cost(&pod, &one));
     }
 }

@@ -1,10 +1,10 @@
 //! Puts Pods on nodes: by resources, ports, selectors, affinity, taints. No preemption, no volumes.
 
-mod crowd;
+mod cache;
 pub(crate) mod fit;
-mod host;
-mod ledger;
-mod needs;
+mod node_info;
+mod pod_affinity;
+mod requirements;
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use kubewright_runtime::operator::Operator;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::support::tell::Teller;
+use crate::support::events::EventRecorder;
 use crate::support::time::whole;
 use crate::support::{Settings, pods};
-use ledger::{Ledger, Placement};
-use needs::Needs;
+use cache::{Placement, SchedulerCache};
+use requirements::Requirements;
 
 /// Adds the scheduler.
 pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
@@ -59,26 +59,26 @@ fn waits(pod: &Pod) -> bool {
 
 struct Scheduler {
     client: Client,
-    events: Teller,
+    events: EventRecorder,
     clock: Clock,
-    ledger: Arc<Ledger>,
+    cache: Arc<SchedulerCache>,
     expects_nodes: bool,
     _handlers: Vec<Registration>,
 }
 
 impl Scheduler {
     fn new(client: Client, settings: &Settings, trigger: Option<Trigger>) -> Self {
-        let ledger = Arc::new(Ledger::new(trigger));
+        let cache = Arc::new(SchedulerCache::new(trigger));
         let handlers = [
-            handler::<Node>(&client, &ledger, Ledger::node_event),
-            handler::<Pod>(&client, &ledger, Ledger::pod_event),
+            handler::<Node>(&client, &cache, SchedulerCache::node_event),
+            handler::<Pod>(&client, &cache, SchedulerCache::pod_event),
         ];
         Scheduler {
             clock: settings.clock_of(&client),
-            events: settings.teller("default-scheduler", &client),
+            events: settings.recorder("default-scheduler", &client),
             expects_nodes: settings.expects_nodes,
             client,
-            ledger,
+            cache,
             _handlers: handlers.into_iter().flatten().collect(),
         }
     }
@@ -94,14 +94,14 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Says that there is no place for a Pod, if that is news.
-    async fn refuse(&self, pod: &View<Pod>, message: String) -> Result {
+    /// Records that no node fits a Pod, unless its status says so already.
+    async fn report_unschedulable(&self, pod: &View<Pod>, message: String) -> Result {
         let known = pods::condition(pod, "PodScheduled")
             .is_some_and(|condition| condition.status == "False" && condition.message.as_ref() == Some(&message));
         if known {
             return Ok(Action::done());
         }
-        self.events.tell(
+        self.events.record(
             &**pod,
             EventNote::warning("FailedScheduling", "Scheduling", message.clone()),
         );
@@ -127,10 +127,14 @@ impl Scheduler {
     }
 }
 
-fn handler<K: Object>(client: &Client, ledger: &Arc<Ledger>, take: fn(&Ledger, &Event)) -> Option<Registration> {
+fn handler<K: Object>(
+    client: &Client,
+    cache: &Arc<SchedulerCache>,
+    take: fn(&SchedulerCache, &Event),
+) -> Option<Registration> {
     let informer = client.cache().informer(&Kind::of::<K>())?;
-    let ledger = Arc::clone(ledger);
-    Some(informer.add_handler(move |event: &Event| take(&ledger, event)))
+    let cache = Arc::clone(cache);
+    Some(informer.add_handler(move |event: &Event| take(&cache, event)))
 }
 
 impl Reconciler for Scheduler {
@@ -139,25 +143,26 @@ impl Reconciler for Scheduler {
             return Ok(Action::done());
         };
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        if !waits(&pod) || self.ledger.has(&uid) {
+        if !waits(&pod) || self.cache.has(&uid) {
             return Ok(Action::done());
         }
-        let node = match self.ledger.place(Needs::of(&pod, &request), self.expects_nodes) {
+        let node = match self.cache.place(Requirements::of(&pod, &request), self.expects_nodes) {
             Placement::Node(node) => node,
-            Placement::Refused(message) => return self.refuse(&pod, message).await,
-            // The first node wakes all who wait.
-            Placement::TooEarly => return Ok(Action::done()),
+            Placement::Unschedulable(message) => return self.report_unschedulable(&pod, message).await,
+            // The first node that is ready requeues all unschedulable Pods.
+            Placement::NoNodesYet => return Ok(Action::done()),
         };
         if let Err(error) = self.bind(&pod, &node).await {
-            self.ledger.forget(&uid);
+            self.cache.forget(&uid);
             return match error {
-                // It is gone, or somebody else has put it somewhere.
+                // The Pod was deleted, or somebody else bound it.
                 error if error.is_conflict() || error.is_not_found() => Ok(Action::done()),
                 error => Err(error.into()),
             };
         }
         let text = format!("Successfully assigned {request} to {node}");
-        self.events.tell(&*pod, EventNote::normal("Scheduled", "Binding", text));
+        self.events
+            .record(&*pod, EventNote::normal("Scheduled", "Binding", text));
         Ok(Action::done())
     }
 }

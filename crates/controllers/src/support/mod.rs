@@ -3,11 +3,11 @@
 pub(crate) mod claim;
 pub(crate) mod creation;
 pub(crate) mod discovery;
+pub(crate) mod events;
 pub(crate) mod index;
 pub(crate) mod labels;
 pub(crate) mod pods;
 mod settings;
-pub(crate) mod tell;
 pub(crate) mod time;
 
 pub(crate) use settings::Settings;

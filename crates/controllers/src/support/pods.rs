@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
 use super::time::{later, until};
 
-/// What a Pod costs to delete, by its owner's word.
+/// The annotation of a Pod's deletion cost.
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// The phase of a Pod; a Pod without one has just been made.

@@ -1,13 +1,13 @@
-//! What all controllers are told.
+//! Settings that all controllers share.
 
 use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 
-use super::tell::{Teller, Tellers};
+use super::events::{EventBroadcaster, EventRecorder};
 use crate::kubelet::process::Processes;
 
-/// What all controllers are told.
+/// Settings that all controllers share.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) nodes: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     pub(crate) most_ended: usize,
     /// Whether there will be simulated nodes, so that it is worth waiting for them.
     pub(crate) expects_nodes: bool,
-    pub(crate) tellers: Tellers,
+    pub(crate) events: EventBroadcaster,
 }
 
 impl Default for Settings {
@@ -33,7 +33,7 @@ impl Default for Settings {
             processes: None,
             most_ended: 12_500,
             expects_nodes: false,
-            tellers: Tellers::default(),
+            events: EventBroadcaster::default(),
         }
     }
 }
@@ -44,8 +44,8 @@ impl Settings {
         self.clock.unwrap_or_else(|| client.clock())
     }
 
-    /// Where a controller tells people what it does.
-    pub(crate) fn teller(&self, component: &str, client: &Client) -> Teller {
-        self.tellers.teller(component, self.clock_of(client))
+    /// The event recorder of a controller.
+    pub(crate) fn recorder(&self, component: &str, client: &Client) -> EventRecorder {
+        self.events.recorder(component, self.clock_of(client))
     }
 }

@@ -1,7 +1,7 @@
 //! What is not run, and what one is told of it.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use kubewright_controllers::process::{ImageFolder, Others};
+use kubewright_controllers::process::{ImageFolder, UnloadedImages};
 use serde_json::{Value, json};
 
 use crate::support::{Cluster, eventually, is_ready, main_status, phase, pod, waiting, with};
@@ -23,7 +23,7 @@ async fn an_image_that_is_not_loaded_is_simulated_and_says_so() {
 async fn an_image_that_is_not_loaded_is_waited_for_where_all_are_run() {
     let home = tempfile::tempdir().unwrap();
     let images = ImageFolder::open(home.path().join("images")).unwrap();
-    let cluster = Cluster::with(images, Others::Refused).await;
+    let cluster = Cluster::with(images, UnloadedImages::Refused).await;
     cluster.create::<Pod>(pod("web", "succeed", "Never")).await;
     let refused = eventually(&cluster.pods, "web", |pod| waiting(pod).0 == "ErrImagePull").await;
     let message = waiting(&refused).1;

@@ -13,7 +13,7 @@ use kube::api::{Api, ListParams, LogParams, PostParams, WatchEvent, WatchParams}
 use kube::{Resource, ResourceExt as _};
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use kubewright_controllers::Controllers;
-use kubewright_controllers::process::{ImageFolder, Others, ProcessHost, Processes};
+use kubewright_controllers::process::{ImageFolder, ProcessHost, Processes, UnloadedImages};
 use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::stop::Stopper;
 use serde::de::DeserializeOwned;
@@ -66,16 +66,17 @@ fn loaded() -> ImageFolder {
 
 impl Cluster {
     pub(crate) async fn start() -> Self {
-        Self::with(loaded(), Others::Simulated).await
+        Self::with(loaded(), UnloadedImages::Simulated).await
     }
 
-    pub(crate) async fn with(images: ImageFolder, others: Others) -> Self {
+    pub(crate) async fn with(images: ImageFolder, unloaded_images: UnloadedImages) -> Self {
         let server = ApiServer::new(Options::new().anonymous(false).service_account_admission(true));
         let listener = Box::pin(server.listen(0)).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("pods");
         let host = Host(server.clone());
-        let processes = Processes::new(images.clone(), &folder, listener.local_addr(), host).others(others);
+        let processes =
+            Processes::new(images.clone(), &folder, listener.local_addr(), host).unloaded_images(unloaded_images);
         let controllers = Controllers::all().root_ca(listener.ca_pem()).processes(processes);
         let (stopper, stop) = Stopper::new();
         let running = tokio::spawn(controllers.run(server.client(), stop));

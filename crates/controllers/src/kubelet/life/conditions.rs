@@ -37,9 +37,9 @@ impl Life<'_> {
             "Running"
         };
         if phase != "Pending" && self.status.pod_ip.is_none() {
-            self.status.pod_ip = Some(self.place.pod_ip.to_owned());
+            self.status.pod_ip = Some(self.placement.pod_ip.to_owned());
             self.status.pod_ips = Some(vec![PodIP {
-                ip: self.place.pod_ip.to_owned(),
+                ip: self.placement.pod_ip.to_owned(),
             }]);
         }
         if matches!(phase, "Succeeded" | "Failed") {
@@ -110,22 +110,22 @@ impl Life<'_> {
         let status = if value { "True" } else { "False" };
         let conditions = self.status.conditions.get_or_insert_default();
         let known = conditions.iter().position(|condition| condition.type_ == type_);
-        let place = known.unwrap_or_else(|| {
+        let placement = known.unwrap_or_else(|| {
             // The scheduler's condition stays at the end, where it is in a real cluster.
             let scheduled = conditions
                 .iter()
                 .position(|condition| condition.type_ == "PodScheduled");
-            let place = scheduled.unwrap_or(conditions.len());
+            let placement = scheduled.unwrap_or(conditions.len());
             let new = PodCondition {
                 type_: type_.to_owned(),
                 ..PodCondition::default()
             };
-            conditions.insert(place, new);
-            place
+            conditions.insert(placement, new);
+            placement
         });
-        let condition = &mut conditions[place];
+        let condition = &mut conditions[placement];
         if condition.status != status {
-            condition.last_transition_time = Some(whole(self.place.now));
+            condition.last_transition_time = Some(whole(self.placement.now));
             status.clone_into(&mut condition.status);
         }
         condition.reason = reason.map(str::to_owned);

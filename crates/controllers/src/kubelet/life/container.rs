@@ -1,4 +1,4 @@
-//! The life of one container: it is pulled, runs, gets ready, ends, and runs again after a pause.
+//! The lifecycle of one container: it is pulled, runs, gets ready, ends, and runs again after a back-off.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus,
 };
 
-use super::body::{PROCESS, Seen};
+use super::process_state::{PROCESS, ProcessState};
 use super::state::{self, BACK_OFF, End};
 use super::{Life, script};
 use crate::kubelet::script::ContainerScript;
@@ -25,11 +25,11 @@ impl Life<'_> {
         script: &ContainerScript,
         policy: &str,
     ) {
-        let now = self.place.now;
+        let now = self.placement.now;
         let state = status.state.clone().unwrap_or_default();
-        let is_simulated = !self.bodies.0.contains_key(&container.name);
+        let is_simulated = !self.process_states.0.contains_key(&container.name);
         if let Some(running) = &state.running {
-            match self.bodies.seen(&container.name, status.restart_count).cloned() {
+            match self.process_states.seen(&container.name, status.restart_count).cloned() {
                 None => self.advance_running(status, running, script),
                 Some(seen) => self.watch(status, &seen),
             }
@@ -52,28 +52,28 @@ impl Life<'_> {
 
     /// A run begins.
     fn begin(&mut self, status: &mut ContainerStatus, run: i32) {
-        let now = self.place.now;
-        match self.bodies.seen(&status.name, run).cloned() {
+        let now = self.placement.now;
+        match self.process_states.seen(&status.name, run).cloned() {
             None => {
                 status.restart_count = run;
                 state::run(self.pod, status, "simulated", now);
                 let script = script::of_container(self.pod, &status.name, run).0;
                 self.get_ready(status, now, &script);
             }
-            Some(Seen::Nothing) => self.starts.push((status.name.clone(), run)),
-            Some(Seen::Refused { reason, message }) => {
+            Some(ProcessState::Nothing) => self.starts.push((status.name.clone(), run)),
+            Some(ProcessState::Refused { reason, message }) => {
                 state::wait_for(state::status_state(status), reason, message);
                 self.wake_after(RETRY);
             }
             // Also of a process that has ended since: that it ran is told first.
-            Some(seen @ (Seen::Running { since, .. } | Seen::Ended { since, .. })) => {
+            Some(seen @ (ProcessState::Running { since, .. } | ProcessState::Ended { since, .. })) => {
                 status.restart_count = run;
                 state::run(self.pod, status, PROCESS, since);
-                if let Some(body) = self.bodies.0.get(&status.name) {
-                    status.image_id.clone_from(&body.image_id);
+                if let Some(process) = self.process_states.0.get(&status.name) {
+                    status.image_id.clone_from(&process.image_id);
                 }
                 match seen {
-                    Seen::Running { started, ready, .. } => {
+                    ProcessState::Running { started, ready, .. } => {
                         status.started = Some(started);
                         status.ready = started && ready;
                     }
@@ -83,14 +83,14 @@ impl Life<'_> {
         }
     }
 
-    /// What becomes of a process that ran when we last looked.
-    fn watch(&mut self, status: &mut ContainerStatus, seen: &Seen) {
+    /// Follows a process that was running at the last step.
+    fn watch(&mut self, status: &mut ContainerStatus, seen: &ProcessState) {
         match seen {
-            Seen::Running { started, ready, .. } => {
+            ProcessState::Running { started, ready, .. } => {
                 status.started = Some(*started);
                 status.ready = *started && *ready;
             }
-            Seen::Ended {
+            ProcessState::Ended {
                 at, exit_code, message, ..
             } => {
                 let end = End {
@@ -101,11 +101,11 @@ impl Life<'_> {
                 state::terminate(status, end);
                 self.wake_after(Duration::ZERO);
             }
-            // It ran under somebody who is no more, and took it along.
-            Seen::Nothing | Seen::Refused { .. } => {
+            // The process ended with the kubelet that started it.
+            ProcessState::Nothing | ProcessState::Refused { .. } => {
                 let end = End {
                     message: Some("The process was ended with the kubelet that ran it".to_owned()),
-                    ..End::new(137, self.place.now)
+                    ..End::new(137, self.placement.now)
                 };
                 state::terminate(status, end);
                 self.wake_after(Duration::ZERO);
@@ -119,7 +119,7 @@ impl Life<'_> {
         running: &ContainerStateRunning,
         script: &ContainerScript,
     ) {
-        let now = self.place.now;
+        let now = self.placement.now;
         let started = running.started_at.as_ref().map_or(now, |time| time.0);
         match script.run_time {
             Some(run_time) if since(started, now) >= run_time => {
@@ -134,7 +134,7 @@ impl Life<'_> {
     }
 
     fn get_ready(&mut self, status: &mut ContainerStatus, started: Timestamp, script: &ContainerScript) {
-        let wait = script.ready_delay.saturating_sub(since(started, self.place.now));
+        let wait = script.ready_delay.saturating_sub(since(started, self.placement.now));
         status.ready = script.ready && wait.is_zero();
         if script.ready && !wait.is_zero() {
             self.wake_after(wait);
@@ -150,7 +150,7 @@ impl Life<'_> {
         if !restarts {
             return;
         }
-        let now = self.place.now;
+        let now = self.placement.now;
         status.last_state = Some(ContainerState {
             terminated: Some(ended.clone()),
             ..ContainerState::default()
@@ -178,8 +178,12 @@ impl Life<'_> {
     }
 
     fn fail_to_pull(&mut self, status: &mut ContainerStatus, image: &str, error: &str) {
-        let start = self.status.start_time.as_ref().map_or(self.place.now, |time| time.0);
-        let left = BACK_OFF.saturating_sub(since(start, self.place.now));
+        let start = self
+            .status
+            .start_time
+            .as_ref()
+            .map_or(self.placement.now, |time| time.0);
+        let left = BACK_OFF.saturating_sub(since(start, self.placement.now));
         if left.is_zero() {
             let message = format!("Back-off pulling image \"{image}\": ErrImagePull: {error}");
             state::wait_for(state::status_state(status), "ImagePullBackOff", message);

@@ -1,4 +1,4 @@
-//! The containers that prepare the others, and those that accompany them.
+//! Init containers, and sidecars: init containers that keep running.
 
 use k8s_openapi::api::core::v1::Container;
 
@@ -19,13 +19,13 @@ impl Life<'_> {
     /// Whether processes prepare the others, which takes its time.
     pub(super) fn prepares_by_processes(&self) -> bool {
         self.init_containers()
-            .any(|container| self.bodies.0.contains_key(&container.name))
+            .any(|container| self.process_states.0.contains_key(&container.name))
     }
 
     /// Simulated containers that prepare the others have done so at once; those that accompany them run.
     pub(super) fn start_init_containers(&mut self) {
         let spec = self.pod.spec.as_ref();
-        let now = self.place.now;
+        let now = self.placement.now;
         for status in self.status.init_container_statuses.iter_mut().flatten() {
             let waits = status.state.as_ref().is_some_and(|state| state.waiting.is_some());
             let accompanies = spec
@@ -51,10 +51,10 @@ impl Life<'_> {
             "Never" => "Never",
             _ => "OnFailure",
         };
-        let now = self.place.now;
+        let now = self.placement.now;
         let mut is_done = true;
         for (container, status) in containers.iter().zip(&mut statuses) {
-            let is_simulated = !self.bodies.0.contains_key(&container.name);
+            let is_simulated = !self.process_states.0.contains_key(&container.name);
             let has_begun = status.state.as_ref().is_some_and(|state| state.waiting.is_none());
             if accompanies(container) {
                 let (script, _) = script::of_container(self.pod, &container.name, status.restart_count);

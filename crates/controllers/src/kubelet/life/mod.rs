@@ -1,11 +1,10 @@
-//! The life of a Pod on its node: a pure function from what it is and what time it is to what it is next.
-//! One step at a time, so that whoever watches sees each. Simulated containers follow their script, processes what is seen
-//! of them.
+//! The lifecycle of a Pod on its node: a pure function from the Pod, its processes and the time to its next status.
+//! It takes one step at a time, so that watchers see each. Simulated containers follow their script, others their process.
 
-mod body;
 mod conditions;
 mod container;
 mod init;
+mod process_state;
 mod state;
 #[cfg(test)]
 #[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
@@ -18,8 +17,8 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateWaiting, ContainerStatus, HostIP, Pod, PodStatus,
 };
 
-pub(super) use body::{Bodies, Body, PROCESS, Seen};
 pub(super) use container::RETRY;
+pub(super) use process_state::{ContainerProcess, PROCESS, ProcessState, ProcessStates};
 
 use super::script::{self, Script};
 use crate::support::pods;
@@ -43,20 +42,20 @@ pub(super) enum Next {
     Nothing,
 }
 
-/// Where a Pod is.
-pub(super) struct Place<'a> {
+/// The node that a Pod is on, and the time.
+pub(super) struct PodPlacement<'a> {
     pub(super) host_ip: &'a str,
     pub(super) pod_ip: &'a str,
     pub(super) now: Timestamp,
 }
 
 /// What happens to a Pod next.
-pub(super) fn step(pod: &Pod, script: &Script, bodies: &Bodies, place: &Place<'_>) -> Next {
+pub(super) fn step(pod: &Pod, script: &Script, process_states: &ProcessStates, placement: &PodPlacement<'_>) -> Next {
     if let Some(deletion) = &pod.metadata.deletion_timestamp {
-        return end(pod, deletion.0, script, bodies, place.now);
+        return end(pod, deletion.0, script, process_states, placement.now);
     }
     if pods::is_terminal(pod) {
-        return if bodies.any_running() {
+        return if process_states.any_running() {
             Next::Stop(grace(pod))
         } else {
             Next::Nothing
@@ -64,8 +63,8 @@ pub(super) fn step(pod: &Pod, script: &Script, bodies: &Bodies, place: &Place<'_
     }
     let mut life = Life {
         pod,
-        place,
-        bodies,
+        placement,
+        process_states,
         status: pod.status.clone().unwrap_or_default(),
         wake: None,
         starts: Vec::new(),
@@ -84,11 +83,11 @@ pub(super) fn step(pod: &Pod, script: &Script, bodies: &Bodies, place: &Place<'_
 }
 
 /// A Pod that is being deleted ends when it is ready to, at the latest when its time is over.
-fn end(pod: &Pod, deadline: Timestamp, script: &Script, bodies: &Bodies, now: Timestamp) -> Next {
+fn end(pod: &Pod, deadline: Timestamp, script: &Script, process_states: &ProcessStates, now: Timestamp) -> Next {
     let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
     let asked = later(deadline, -grace);
     let grace = Duration::from_secs(grace.unsigned_abs());
-    if bodies.any_running() {
+    if process_states.any_running() {
         return Next::Stop(grace.saturating_sub(since(asked, now)));
     }
     let wait = script.stop_delay.min(grace).saturating_sub(since(asked, now));
@@ -107,8 +106,8 @@ pub(super) fn grace(pod: &Pod) -> Duration {
 
 struct Life<'a> {
     pod: &'a Pod,
-    place: &'a Place<'a>,
-    bodies: &'a Bodies,
+    placement: &'a PodPlacement<'a>,
+    process_states: &'a ProcessStates,
     status: PodStatus,
     wake: Option<Duration>,
     starts: Vec<(String, i32)>,
@@ -130,7 +129,7 @@ impl Life<'_> {
         let (Some(most), Some(start)) = (most, self.status.start_time.as_ref().map(|time| time.0)) else {
             return false;
         };
-        let left = until(later(start, most), self.place.now);
+        let left = until(later(start, most), self.placement.now);
         if left.is_zero() {
             return true;
         }
@@ -142,7 +141,7 @@ impl Life<'_> {
         self.status.phase = Some("Failed".to_owned());
         self.status.reason = Some("DeadlineExceeded".to_owned());
         self.status.message = Some("Pod was active on the node longer than the specified deadline".to_owned());
-        let now = self.place.now;
+        let now = self.placement.now;
         for status in self.status.container_statuses.iter_mut().flatten() {
             if status.state.as_ref().is_some_and(|state| state.terminated.is_none()) {
                 state::terminate(status, End::new(137, now));
@@ -152,7 +151,7 @@ impl Life<'_> {
     }
 
     fn advance(&mut self, script: &Script) {
-        let now = self.place.now;
+        let now = self.placement.now;
         if self.status.start_time.is_none() {
             self.admit();
         }
@@ -209,10 +208,10 @@ impl Life<'_> {
             "ContainerCreating"
         };
         self.status.phase = Some("Pending".to_owned());
-        self.status.start_time = Some(whole(self.place.now));
-        self.status.host_ip = Some(self.place.host_ip.to_owned());
+        self.status.start_time = Some(whole(self.placement.now));
+        self.status.host_ip = Some(self.placement.host_ip.to_owned());
         self.status.host_ips = Some(vec![HostIP {
-            ip: self.place.host_ip.to_owned(),
+            ip: self.placement.host_ip.to_owned(),
         }]);
         self.status.container_statuses = Some(
             spec.containers

@@ -1,10 +1,10 @@
-//! Lives of Pods, told by the second.
+//! Lifecycles of Pods, second by second.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use serde_json::{Value, json};
 
-use super::{Bodies, Body, Next, Place, Seen, script, step};
+use super::{ContainerProcess, Next, PodPlacement, ProcessState, ProcessStates, script, step};
 use crate::support::time::later;
 
 fn start() -> Timestamp {
@@ -21,12 +21,12 @@ fn pod(annotations: Value, policy: &str) -> Pod {
 }
 
 fn next(pod: &Pod, second: i64) -> Next {
-    let place = Place {
+    let placement = PodPlacement {
         host_ip: "192.168.0.1",
         pod_ip: "10.244.0.2",
         now: later(start(), second),
     };
-    step(pod, &script::of_pod(pod).0, &Bodies::default(), &place)
+    step(pod, &script::of_pod(pod).0, &ProcessStates::default(), &placement)
 }
 
 /// Lives on until nothing changes at this second.
@@ -220,23 +220,23 @@ fn a_pod_is_ready_when_its_gates_are_open() {
 }
 
 /// The Pod's only container is a process of which this is seen.
-fn bodies(run: i32, seen: Seen) -> Bodies {
+fn process_states(run: i32, seen: ProcessState) -> ProcessStates {
     let image_id = "sha256:1".to_owned();
-    Bodies([("web".to_owned(), Body { run, seen, image_id })].into())
+    ProcessStates([("web".to_owned(), ContainerProcess { run, seen, image_id })].into())
 }
 
-fn process_next(pod: &Pod, bodies: &Bodies, second: i64) -> Next {
-    let place = Place {
+fn process_next(pod: &Pod, process_states: &ProcessStates, second: i64) -> Next {
+    let placement = PodPlacement {
         host_ip: "192.168.0.1",
         pod_ip: "10.244.0.2",
         now: later(start(), second),
     };
-    step(pod, &script::of_pod(pod).0, bodies, &place)
+    step(pod, &script::of_pod(pod).0, process_states, &placement)
 }
 
-fn process_live(pod: &mut Pod, bodies: &Bodies, second: i64) -> Next {
+fn process_live(pod: &mut Pod, process_states: &ProcessStates, second: i64) -> Next {
     for _ in 0..20 {
-        match process_next(pod, bodies, second) {
+        match process_next(pod, process_states, second) {
             Next::Status(status) => pod.status = Some(*status),
             next => return next,
         }
@@ -244,16 +244,16 @@ fn process_live(pod: &mut Pod, bodies: &Bodies, second: i64) -> Next {
     panic!("it does not come to rest");
 }
 
-fn running(ready: bool) -> Seen {
-    Seen::Running {
+fn running(ready: bool) -> ProcessState {
+    ProcessState::Running {
         since: start(),
         started: true,
         ready,
     }
 }
 
-fn ended(exit_code: i32, second: i64) -> Seen {
-    Seen::Ended {
+fn ended(exit_code: i32, second: i64) -> ProcessState {
+    ProcessState::Ended {
         since: start(),
         at: later(start(), second),
         exit_code,
@@ -265,36 +265,42 @@ fn ended(exit_code: i32, second: i64) -> Seen {
 fn a_process_is_started_before_it_is_said_to_run() {
     let mut pod = pod(json!({}), "Always");
     let first = Next::Start(vec![("web".to_owned(), 0)]);
-    assert_eq!(process_next(&pod, &bodies(-1, Seen::Nothing), 0), first);
-    assert_eq!(process_live(&mut pod, &bodies(0, running(false)), 0), Next::Nothing);
+    assert_eq!(process_next(&pod, &process_states(-1, ProcessState::Nothing), 0), first);
+    assert_eq!(
+        process_live(&mut pod, &process_states(0, running(false)), 0),
+        Next::Nothing
+    );
     assert_eq!((phase(&pod), is_ready(&pod)), ("Running", false));
     let container = &status(&pod).container_statuses.as_ref().unwrap()[0];
     assert_eq!(container.container_id.as_deref(), Some("process://1-web-0"));
     assert_eq!(container.image_id, "sha256:1");
-    process_live(&mut pod, &bodies(0, running(true)), 1);
+    process_live(&mut pod, &process_states(0, running(true)), 1);
     assert!(is_ready(&pod));
 }
 
 #[test]
 fn a_process_that_ended_is_started_again_after_its_pause() {
     let mut pod = pod(json!({}), "Always");
-    process_live(&mut pod, &bodies(0, running(true)), 0);
+    process_live(&mut pod, &process_states(0, running(true)), 0);
     let again = |run| Next::Start(vec![("web".to_owned(), run)]);
-    assert_eq!(process_live(&mut pod, &bodies(0, ended(3, 1)), 1), again(1));
-    process_live(&mut pod, &bodies(1, running(true)), 1);
-    assert_eq!(seconds(&process_live(&mut pod, &bodies(1, ended(3, 2)), 2)), 10);
+    assert_eq!(process_live(&mut pod, &process_states(0, ended(3, 1)), 1), again(1));
+    process_live(&mut pod, &process_states(1, running(true)), 1);
+    assert_eq!(seconds(&process_live(&mut pod, &process_states(1, ended(3, 2)), 2)), 10);
     assert_eq!(waits_for(&pod), Some("CrashLoopBackOff"));
     let last = status(&pod).container_statuses.as_ref().unwrap()[0].last_state.clone();
     assert_eq!(last.unwrap().terminated.unwrap().exit_code, 3);
-    assert_eq!(process_live(&mut pod, &bodies(1, ended(3, 2)), 12), again(2));
+    assert_eq!(process_live(&mut pod, &process_states(1, ended(3, 2)), 12), again(2));
 }
 
 #[test]
 fn a_process_that_is_there_to_finish_finishes() {
     for (code, wanted) in [(0, "Succeeded"), (1, "Failed")] {
         let mut pod = pod(json!({}), "Never");
-        process_live(&mut pod, &bodies(0, running(true)), 0);
-        assert_eq!(process_live(&mut pod, &bodies(0, ended(code, 1)), 1), Next::Nothing);
+        process_live(&mut pod, &process_states(0, running(true)), 0);
+        assert_eq!(
+            process_live(&mut pod, &process_states(0, ended(code, 1)), 1),
+            Next::Nothing
+        );
         assert_eq!(phase(&pod), wanted);
     }
 }
@@ -302,34 +308,37 @@ fn a_process_that_is_there_to_finish_finishes() {
 #[test]
 fn a_process_that_cannot_be_started_says_why_and_is_tried_again() {
     let mut pod = pod(json!({}), "Always");
-    let refused = Seen::Refused {
+    let refused = ProcessState::Refused {
         reason: "CreateContainerError",
         message: "port 80 is in use".to_owned(),
     };
-    assert_eq!(seconds(&process_live(&mut pod, &bodies(0, refused), 0)), 5);
+    assert_eq!(seconds(&process_live(&mut pod, &process_states(0, refused), 0)), 5);
     assert_eq!(
         (phase(&pod), waits_for(&pod)),
         ("Pending", Some("CreateContainerError"))
     );
     let again = Next::Start(vec![("web".to_owned(), 0)]);
-    assert_eq!(process_live(&mut pod, &bodies(0, Seen::Nothing), 5), again);
+    assert_eq!(
+        process_live(&mut pod, &process_states(0, ProcessState::Nothing), 5),
+        again
+    );
 }
 
 #[test]
 fn a_process_of_which_nothing_is_known_any_more_has_ended() {
     let mut pod = pod(json!({}), "Never");
-    process_live(&mut pod, &bodies(0, running(true)), 0);
-    process_live(&mut pod, &bodies(-1, Seen::Nothing), 1);
+    process_live(&mut pod, &process_states(0, running(true)), 0);
+    process_live(&mut pod, &process_states(-1, ProcessState::Nothing), 1);
     assert_eq!(phase(&pod), "Failed");
 }
 
 #[test]
 fn a_deleted_pod_is_gone_when_its_processes_are() {
     let mut pod = pod(json!({}), "Always");
-    process_live(&mut pod, &bodies(0, running(true)), 0);
+    process_live(&mut pod, &process_states(0, running(true)), 0);
     pod.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(later(start(), 30)));
     pod.metadata.deletion_grace_period_seconds = Some(30);
     let stop = |left| Next::Stop(std::time::Duration::from_secs(left));
-    assert_eq!(process_next(&pod, &bodies(0, running(true)), 10), stop(20));
-    assert_eq!(process_next(&pod, &bodies(0, ended(0, 11)), 11), Next::Remove);
+    assert_eq!(process_next(&pod, &process_states(0, running(true)), 10), stop(20));
+    assert_eq!(process_next(&pod, &process_states(0, ended(0, 11)), 11), Next::Remove);
 }

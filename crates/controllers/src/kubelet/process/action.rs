@@ -1,4 +1,4 @@
-//! What is done to ask or tell a container something: a request, a connection, a command. For probes and hooks.
+//! The actions of probes and lifecycle hooks: an HTTP request, a TCP connection, a command.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,13 +19,13 @@ use tokio::time::timeout;
 use super::guard::Guarding;
 use super::images::Image;
 
-/// How much of what a command says is told.
+/// How much of a command's output is kept.
 const MOST_TOLD: usize = 1024;
 
-/// No first line of an answer is longer.
+/// The longest status line of a response that is read.
 const LONGEST_LINE: u64 = 8 * 1024;
 
-/// How a process is started: also one that asks another.
+/// How a process is started: that of a container, or of a probe or hook in it.
 #[derive(Clone, Debug)]
 pub(super) struct Launch {
     pub(super) program: PathBuf,
@@ -99,7 +99,7 @@ impl Action {
             (Some(exec), _, _) => {
                 let words = exec.command.as_deref().unwrap_or_default();
                 let (program, arguments) = words.split_first().ok_or("an exec action has no command")?;
-                // What an image does not hold is not run: it would be a program of this machine.
+                // A command that is not the image's binary is refused: it would run a program of this machine.
                 check_command(program, image)?;
                 Ok(Action::Run(Launch {
                     arguments: arguments.to_vec(),
@@ -124,7 +124,7 @@ impl Action {
         }
     }
 
-    /// Does it. The error is what people are told.
+    /// Performs the action. The error is the message of an event.
     pub(super) async fn perform(&self, within: Duration, guarding: &Guarding) -> Result<(), String> {
         let done = match self {
             Action::Get { url, headers } => timeout(within, get(url, headers)).await,
@@ -200,7 +200,7 @@ async fn get(url: &str, headers: &[(String, String)]) -> Result<(), String> {
     }
 }
 
-/// A request as it is written: nothing more is needed to ask a process of this machine every few seconds.
+/// An HTTP request written by hand: a probe of a local process needs no client.
 async fn get_plain(uri: &Uri, request: &Request<()>) -> Result<u16, String> {
     let text = |error: io::Error| error.to_string();
     let address = uri.authority().map_or("", |authority| authority.as_str());
@@ -226,7 +226,7 @@ async fn get_plain(uri: &Uri, request: &Request<()>) -> Result<u16, String> {
     code.ok_or_else(|| "what answers does not speak HTTP".to_owned())
 }
 
-/// A request whose certificate is not looked at, as nodes do not.
+/// An HTTPS request that verifies no certificate, as a kubelet's does not.
 async fn get_secured(uri: Uri, request: Request<()>) -> Result<u16, String> {
     let last = |error: &dyn std::error::Error| {
         let causes = std::iter::successors(Some(error), |error| error.source());
@@ -256,7 +256,7 @@ async fn run(launch: &Launch, within: Duration, guarding: &Guarding) -> Result<(
     Err(String::from_utf8_lossy(&told).trim_end().to_owned())
 }
 
-/// The beginning of what is said; the rest is heard and forgotten.
+/// Reads to the end, and keeps the beginning.
 async fn beginning(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut told = Vec::new();
     let mut buffer = vec![0; 4096];

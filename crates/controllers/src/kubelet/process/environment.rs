@@ -1,4 +1,4 @@
-//! The variables of a container's process: none of ours, those of its Pod, and where it is.
+//! The environment variables of a container's process: those of its Pod and of its Services, none of this process.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use kubewright_runtime::object::ObjectKey;
 use super::error::StartError;
 use super::{expansion, fields};
 
-/// What a process may not be given: by these, libraries of anybody's choice would be loaded into it.
+/// Variables that Pods may not set: they would load arbitrary libraries into the process.
 const LOADER: [&str; 3] = ["LD_", "DYLD_", "GLIBC_TUNABLES"];
 
 /// What the variables of a container may refer to.

@@ -82,7 +82,7 @@ pub(super) fn write_new(path: &Path, contents: &[u8], mode: u32) -> io::Result<(
 /// Writes a file in one step: whoever reads sees the old or the new.
 pub(super) fn replace(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
     let begun = path.with_extension(format!("new.{}", std::process::id()));
-    // Left behind by somebody who had our number.
+    // Left behind by a process with the same id.
     let _ = fs::remove_file(&begun);
     write_new(&begun, contents, mode).and_then(|()| fs::rename(&begun, path))
 }

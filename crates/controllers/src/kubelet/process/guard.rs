@@ -1,5 +1,5 @@
-//! What ends processes if whoever started them is gone without a word: a program that is told which there are through a
-//! pipe, and acts when the pipe closes.
+//! Ends processes when the program that started them dies: a guard process learns of each through a pipe, and kills them when
+//! the pipe closes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::files;
-use super::signals::{self, Tell};
+use super::signals::{self, GroupSignal};
 
 /// How long processes whose kubelet is gone may take to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -27,12 +27,12 @@ pub(super) struct GuardCommand {
 /// A guard that runs.
 #[derive(Debug)]
 pub(super) struct Guard {
-    told: Mutex<ChildStdin>,
+    input: Mutex<ChildStdin>,
     program: Child,
 }
 
 impl Guard {
-    /// Starts the guard of a folder and of the processes it will be told of.
+    /// Starts the guard of a folder and of the processes it will learn of.
     pub(super) fn start(command: &GuardCommand, folder: &Path) -> io::Result<Self> {
         let mut started = Command::new(&command.program);
         started
@@ -42,24 +42,24 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // Ctrl-C is for its master.
+        // Ctrl-C in a terminal goes to the whole process group: the guard must outlive it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut started, 0);
         let mut program = started.spawn()?;
-        let told = program.stdin.take();
+        let input = program.stdin.take();
         Ok(Guard {
-            told: Mutex::new(told.ok_or(io::ErrorKind::BrokenPipe)?),
+            input: Mutex::new(input.ok_or(io::ErrorKind::BrokenPipe)?),
             program,
         })
     }
 
-    fn tell(&self, sign: char, group: u32) -> io::Result<()> {
-        writeln!(self.told.lock(), "{sign}{group}")
+    fn send(&self, sign: char, group: u32) -> io::Result<()> {
+        writeln!(self.input.lock(), "{sign}{group}")
     }
 
     fn finish(self) {
-        let Guard { told, mut program } = self;
-        drop(told);
+        let Guard { input, mut program } = self;
+        drop(input);
         let _ = program.wait();
     }
 }
@@ -74,18 +74,18 @@ impl Guarding {
     }
 
     pub(super) fn add(&self, group: u32) {
-        self.tell('+', group);
+        self.send('+', group);
     }
 
     pub(super) fn remove(&self, group: u32) {
-        self.tell('-', group);
+        self.send('-', group);
     }
 
-    fn tell(&self, sign: char, group: u32) {
+    fn send(&self, sign: char, group: u32) {
         let mut guard = self.0.lock();
-        let told = guard.as_ref().map(|guard| guard.tell(sign, group));
+        let sent = guard.as_ref().map(|guard| guard.send(sign, group));
         // A guard that is gone is no reason to end what it guarded, but nobody else will say so.
-        if let Some(Err(error)) = told {
+        if let Some(Err(error)) = sent {
             tracing::warn!(%error, "the guard of the processes is gone: if this program is killed, they stay");
             let _ = guard.take().map(|mut guard| guard.program.try_wait());
         }
@@ -97,7 +97,7 @@ impl Guarding {
         Held { group, guarding: self }
     }
 
-    /// Ends the guard, which ends what it still knows of.
+    /// Ends the guard, which kills the processes it still knows of.
     pub(super) async fn finish(&self) {
         let guard = self.0.lock().take();
         if let Some(guard) = guard {
@@ -116,7 +116,7 @@ pub(super) struct Held<'a> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        signals::tell(self.group, Tell::Kill);
+        signals::send(self.group, GroupSignal::Kill);
         self.guarding.remove(self.group);
     }
 }
@@ -138,11 +138,11 @@ impl Drop for Held<'_> {
 /// assert!(!folder.exists());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn guard(told: impl Read, folder: &Path) {
+pub fn guard(input: impl Read, folder: &Path) {
     // Asked now: whoever is gone may have begun to remove it.
     let is_of_pods = files::is_marked(folder);
     let mut groups = BTreeSet::new();
-    for line in BufReader::new(told).lines().map_while(Result::ok) {
+    for line in BufReader::new(input).lines().map_while(Result::ok) {
         let (sign, number) = line.split_at(line.len().min(1));
         match (sign, number.parse::<u32>()) {
             ("+", Ok(group)) if group > 1 => drop(groups.insert(group)),
@@ -151,14 +151,14 @@ pub fn guard(told: impl Read, folder: &Path) {
         }
     }
     for group in &groups {
-        signals::tell(*group, Tell::End);
+        signals::send(*group, GroupSignal::Terminate);
     }
     let began = Instant::now();
     while began.elapsed() < GRACE && groups.iter().any(|group| signals::is_alive(*group)) {
         std::thread::sleep(LOOK);
     }
     for group in &groups {
-        signals::tell(*group, Tell::Kill);
+        signals::send(*group, GroupSignal::Kill);
     }
     // Only what is ours: a folder that others could have put there, or that is no folder of Pods, is left alone.
     if is_of_pods && files::is_private(folder).unwrap_or(false) {

@@ -1,4 +1,4 @@
-//! Everything that has to be there before a container's process starts: its files, its variables, its words.
+//! What a container's process needs before it starts: its files, its environment variables, its arguments.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ pub(super) struct Prepared {
     pub(super) pre_stop: Option<Action>,
     pub(super) ports: Vec<u16>,
     pub(super) image_id: String,
-    /// Where it may leave a last word.
-    pub(super) last_word: PathBuf,
-    /// Whether the end of its log is its last word, if it fails without one.
+    /// Where it may write a termination message.
+    pub(super) termination_message: PathBuf,
+    /// Whether the end of its log is its termination message if it fails without one.
     pub(super) falls_back: bool,
 }
 
@@ -102,14 +102,14 @@ pub(super) async fn prepare(
             .transpose();
         action.map_err(|why| StartError::Config(format!("lifecycle.{field}: {why}")))
     };
-    let last_word = container.termination_message_path.as_deref();
+    let termination_message = container.termination_message_path.as_deref();
     Ok(Prepared {
         probers: Probers::of(container, image, &launch).map_err(StartError::Config)?,
         post_start: hook("postStart", hooks.post_start.as_ref())?,
         pre_stop: hook("preStop", hooks.pre_stop.as_ref())?,
         ports: ports::of(container),
         image_id: image.id.clone(),
-        last_word: volumes::inside(&root, last_word.unwrap_or("/dev/termination-log"))?,
+        termination_message: volumes::inside(&root, termination_message.unwrap_or("/dev/termination-log"))?,
         falls_back: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
         launch,
     })
@@ -158,7 +158,7 @@ fn given(
     Ok(given)
 }
 
-/// The way to the API server, for programs that look for the account elsewhere.
+/// A kubeconfig with the Pod's account, for programs that do not look for the account where Pods have it.
 fn kubeconfig(processes: &Processes, account: &Path, namespace: &str) -> String {
     let file = |name: &str| account.join(name).display().to_string();
     Kubeconfig {

@@ -45,7 +45,7 @@ pub trait ProcessHost: Send + Sync + 'static {
 
 /// What becomes of containers whose image is not loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Others {
+pub enum UnloadedImages {
     /// They are simulated, and their log says so.
     #[default]
     Simulated,
@@ -58,7 +58,7 @@ pub enum Others {
 ///
 /// ```
 /// use kubewright_controllers::Controllers;
-/// use kubewright_controllers::process::{ImageFolder, Others, ProcessHost, Processes};
+/// use kubewright_controllers::process::{ImageFolder, UnloadedImages, ProcessHost, Processes};
 /// use std::net::IpAddr;
 ///
 /// struct Server; // an API server on a port of this machine
@@ -75,7 +75,7 @@ pub enum Others {
 /// let images = ImageFolder::open(place.join("images"))?;
 /// assert!(images.path().ends_with("images"));
 /// let processes = Processes::new(images, place.join("pods"), "127.0.0.1:6443".parse()?, Server)
-///     .others(Others::Refused)
+///     .unloaded_images(UnloadedImages::Refused)
 ///     .guarded_by("kubewright", ["image", "guard"]);
 /// let controllers = Controllers::all().processes(processes);
 /// # std::fs::remove_dir_all(place)?;
@@ -88,7 +88,7 @@ pub struct Processes {
     folder: PathBuf,
     api_server: SocketAddr,
     host: Arc<dyn ProcessHost>,
-    others: Others,
+    unloaded_images: UnloadedImages,
     guard: Option<GuardCommand>,
 }
 
@@ -106,14 +106,14 @@ impl Processes {
             folder: folder.into(),
             api_server,
             host: Arc::new(host),
-            others: Others::default(),
+            unloaded_images: UnloadedImages::default(),
             guard: None,
         }
     }
 
     /// What becomes of containers whose image is not loaded (they are simulated by default).
-    pub fn others(mut self, others: Others) -> Self {
-        self.others = others;
+    pub fn unloaded_images(mut self, unloaded_images: UnloadedImages) -> Self {
+        self.unloaded_images = unloaded_images;
         self
     }
 
@@ -138,7 +138,7 @@ impl fmt::Debug for Processes {
             .field("images", &self.images)
             .field("folder", &self.folder)
             .field("api_server", &self.api_server)
-            .field("others", &self.others)
+            .field("unloaded_images", &self.unloaded_images)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The ports of this machine that processes listen on: they share them, so that each is one Pod's at a time.
+//! The ports of this machine that processes listen on: all Pods share them, so each belongs to one Pod at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use k8s_openapi::api::core::v1::Container;
 use kubewright_runtime::object::ObjectKey;
 
-/// Who has which port, and who waits for one.
+/// The Pod of each port, and the Pods that wait for one.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     held: BTreeMap<u16, ObjectKey>,
@@ -34,7 +34,7 @@ impl Ports {
     pub(super) fn claim(&mut self, pod: &ObjectKey, ports: &[u16], is_free: impl Fn(u16) -> bool) -> Result<(), Taken> {
         for port in ports {
             let taken = match self.held.get(port) {
-                // Its own containers are told by the second one, which cannot listen.
+                // Two containers of one Pod with the same port: the second fails to listen, and says so.
                 Some(holder) if holder == pod => continue,
                 Some(holder) => Taken::By(*port, holder.clone()),
                 None if is_free(*port) => continue,
@@ -61,13 +61,13 @@ impl Ports {
         std::mem::take(&mut self.waiting).into_iter().collect()
     }
 
-    /// A Pod that is gone waits for nothing.
+    /// Removes a deleted Pod from those that wait.
     pub(super) fn forget(&mut self, pod: &ObjectKey) {
         self.waiting.remove(pod);
     }
 }
 
-/// Whether nobody on this machine listens on a port. What else may be wrong with it, the process will say.
+/// Whether nobody on this machine listens on a port.
 pub(super) fn is_free(port: u16) -> bool {
     let is_taken = |address: Ipv4Addr| {
         let bound = TcpListener::bind((address, port));

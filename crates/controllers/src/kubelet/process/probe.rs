@@ -11,39 +11,39 @@ use super::images::Image;
 
 /// What a probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ProbeKind {
     Startup,
     Liveness,
     Readiness,
 }
 
-impl Sort {
+impl ProbeKind {
     fn as_str(self) -> &'static str {
         match self {
-            Sort::Startup => "Startup",
-            Sort::Liveness => "Liveness",
-            Sort::Readiness => "Readiness",
+            ProbeKind::Startup => "Startup",
+            ProbeKind::Liveness => "Liveness",
+            ProbeKind::Readiness => "Readiness",
         }
     }
 }
 
 /// What a probe found, where it changes something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(super) enum ProbeResult {
     /// The container has started.
     Started,
     /// It is ready, or no longer.
     Ready(bool),
-    /// It failed once; people are told.
+    /// It failed once; an event reports it.
     Unhealthy(String),
-    /// It has failed so often that the container is ended.
-    Hopeless(String),
+    /// It failed so often that the container is restarted.
+    Failed(String),
 }
 
 /// A probe with its numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Prober {
-    sort: Sort,
+    kind: ProbeKind,
     action: Action,
     delay: Duration,
     period: Duration,
@@ -62,29 +62,33 @@ pub(super) struct Probers {
 
 impl Probers {
     pub(super) fn of(container: &Container, image: &Image, own: &Launch) -> Result<Self, String> {
-        let prober = |sort: Sort, field: &str, probe: Option<&Probe>| {
+        let prober = |kind: ProbeKind, field: &str, probe: Option<&Probe>| {
             let made = probe.map(|probe| {
                 let action = Action::of_probe(probe, container, image, own)?;
-                Ok(Prober::new(sort, action, probe))
+                Ok(Prober::new(kind, action, probe))
             });
             made.transpose().map_err(|why: String| format!("{field}: {why}"))
         };
         Ok(Probers {
-            startup: prober(Sort::Startup, "startupProbe", container.startup_probe.as_ref())?,
-            liveness: prober(Sort::Liveness, "livenessProbe", container.liveness_probe.as_ref())?,
-            readiness: prober(Sort::Readiness, "readinessProbe", container.readiness_probe.as_ref())?,
+            startup: prober(ProbeKind::Startup, "startupProbe", container.startup_probe.as_ref())?,
+            liveness: prober(ProbeKind::Liveness, "livenessProbe", container.liveness_probe.as_ref())?,
+            readiness: prober(
+                ProbeKind::Readiness,
+                "readinessProbe",
+                container.readiness_probe.as_ref(),
+            )?,
         })
     }
 
-    /// Probes until the container ends, telling what is found.
-    pub(super) async fn run(self, guarding: &Guarding, tell: impl Fn(Finding)) {
-        let tell = &tell;
+    /// Probes until the container ends, and reports what changes.
+    pub(super) async fn run(self, guarding: &Guarding, report: impl Fn(ProbeResult)) {
+        let report = &report;
         if let Some(startup) = self.startup {
-            startup.run(guarding, tell).await;
+            startup.run(guarding, report).await;
         }
         let forever = async |prober: Option<Prober>| {
             if let Some(prober) = prober {
-                prober.run(guarding, tell).await;
+                prober.run(guarding, report).await;
             }
         };
         tokio::join!(forever(self.liveness), forever(self.readiness));
@@ -92,7 +96,7 @@ impl Probers {
 }
 
 impl Prober {
-    fn new(sort: Sort, action: Action, probe: &Probe) -> Self {
+    fn new(kind: ProbeKind, action: Action, probe: &Probe) -> Self {
         let seconds = |value: Option<i32>, default: u64| {
             let value = value.and_then(|value| u64::try_from(value).ok()).unwrap_or(default);
             Duration::from_secs(value)
@@ -100,7 +104,7 @@ impl Prober {
         let times =
             |value: Option<i32>, default: u32| value.and_then(|value| u32::try_from(value).ok()).unwrap_or(default);
         Prober {
-            sort,
+            kind,
             action,
             delay: seconds(probe.initial_delay_seconds, 0),
             period: seconds(probe.period_seconds, 10).max(Duration::from_secs(1)),
@@ -110,29 +114,29 @@ impl Prober {
         }
     }
 
-    /// Probes until it is hopeless, or in the case of a start, done.
-    async fn run(self, guarding: &Guarding, tell: &impl Fn(Finding)) {
+    /// Probes until it has failed for good or, if it is a startup probe, succeeded.
+    async fn run(self, guarding: &Guarding, report: &impl Fn(ProbeResult)) {
         sleep(self.delay).await;
         let mut count = Count::default();
         loop {
             let result = self.action.perform(self.timeout, guarding).await;
             let failure = result.err();
             if let Some(why) = &failure {
-                tell(Finding::Unhealthy(format!(
+                report(ProbeResult::Unhealthy(format!(
                     "{} probe failed: {why}",
-                    self.sort.as_str()
+                    self.kind.as_str()
                 )));
             }
             let Some(is_good) = count.add(failure.is_none(), self.successes, self.failures) else {
                 sleep(self.period).await;
                 continue;
             };
-            match (self.sort, is_good) {
-                (Sort::Readiness, ready) => tell(Finding::Ready(ready)),
-                (Sort::Startup, true) => return tell(Finding::Started),
-                (Sort::Liveness, true) => {}
-                (Sort::Startup | Sort::Liveness, false) => {
-                    return tell(Finding::Hopeless(self.sort.as_str().to_ascii_lowercase()));
+            match (self.kind, is_good) {
+                (ProbeKind::Readiness, ready) => report(ProbeResult::Ready(ready)),
+                (ProbeKind::Startup, true) => return report(ProbeResult::Started),
+                (ProbeKind::Liveness, true) => {}
+                (ProbeKind::Startup | ProbeKind::Liveness, false) => {
+                    return report(ProbeResult::Failed(self.kind.as_str().to_ascii_lowercase()));
                 }
             }
             sleep(self.period).await;
@@ -148,7 +152,7 @@ struct Count {
 }
 
 impl Count {
-    /// What is to be believed after one more result, if that has just been reached.
+    /// Counts one more result. The new verdict, if this result reached its threshold.
     fn add(&mut self, is_good: bool, successes: u32, failures: u32) -> Option<bool> {
         if self.is_good != is_good {
             self.times = 0;

@@ -1,4 +1,4 @@
-//! The processes there are, by Pod: starting and ending them, and what is seen of them.
+//! Starts and ends the processes of Pods, and keeps their states.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
@@ -24,11 +24,11 @@ use super::guard::{Guard, Guarding};
 use super::launch::{self, Folders, Prepared};
 use super::ports::{self, Ports, Taken};
 use super::succession::is_successor;
-use super::supervise::{self, Charge};
+use super::supervise::{self, SupervisedProcess};
 use super::volumes::Volumes;
-use super::{Others, Processes, files, images};
-use crate::kubelet::life::{Bodies, Body, PROCESS, RETRY, Seen};
-use crate::support::tell::Teller;
+use super::{Processes, UnloadedImages, files, images};
+use crate::kubelet::life::{ContainerProcess, PROCESS, ProcessState, ProcessStates, RETRY};
+use crate::support::events::EventRecorder;
 
 /// How often volumes are brought up to date.
 const REFRESH: Duration = Duration::from_mins(1);
@@ -39,7 +39,7 @@ const LAST_GRACE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(in crate::kubelet) struct Context {
     pub(in crate::kubelet) client: Client,
-    pub(in crate::kubelet) events: Teller,
+    pub(in crate::kubelet) events: EventRecorder,
     pub(in crate::kubelet) clock: Clock,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Running {
 
 /// What is known of a container.
 struct Record {
-    body: Body,
+    process: ContainerProcess,
     /// How often it could not be started, and when last.
     attempts: u32,
     refused: Option<Instant>,
@@ -157,7 +157,7 @@ impl Runner {
     }
 
     /// What stands behind the containers of a Pod.
-    pub(in crate::kubelet) fn bodies(&self, pod: &Pod, key: &ObjectKey) -> Bodies {
+    pub(in crate::kubelet) fn process_states(&self, pod: &Pod, key: &ObjectKey) -> ProcessStates {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let mut running = self.known(key);
         if running.as_ref().is_some_and(|running| running.uid != uid) {
@@ -166,18 +166,19 @@ impl Runner {
             running = None;
         }
         let known = running.as_ref().map(|running| running.containers.lock());
-        let body = |container: &Container| {
+        let process = |container: &Container| {
             if let Some(record) = known.as_ref().and_then(|known| known.get(&container.name)) {
                 return Some(record.seen());
             }
-            self.is_process(pod, container).then(|| Body {
+            self.is_process(pod, container).then(|| ContainerProcess {
                 run: -1,
-                seen: Seen::Nothing,
+                seen: ProcessState::Nothing,
                 image_id: String::new(),
             })
         };
-        let bodies = containers(pod).filter_map(|container| Some((container.name.clone(), body(container)?)));
-        Bodies(bodies.collect())
+        let process_states =
+            containers(pod).filter_map(|container| Some((container.name.clone(), process(container)?)));
+        ProcessStates(process_states.collect())
     }
 
     /// Whether a container is a process: what it began as, it stays.
@@ -186,12 +187,12 @@ impl Runner {
             return id.starts_with(PROCESS);
         }
         let image = container.image.as_deref().unwrap_or_default();
-        self.processes.others == Others::Refused
+        self.processes.unloaded_images == UnloadedImages::Refused
             || !images::is_name(image)
             || !matches!(self.processes.images.find(image), Ok(None))
     }
 
-    /// Starts a container. If that cannot be, why is what is seen of it.
+    /// Starts a container. If that fails, its state says why.
     pub(in crate::kubelet) async fn start(
         self: &Arc<Self>,
         context: &Context,
@@ -205,37 +206,37 @@ impl Runner {
         };
         let running = self.admit(context, pod, key);
         let attempts = running.attempts(name);
-        let (body, orders, refused) = match self.launch(context, pod, &running, container).await {
+        let (process, orders, refused) = match self.launch(context, pod, &running, container).await {
             Ok((since, prepared, orders)) => {
-                let seen = Seen::Running {
+                let seen = ProcessState::Running {
                     since,
                     started: prepared.probers.startup.is_none(),
                     ready: prepared.probers.readiness.is_none(),
                 };
                 let image_id = prepared.image_id.clone();
-                (Body { run, seen, image_id }, Some((prepared, orders)), None)
+                (ContainerProcess { run, seen, image_id }, Some((prepared, orders)), None)
             }
             Err(error) => {
                 tell_refusal(context, pod, &error);
-                let seen = Seen::Refused {
+                let seen = ProcessState::Refused {
                     reason: error.reason(attempts),
                     message: error.message(attempts),
                 };
                 let image_id = String::new();
-                (Body { run, seen, image_id }, None, Some(Instant::now()))
+                (ContainerProcess { run, seen, image_id }, None, Some(Instant::now()))
             }
         };
-        let sender = orders.as_ref().map(|(_, charge)| charge.orders.clone());
+        let sender = orders.as_ref().map(|(_, process)| process.orders.clone());
         let record = Record {
-            body,
+            process,
             attempts: if refused.is_some() { attempts + 1 } else { 0 },
             refused,
             orders: sender,
         };
         running.containers.lock().insert(name.to_owned(), record);
         // Only now: what it sees is to be found.
-        if let Some((prepared, charge)) = orders {
-            supervise::supervise(Arc::clone(self), Arc::clone(&running), context, pod, prepared, charge);
+        if let Some((prepared, process)) = orders {
+            supervise::supervise(Arc::clone(self), Arc::clone(&running), context, pod, prepared, process);
             // Who closes may not have seen it.
             if !self.is_open.load(Ordering::Acquire) {
                 running.order_all(Instant::now());
@@ -270,7 +271,7 @@ impl Runner {
         pod: &Pod,
         running: &Running,
         container: &Container,
-    ) -> Result<(jiff::Timestamp, Prepared, Charge), StartError> {
+    ) -> Result<(jiff::Timestamp, Prepared, SupervisedProcess), StartError> {
         if !self.is_open.load(Ordering::Acquire) {
             return Err(StartError::Later("the kubelet is starting or stopping".to_owned()));
         }
@@ -304,15 +305,15 @@ impl Runner {
         drop(volumes);
         let prepared = launch::prepare(&self.processes, &image, &sources, container, &running.folders).await?;
         self.claim(context, pod, &running.key, &prepared.ports).await?;
-        let charge = Charge::start(&self.processes, &running.key, &container.name, &prepared);
-        let charge = charge.map_err(|error| {
+        let process = SupervisedProcess::start(&self.processes, &running.key, &container.name, &prepared);
+        let process = process.map_err(|error| {
             self.release(&running.key, &prepared.ports);
             StartError::Run(format!("cannot run {}: {error}", image.name))
         })?;
-        if let Some(group) = charge.group {
+        if let Some(group) = process.group {
             self.guarding.add(group);
         }
-        Ok((context.clock.now(), prepared, charge))
+        Ok((context.clock.now(), prepared, process))
     }
 
     /// Takes the ports of a container, if need be from a Pod that it is to replace.
@@ -334,7 +335,7 @@ impl Runner {
                     let text = format!("Port {port} is needed by {}, of a newer revision", key.name());
                     context
                         .events
-                        .tell(&*other, EventNote::normal("Preempting", "Stop", text));
+                        .record(&*other, EventNote::normal("Preempting", "Stop", text));
                     let options = DeleteOptions {
                         uid: other.metadata.uid.clone(),
                         ..DeleteOptions::default()
@@ -384,17 +385,23 @@ impl Runner {
         }
     }
 
-    /// Says in the log and the events of a simulated container that it is one, and how it would not be.
-    pub(in crate::kubelet) fn explain_simulated(&self, events: &Teller, pod: &Pod, container: &str, image: &str) {
+    /// Writes to the log and the events of a container that it is simulated, and how to run it as a process.
+    pub(in crate::kubelet) fn explain_simulated(
+        &self,
+        events: &EventRecorder,
+        pod: &Pod,
+        container: &str,
+        image: &str,
+    ) {
         let meta = &pod.metadata;
         let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref());
         let (namespace, name) = (namespace.unwrap_or_default(), name.unwrap_or_default());
         let how = format!("no image {image} is loaded. To run it: kubewright image load {image} --binary PATH");
         let [mut log, _] = self.processes.host.begin_log(namespace, name, container);
-        // Nobody who keeps logs refuses a line.
+        // Writing to a log does not fail.
         let _ = writeln!(log, "This container is simulated: {how}");
         let text = format!("Container {container} is simulated: {how}");
-        events.tell(pod, EventNote::normal("Simulated", "Start", text));
+        events.record(pod, EventNote::normal("Simulated", "Start", text));
     }
 
     /// Forgets a Pod that is gone: what still runs of it is ended at once, and its files are removed.
@@ -453,12 +460,12 @@ impl Runner {
 
 impl Record {
     /// What is seen of it; of a refusal nothing more when it is time to try again.
-    fn seen(&self) -> Body {
-        let mut body = self.body.clone();
+    fn seen(&self) -> ContainerProcess {
+        let mut process = self.process.clone();
         if self.refused.is_some_and(|refused| refused.elapsed() >= RETRY) {
-            body.seen = Seen::Nothing;
+            process.seen = ProcessState::Nothing;
         }
-        body
+        process
     }
 
     /// Whether somebody waits for its end.
@@ -476,9 +483,9 @@ impl Running {
     }
 
     /// Changes what is seen of a run.
-    pub(super) fn see(&self, container: &str, change: impl FnOnce(&mut Seen)) {
+    pub(super) fn see(&self, container: &str, change: impl FnOnce(&mut ProcessState)) {
         if let Some(record) = self.containers.lock().get_mut(container) {
-            change(&mut record.body.seen);
+            change(&mut record.process.seen);
         }
     }
 
@@ -490,7 +497,7 @@ impl Running {
             .values_mut()
             .filter(|record| record.refused.is_some())
         {
-            record.body.seen = Seen::Nothing;
+            record.process.seen = ProcessState::Nothing;
         }
     }
 
@@ -501,7 +508,7 @@ impl Running {
         alive
             .filter_map(|record| record.orders.as_ref())
             .map(|orders| {
-                // Who is in a hurry is heard; who is not changes nothing.
+                // A deadline only ever gets earlier.
                 orders.send_if_modified(|order| {
                     let is_sooner = order.is_none_or(|before| by < before);
                     if is_sooner {
@@ -535,7 +542,7 @@ impl Running {
     }
 }
 
-/// What people are told of a container that cannot be started.
+/// Records the event of a container that cannot be started.
 fn tell_refusal(context: &Context, pod: &Pod, error: &StartError) {
     let note = match error {
         StartError::Mount { .. } => EventNote::warning("FailedMount", "Start", error.to_string()),
@@ -546,7 +553,7 @@ fn tell_refusal(context: &Context, pod: &Pod, error: &StartError) {
         // Told of with the status.
         StartError::NotLoaded { .. } | StartError::Image { .. } | StartError::Later(_) => return,
     };
-    context.events.tell(pod, note);
+    context.events.record(pod, note);
 }
 
 /// Brings the volumes of a Pod up to date, every now and then.
@@ -569,7 +576,7 @@ async fn refresh(running: Arc<Running>, context: Context) {
             .await;
         if let Err(error) = written {
             let note = EventNote::warning("FailedMount", "Refresh", error.to_string());
-            context.events.tell(&*pod, note);
+            context.events.record(&*pod, note);
         }
     }
 }

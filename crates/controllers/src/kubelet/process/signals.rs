@@ -1,21 +1,21 @@
 //! Signals to the group of processes that a container is.
 
-/// What a group is told.
+/// A signal to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tell {
-    /// To end in good order.
-    End,
-    /// Nothing: it is ended.
+pub(super) enum GroupSignal {
+    /// SIGTERM.
+    Terminate,
+    /// SIGKILL.
     Kill,
 }
 
-/// Tells every process of a group. Whether there was one to tell.
+/// Sends a signal to every process of a group. Whether there was one.
 #[cfg(unix)]
-pub(super) fn tell(group: u32, what: Tell) -> bool {
+pub(super) fn send(group: u32, signal: GroupSignal) -> bool {
     use rustix::process::{Pid, Signal, kill_process_group};
-    let signal = match what {
-        Tell::End => Signal::TERM,
-        Tell::Kill => Signal::KILL,
+    let signal = match signal {
+        GroupSignal::Terminate => Signal::TERM,
+        GroupSignal::Kill => Signal::KILL,
     };
     let group = i32::try_from(group).ok().and_then(Pid::from_raw);
     group.is_some_and(|group| kill_process_group(group, signal).is_ok())
@@ -23,7 +23,7 @@ pub(super) fn tell(group: u32, what: Tell) -> bool {
 
 /// Groups are not known here: each process is ended by whoever waits for it.
 #[cfg(not(unix))]
-pub(super) fn tell(_: u32, _: Tell) -> bool {
+pub(super) fn send(_: u32, _: GroupSignal) -> bool {
     false
 }
 

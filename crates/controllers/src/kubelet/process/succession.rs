@@ -1,4 +1,4 @@
-//! Which Pod takes the place of which: the newer revision of a Deployment that of the older.
+//! Which Pod replaces which when both want the same port: the one of the newer revision of their Deployment.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;

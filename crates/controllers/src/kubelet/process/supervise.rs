@@ -1,4 +1,4 @@
-//! One run of a container: its output is taken to its log, it is probed, ended when that is ordered, and its end is told.
+//! One run of a container's process: copies its output to the log, probes it, ends it when ordered, and reports its end.
 
 use std::io::{self, Read as _, Write};
 use std::path::Path;
@@ -20,22 +20,22 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::Processes;
 use super::action::Action;
 use super::launch::Prepared;
-use super::probe::{Finding, Probers};
+use super::probe::{ProbeResult, Probers};
 use super::runner::{Context, Runner, Running};
-use super::signals::{self, Tell};
-use crate::kubelet::life::{self, Seen};
+use super::signals::{self, GroupSignal};
+use crate::kubelet::life::{self, ProcessState};
 
 /// How long output is waited for when a process has ended: children that it left may hold on to it.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// No process may take longer to end: a moment further away cannot be told.
+const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest grace period: a later moment cannot be represented.
 const LONGEST_GRACE: Duration = Duration::from_hours(24 * 365 * 30);
-/// How much of a last word is kept, as on a node.
-const LONGEST_WORD: u64 = 4096;
-/// How much of the log serves as a last word.
+/// How much of a termination message is kept, as by a kubelet.
+const LONGEST_MESSAGE: u64 = 4096;
+/// How much of the log serves as a termination message.
 const LONGEST_FALLBACK: usize = 2048;
 
-/// A process that was started and that nobody looks after yet.
-pub(super) struct Charge {
+/// A process that was started, with what is needed to supervise it.
+pub(super) struct SupervisedProcess {
     container: String,
     child: Child,
     /// The group of processes it leads.
@@ -47,7 +47,7 @@ pub(super) struct Charge {
     heard: watch::Receiver<Option<Instant>>,
 }
 
-impl Charge {
+impl SupervisedProcess {
     pub(super) fn start(
         processes: &Processes,
         pod: &ObjectKey,
@@ -65,7 +65,7 @@ impl Charge {
             output.spawn(pump(stderr, err, Arc::clone(&tail)));
         }
         let (orders, heard) = watch::channel(None);
-        Ok(Charge {
+        Ok(SupervisedProcess {
             container: container.to_owned(),
             group: child.id(),
             child,
@@ -97,24 +97,24 @@ async fn pump(mut from: impl AsyncRead + Unpin, mut log: Box<dyn Write + Send>, 
     }
 }
 
-/// Looks after a process until it has ended.
+/// Supervises a process until it has ended.
 pub(super) fn supervise(
     runner: Arc<Runner>,
     running: Arc<Running>,
     context: &Context,
     pod: &Pod,
     prepared: Prepared,
-    charge: Charge,
+    process: SupervisedProcess,
 ) {
     let watched = Watched {
         runner,
         running,
         context: context.clone(),
         pod: pod.clone(),
-        container: charge.container.clone(),
-        orders: charge.heard.clone(),
+        container: process.container.clone(),
+        orders: process.heard.clone(),
     };
-    tokio::spawn(watched.run(prepared, charge));
+    tokio::spawn(watched.run(prepared, process));
 }
 
 struct Watched {
@@ -128,31 +128,31 @@ struct Watched {
 }
 
 impl Watched {
-    async fn run(mut self, mut prepared: Prepared, mut charge: Charge) {
-        let probing = self.probe(std::mem::take(&mut prepared.probers), &prepared, &charge.orders);
+    async fn run(mut self, mut prepared: Prepared, mut process: SupervisedProcess) {
+        let probing = self.probe(std::mem::take(&mut prepared.probers), &prepared, &process.orders);
         let probing = tokio::spawn(probing);
-        let status = self.wait(&mut charge, &prepared).await;
+        let status = self.wait(&mut process, &prepared).await;
         probing.abort();
         // What probes have started ends before its files go.
         let _ = probing.await;
-        if let Some(group) = charge.group {
+        if let Some(group) = process.group {
             // What it left behind ends with it, as in a container.
-            signals::tell(group, Tell::Kill);
+            signals::send(group, GroupSignal::Kill);
             self.runner.guarding.remove(group);
         }
-        let rest = async { while charge.output.join_next().await.is_some() {} };
-        if timeout(LAST_WORDS, rest).await.is_err() {
-            charge.output.abort_all();
+        let rest = async { while process.output.join_next().await.is_some() {} };
+        if timeout(FINAL_OUTPUT_TIMEOUT, rest).await.is_err() {
+            process.output.abort_all();
         }
         let exit_code = status.map_or(255, kubewright_system::signals::exit_code);
-        let message = last_word(&prepared, exit_code, &charge.tail.lock());
+        let message = termination_message(&prepared, exit_code, &process.tail.lock());
         let at = self.context.clock.now();
         self.running.see(&self.container, |seen| {
             let since = match seen {
-                Seen::Running { since, .. } => *since,
+                ProcessState::Running { since, .. } => *since,
                 _ => at,
             };
-            *seen = Seen::Ended {
+            *seen = ProcessState::Ended {
                 since,
                 at,
                 exit_code,
@@ -165,7 +165,7 @@ impl Watched {
             orders,
             ..
         } = self;
-        drop((orders, charge));
+        drop((orders, process));
         runner.release(&running.key, &prepared.ports);
         if !runner.is_known(&running) && !running.is_alive() {
             running.remove_files();
@@ -173,55 +173,55 @@ impl Watched {
         runner.wake(&running.key);
     }
 
-    /// Waits until the process has ended, by itself or because it was told to.
-    async fn wait(&mut self, charge: &mut Charge, prepared: &Prepared) -> io::Result<ExitStatus> {
-        let is_told = |order: &Option<Instant>| order.is_some();
+    /// Waits until the process has ended, by itself or on order.
+    async fn wait(&mut self, process: &mut SupervisedProcess, prepared: &Prepared) -> io::Result<ExitStatus> {
+        let is_sent = |order: &Option<Instant>| order.is_some();
         tokio::select! {
-            ended = charge.child.wait() => return ended,
-            _ = self.orders.wait_for(is_told) => {}
+            ended = process.child.wait() => return ended,
+            _ = self.orders.wait_for(is_sent) => {}
         }
         if let Some(hook) = &prepared.pre_stop
-            && let Some(ended) = self.pre_stop(hook, charge).await
+            && let Some(ended) = self.pre_stop(hook, process).await
         {
             return ended;
         }
         let text = format!("Stopping container {}", self.container);
-        self.tell(EventNote::normal("Killing", "Stop", text));
-        end(charge, Tell::End);
+        self.record(EventNote::normal("Killing", "Stop", text));
+        end(process, GroupSignal::Terminate);
         loop {
             let by = (*self.orders.borrow_and_update()).unwrap_or_else(Instant::now);
             tokio::select! {
-                ended = charge.child.wait() => return ended,
+                ended = process.child.wait() => return ended,
                 () = sleep_until(by) => break,
-                // Somebody is in more of a hurry.
+                // The deadline became earlier.
                 Ok(()) = self.orders.changed() => {}
             }
         }
-        end(charge, Tell::Kill);
-        charge.child.wait().await
+        end(process, GroupSignal::Kill);
+        process.child.wait().await
     }
 
     /// Performs the hook that comes before the end, as long as there is time. The process's own end, if it is quicker.
-    async fn pre_stop(&mut self, hook: &Action, charge: &mut Charge) -> Option<io::Result<ExitStatus>> {
+    async fn pre_stop(&mut self, hook: &Action, process: &mut SupervisedProcess) -> Option<io::Result<ExitStatus>> {
         let has_time = self.orders.borrow().is_some_and(|by| Instant::now() < by);
         if !has_time {
             return None;
         }
         let runner = Arc::clone(&self.runner);
-        // Its time is kept here: somebody may be in more of a hurry.
+        // The deadline is checked here, since it may become earlier.
         let mut performing = pin!(hook.perform(Duration::MAX, &runner.guarding));
         let failure = loop {
             let by = (*self.orders.borrow_and_update()).unwrap_or_else(Instant::now);
             tokio::select! {
                 biased;
-                ended = charge.child.wait() => return Some(ended),
+                ended = process.child.wait() => return Some(ended),
                 () = sleep_until(by) => break Some("its time is over".to_owned()),
                 Ok(()) = self.orders.changed() => {}
                 result = &mut performing => break result.err(),
             }
         };
         if let Some(why) = failure {
-            self.tell(EventNote::warning(
+            self.record(EventNote::warning(
                 "FailedPreStopHook",
                 "Stop",
                 format!("PreStopHook failed: {why}"),
@@ -230,11 +230,11 @@ impl Watched {
         None
     }
 
-    fn tell(&self, note: EventNote) {
-        self.context.events.tell(&self.pod, note);
+    fn record(&self, note: EventNote) {
+        self.context.events.record(&self.pod, note);
     }
 
-    /// Probes the container and tells what is found.
+    /// Probes the container and records what changes.
     fn probe(
         &self,
         probers: Probers,
@@ -250,7 +250,7 @@ impl Watched {
         let post_start = prepared.post_start.clone();
         let grace = life::grace(&pod);
         let hopeless = move |why: String, context: &Context| {
-            context.events.tell(&pod, EventNote::normal("Killing", "Stop", why));
+            context.events.record(&pod, EventNote::normal("Killing", "Stop", why));
             orders.send_if_modified(|order| {
                 let is_first = order.is_none();
                 order.get_or_insert_with(|| deadline(grace));
@@ -263,47 +263,49 @@ impl Watched {
                 && let Err(why) = hook.perform(Duration::from_mins(2), &runner.guarding).await
             {
                 let note = EventNote::warning("FailedPostStartHook", "Start", format!("PostStartHook failed: {why}"));
-                context.events.tell(&pod, note);
+                context.events.record(&pod, note);
                 return hopeless(format!("FailedPostStartHook of container {container}"), &context);
             }
-            let tell = |finding: Finding| match finding {
-                Finding::Unhealthy(why) => context.events.tell(&pod, EventNote::warning("Unhealthy", "Probe", why)),
-                Finding::Hopeless(sort) => {
+            let report = |result: ProbeResult| match result {
+                ProbeResult::Unhealthy(why) => context
+                    .events
+                    .record(&pod, EventNote::warning("Unhealthy", "Probe", why)),
+                ProbeResult::Failed(sort) => {
                     let text = format!("Container {container} failed {sort} probe, will be restarted");
                     hopeless(text, &context);
                 }
-                Finding::Started => {
+                ProbeResult::Started => {
                     running.see(&container, |seen| {
-                        if let Seen::Running { started, .. } = seen {
+                        if let ProcessState::Running { started, .. } = seen {
                             *started = true;
                         }
                     });
                     runner.wake(&running.key);
                 }
-                Finding::Ready(now) => {
+                ProbeResult::Ready(now) => {
                     running.see(&container, |seen| {
-                        if let Seen::Running { ready, .. } = seen {
+                        if let ProcessState::Running { ready, .. } = seen {
                             *ready = now;
                         }
                     });
                     runner.wake(&running.key);
                 }
             };
-            probers.run(&runner.guarding, tell).await;
+            probers.run(&runner.guarding, report).await;
         }
     }
 }
 
-fn end(charge: &mut Charge, tell: Tell) {
-    let is_told = charge.group.is_some_and(|group| signals::tell(group, tell));
-    if !is_told {
-        let _ = charge.child.start_kill();
+fn end(process: &mut SupervisedProcess, signal: GroupSignal) {
+    let is_sent = process.group.is_some_and(|group| signals::send(group, signal));
+    if !is_sent {
+        let _ = process.child.start_kill();
     }
 }
 
-/// What a container leaves as its last word: the file for that, or the end of its log.
-fn last_word(prepared: &Prepared, exit_code: i32, tail: &[u8]) -> Option<String> {
-    let written = beginning(&prepared.last_word).unwrap_or_default();
+/// The termination message of a container: the file for it, or the end of its log.
+fn termination_message(prepared: &Prepared, exit_code: i32, tail: &[u8]) -> Option<String> {
+    let written = beginning(&prepared.termination_message).unwrap_or_default();
     let word = match written.as_slice() {
         [] if prepared.falls_back && exit_code != 0 => tail,
         written => written,
@@ -319,6 +321,6 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
     }
     let mut read = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    file.take(LONGEST_WORD).read_to_end(&mut read).ok()?;
+    file.take(LONGEST_MESSAGE).read_to_end(&mut read).ok()?;
     Some(read)
 }

@@ -1,14 +1,14 @@
-//! A node and what is on it, with the sums that are asked for whenever a Pod is placed.
+//! A node and its Pods, with the sums that scheduling a Pod needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use k8s_openapi::api::core::v1::{Node, Taint};
 
-use super::needs::{Amounts, Needs, Port, amount};
+use super::requirements::{Amounts, Port, Requirements, amount};
 
-/// What a node says of itself.
+/// What scheduling reads of a Node object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Description {
+pub(super) struct NodeDescription {
     pub(super) name: String,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) taints: Vec<Taint>,
@@ -16,30 +16,30 @@ pub(super) struct Description {
     pub(super) allocatable: Amounts,
 }
 
-/// A node, and what is on it.
+/// A node and the Pods on it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Host {
+pub(super) struct NodeInfo {
     pub(super) exists: bool,
-    pub(super) description: Description,
+    pub(super) description: NodeDescription,
     pub(super) used: Amounts,
-    pub(super) pods: BTreeMap<String, Needs>,
-    /// How many Pods have a port. Without admission it may be more than one.
+    pub(super) pods: BTreeMap<String, Requirements>,
+    /// How many Pods use each host port: more than one if somebody bound them by hand.
     ports: BTreeMap<Port, usize>,
-    /// How many Pods each controller has here.
+    /// How many Pods of each controller are on this node.
     siblings: HashMap<String, usize>,
-    /// The Pods that keep others away.
+    /// The Pods with anti-affinity.
     repelling: BTreeSet<String>,
 }
 
-impl Host {
-    /// Takes over what a node says of itself. Whether that is news.
+impl NodeInfo {
+    /// Takes over a Node object. Whether anything changed.
     pub(super) fn describe(&mut self, node: &Node) -> bool {
         let spec = node.spec.as_ref();
         let allocatable = node
             .status
             .iter()
             .flat_map(|status| status.allocatable.iter().flatten());
-        let description = Description {
+        let description = NodeDescription {
             name: node.metadata.name.clone().unwrap_or_default(),
             labels: node.metadata.labels.clone().unwrap_or_default(),
             taints: spec.and_then(|spec| spec.taints.clone()).unwrap_or_default(),
@@ -54,35 +54,35 @@ impl Host {
         is_news
     }
 
-    /// A Pod comes.
-    pub(super) fn add(&mut self, needs: Needs) {
-        self.remove(&needs.uid);
-        for (name, amount) in &needs.amounts {
+    /// Adds a Pod.
+    pub(super) fn add(&mut self, requirements: Requirements) {
+        self.remove(&requirements.uid);
+        for (name, amount) in &requirements.amounts {
             let used = self.used.entry(name.clone()).or_default();
             *used = used.saturating_add(*amount);
         }
-        for port in &needs.ports {
+        for port in &requirements.ports {
             *self.ports.entry(port.clone()).or_default() += 1;
         }
-        if let Some(controller) = &needs.controller {
+        if let Some(controller) = &requirements.controller {
             *self.siblings.entry(controller.clone()).or_default() += 1;
         }
-        if !needs.apart.is_empty() {
-            self.repelling.insert(needs.uid.clone());
+        if !requirements.apart.is_empty() {
+            self.repelling.insert(requirements.uid.clone());
         }
-        self.pods.insert(needs.uid.clone(), needs);
+        self.pods.insert(requirements.uid.clone(), requirements);
     }
 
-    /// A Pod goes.
+    /// Removes a Pod.
     pub(super) fn remove(&mut self, uid: &str) {
-        let Some(needs) = self.pods.remove(uid) else {
+        let Some(requirements) = self.pods.remove(uid) else {
             return;
         };
-        for (name, amount) in &needs.amounts {
+        for (name, amount) in &requirements.amounts {
             let used = self.used.entry(name.clone()).or_default();
             *used = used.saturating_sub(*amount);
         }
-        for port in &needs.ports {
+        for port in &requirements.ports {
             if let Some(count) = self.ports.get_mut(port) {
                 *count -= 1;
                 if *count == 0 {
@@ -90,7 +90,7 @@ impl Host {
                 }
             }
         }
-        if let Some(controller) = &needs.controller
+        if let Some(controller) = &requirements.controller
             && let Some(count) = self.siblings.get_mut(controller)
         {
             *count -= 1;
@@ -105,22 +105,22 @@ impl Host {
         self.description.labels.get(key).map(String::as_str)
     }
 
-    /// Whether a Pod here has a port.
+    /// Whether a Pod on this node uses a host port.
     pub(super) fn has_port(&self, port: &Port) -> bool {
         self.ports.contains_key(port)
     }
 
-    /// How many Pods of the same controller are here.
-    pub(super) fn siblings_of(&self, needs: &Needs) -> usize {
-        let controller = needs.controller.as_ref();
+    /// How many Pods of the same controller are on this node.
+    pub(super) fn siblings_of(&self, requirements: &Requirements) -> usize {
+        let controller = requirements.controller.as_ref();
         controller
             .and_then(|controller| self.siblings.get(controller))
             .copied()
             .unwrap_or(0)
     }
 
-    /// The Pods that keep others away.
-    pub(super) fn repelling(&self) -> impl Iterator<Item = &Needs> {
+    /// The Pods with anti-affinity.
+    pub(super) fn repelling(&self) -> impl Iterator<Item = &Requirements> {
         self.repelling.iter().filter_map(|uid| self.pods.get(uid))
     }
 }

@@ -1,5 +1,5 @@
-//! Events for people as kube-controller-manager writes them: one per message, counted when repeated, combined when too many.
-//! The pure part decides what is written; the shell writes it off the controllers' way.
+//! Events as client-go's recorder writes them: one per message, counted when repeated, combined when too many are similar.
+//! The correlator decides what is written, without I/O; a task of its own writes it, so that controllers do not wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,70 +18,70 @@ use tokio::sync::mpsc;
 
 use super::time::{since, whole};
 
-/// client-go's numbers: so many different messages about the same within this time are told one by one,
+/// client-go's numbers: so many different messages about the same within this time are written one by one,
 const MOST_SIMILAR: usize = 10;
 const SIMILAR_WITHIN: Duration = Duration::from_mins(10);
 /// and so many events about one object at once, and one more each time this has passed.
 const BURST: f64 = 25.0;
 const REFILL: Duration = Duration::from_mins(5);
-/// So much is remembered of each sort.
+/// How many entries of each kind the correlator remembers.
 const MOST_REMEMBERED: usize = 4096;
-/// So many events wait to be written; those that are too many are dropped.
+/// How many events wait to be written at most.
 const QUEUE: usize = 10_000;
 
-/// An event on its way.
+/// An event that is to be written.
 #[derive(Clone, Debug)]
-struct Told {
+struct PendingEvent {
     component: Arc<str>,
     about: Reference,
     note: EventNote,
     at: Timestamp,
 }
 
-/// Where controllers tell people what they do. Cloning shares it.
+/// Records the events of one component. Clones share the queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Teller {
-    sender: mpsc::Sender<Told>,
+pub(crate) struct EventRecorder {
+    sender: mpsc::Sender<PendingEvent>,
     component: Arc<str>,
     clock: Clock,
 }
 
-impl Teller {
-    /// Takes an event about an object.
-    pub(crate) fn tell(&self, about: &impl Referable, note: EventNote) {
-        let told = Told {
+impl EventRecorder {
+    /// Queues an event about an object. It is dropped when the queue is full.
+    pub(crate) fn record(&self, about: &impl Referable, note: EventNote) {
+        let event = PendingEvent {
             component: Arc::clone(&self.component),
             about: about.reference(),
             note,
             at: self.clock.now(),
         };
-        if self.sender.try_send(told).is_err() {
+        if self.sender.try_send(event).is_err() {
             tracing::debug!("an event is dropped");
         }
     }
 }
 
-/// From where tellers come; and the writer behind them, which runs once.
+/// Makes event recorders, and writes what they record.
 #[derive(Clone, Debug)]
-pub(crate) struct Tellers {
-    sender: mpsc::Sender<Told>,
-    receiver: Arc<Mutex<Option<mpsc::Receiver<Told>>>>,
+pub(crate) struct EventBroadcaster {
+    sender: mpsc::Sender<PendingEvent>,
+    receiver: Arc<Mutex<Option<mpsc::Receiver<PendingEvent>>>>,
 }
 
-impl Default for Tellers {
+impl Default for EventBroadcaster {
     fn default() -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        Tellers {
+        EventBroadcaster {
             sender,
             receiver: Arc::new(Mutex::new(Some(receiver))),
         }
     }
 }
 
-impl Tellers {
-    /// A teller in the name of a component.
-    pub(crate) fn teller(&self, component: &str, clock: Clock) -> Teller {
-        Teller {
+impl EventBroadcaster {
+    /// The recorder of a component.
+    pub(crate) fn recorder(&self, component: &str, clock: Clock) -> EventRecorder {
+        EventRecorder {
             sender: self.sender.clone(),
             component: component.into(),
             clock,
@@ -103,25 +103,25 @@ impl Tellers {
     }
 }
 
-async fn write(mut receiver: mpsc::Receiver<Told>, context: RunContext) {
-    let mut memory = Memory::default();
+async fn write(mut receiver: mpsc::Receiver<PendingEvent>, context: RunContext) {
+    let mut correlator = EventCorrelator::default();
     loop {
         tokio::select! {
             biased;
-            told = receiver.recv() => match told {
-                Some(told) => send(&context.client, &mut memory, told).await,
+            event = receiver.recv() => match event {
+                Some(event) => send(&context.client, &mut correlator, event).await,
                 None => return,
             },
             () = context.stop.stopped() => break,
         }
     }
-    while let Ok(told) = receiver.try_recv() {
-        send(&context.client, &mut memory, told).await;
+    while let Ok(event) = receiver.try_recv() {
+        send(&context.client, &mut correlator, event).await;
     }
 }
 
-async fn send(client: &Client, memory: &mut Memory, told: Told) {
-    let Some(write) = memory.decide(&told) else {
+async fn send(client: &Client, correlator: &mut EventCorrelator, event: PendingEvent) {
+    let Some(write) = correlator.decide(&event) else {
         return;
     };
     let kind = Kind::named("", "v1", "Event", "events", true);
@@ -151,50 +151,50 @@ enum Write {
 type Group = (Arc<str>, Reference, &'static str, String);
 
 #[derive(Debug, Default)]
-struct Memory {
-    /// The messages about the same of late.
+struct EventCorrelator {
+    /// Recent messages that differ in nothing but their text.
     similar: HashMap<Group, (HashSet<String>, Timestamp)>,
     /// What was written, and how often.
     written: HashMap<(Group, String), (ObjectKey, u32)>,
     buckets: HashMap<(Arc<str>, Reference), (f64, Timestamp)>,
-    /// The number in the last name: no two are alike.
+    /// The number in the name of the last event, so that names are unique.
     last: i128,
 }
 
-impl Memory {
-    fn decide(&mut self, told: &Told) -> Option<Write> {
-        let mut about = told.about.clone();
+impl EventCorrelator {
+    fn decide(&mut self, event: &PendingEvent) -> Option<Write> {
+        let mut about = event.about.clone();
         about.resource_version.clear();
-        let reason = told.note.reason.clone();
+        let reason = event.note.reason.clone();
         let group: Group = (
-            Arc::clone(&told.component),
+            Arc::clone(&event.component),
             about.clone(),
-            told.note.kind.as_str(),
+            event.note.kind.as_str(),
             reason,
         );
-        let message = self.combined(&group, told);
-        if !self.admits((Arc::clone(&told.component), about), told.at) {
+        let message = self.combined(&group, event);
+        if !self.admits((Arc::clone(&event.component), about), event.at) {
             return None;
         }
-        let time = whole(told.at).0.to_string();
+        let time = whole(event.at).0.to_string();
         if self.written.len() > MOST_REMEMBERED {
             self.written.clear();
         }
         if let Some((key, count)) = self.written.get_mut(&(group.clone(), message.clone())) {
             *count += 1;
-            let patch = json!({ "count": count, "lastTimestamp": time, "message": message_of(&message, told) });
+            let patch = json!({ "count": count, "lastTimestamp": time, "message": message_of(&message, event) });
             return Some(Write::Patch(key.clone(), patch));
         }
-        let namespace = told.about.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        self.last = told.at.as_nanosecond().max(self.last + 1);
-        let name = format!("{}.{:x}", told.about.name, self.last);
+        let namespace = event.about.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        self.last = event.at.as_nanosecond().max(self.last + 1);
+        let name = format!("{}.{:x}", event.about.name, self.last);
         let key = ObjectKey::namespaced(&namespace, &name);
         let event = json!({
             "apiVersion": "v1", "kind": "Event",
             "metadata": { "name": name, "namespace": namespace },
-            "involvedObject": told.about,
-            "reason": told.note.reason, "message": message_of(&message, told), "type": told.note.kind.as_str(),
-            "source": { "component": &*told.component }, "reportingComponent": &*told.component,
+            "involvedObject": event.about,
+            "reason": event.note.reason, "message": message_of(&message, event), "type": event.note.kind.as_str(),
+            "source": { "component": &*event.component }, "reportingComponent": &*event.component,
             "reportingInstance": "",
             "firstTimestamp": time, "lastTimestamp": time, "count": 1,
         });
@@ -203,23 +203,23 @@ impl Memory {
     }
 
     /// The message by which an event is known: its own, or the one of all that are too many.
-    fn combined(&mut self, group: &Group, told: &Told) -> String {
+    fn combined(&mut self, group: &Group, event: &PendingEvent) -> String {
         if self.similar.len() > MOST_REMEMBERED {
             self.similar.clear();
         }
         let (messages, last) = self
             .similar
             .entry(group.clone())
-            .or_insert_with(|| (HashSet::new(), told.at));
-        if since(*last, told.at) > SIMILAR_WITHIN {
+            .or_insert_with(|| (HashSet::new(), event.at));
+        if since(*last, event.at) > SIMILAR_WITHIN {
             messages.clear();
         }
-        *last = told.at;
+        *last = event.at;
         if messages.len() < MOST_SIMILAR {
-            messages.insert(told.note.text.clone());
+            messages.insert(event.note.text.clone());
         }
         if messages.len() < MOST_SIMILAR {
-            told.note.text.clone()
+            event.note.text.clone()
         } else {
             String::new()
         }
@@ -240,11 +240,11 @@ impl Memory {
     }
 }
 
-fn message_of(known_by: &str, told: &Told) -> String {
+fn message_of(known_by: &str, event: &PendingEvent) -> String {
     if known_by.is_empty() {
-        format!("(combined from similar events): {}", told.note.text)
+        format!("(combined from similar events): {}", event.note.text)
     } else {
-        told.note.text.clone()
+        event.note.text.clone()
     }
 }
 
@@ -252,8 +252,8 @@ fn message_of(known_by: &str, told: &Told) -> String {
 mod tests {
     use super::*;
 
-    fn told(text: &str, second: i64) -> Told {
-        Told {
+    fn pending(text: &str, second: i64) -> PendingEvent {
+        PendingEvent {
             component: "tester".into(),
             about: Reference {
                 api_version: "v1".to_owned(),
@@ -270,16 +270,16 @@ mod tests {
 
     #[test]
     fn a_message_is_written_once_and_then_counted() {
-        let mut memory = Memory::default();
-        let Some(Write::Create(event)) = memory.decide(&told("one", 0)) else {
+        let mut correlator = EventCorrelator::default();
+        let Some(Write::Create(event)) = correlator.decide(&pending("one", 0)) else {
             panic!("not created");
         };
         assert_eq!(
             (event["count"].as_u64(), event["message"].as_str()),
             (Some(1), Some("one"))
         );
-        assert!(matches!(memory.decide(&told("two", 0)), Some(Write::Create(_))));
-        let Some(Write::Patch(key, patch)) = memory.decide(&told("one", 5)) else {
+        assert!(matches!(correlator.decide(&pending("two", 0)), Some(Write::Create(_))));
+        let Some(Write::Patch(key, patch)) = correlator.decide(&pending("one", 5)) else {
             panic!("not counted");
         };
         assert_eq!(key.name(), event["metadata"]["name"].as_str().unwrap());
@@ -288,9 +288,9 @@ mod tests {
 
     #[test]
     fn too_many_similar_messages_are_combined() {
-        let mut memory = Memory::default();
+        let mut correlator = EventCorrelator::default();
         let writes: Vec<_> = (0..12)
-            .filter_map(|number| memory.decide(&told(&number.to_string(), 0)))
+            .filter_map(|number| correlator.decide(&pending(&number.to_string(), 0)))
             .collect();
         assert_eq!(
             writes.iter().filter(|write| matches!(write, Write::Create(_))).count(),
@@ -304,9 +304,11 @@ mod tests {
 
     #[test]
     fn a_chatterbox_is_silenced() {
-        let mut memory = Memory::default();
-        let heard = (0..100).filter(|_| memory.decide(&told("same", 0)).is_some()).count();
+        let mut correlator = EventCorrelator::default();
+        let heard = (0..100)
+            .filter(|_| correlator.decide(&pending("same", 0)).is_some())
+            .count();
         assert_eq!(heard, 25);
-        assert!(memory.decide(&told("same", 301)).is_some());
+        assert!(correlator.decide(&pending("same", 301)).is_some());
     }
 }

@@ -14,9 +14,9 @@ pub(super) type Amounts = BTreeMap<String, i64>;
 /// A port of a node: protocol and number.
 pub(super) type Port = (String, i32);
 
-/// What a Pod needs, and what others may ask of it.
+/// What a Pod requires of its node, and what affinity terms of other Pods read of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Needs {
+pub(super) struct Requirements {
     pub(super) key: Option<ObjectKey>,
     pub(super) uid: String,
     pub(super) controller: Option<String>,
@@ -25,26 +25,26 @@ pub(super) struct Needs {
     pub(super) ports: BTreeSet<Port>,
     pub(super) node_selector: BTreeMap<String, String>,
     pub(super) node_affinity: Option<NodeAffinity>,
-    /// The Pods it must be near to.
-    pub(super) together: Vec<Term>,
-    /// The Pods it must not be near to.
-    pub(super) apart: Vec<Term>,
+    /// Required affinity.
+    pub(super) together: Vec<AffinityTerm>,
+    /// Required anti-affinity.
+    pub(super) apart: Vec<AffinityTerm>,
     pub(super) tolerations: Vec<Toleration>,
 }
 
-/// Other Pods, and what it is to be near to them.
+/// A term of affinity: the Pods it selects, and the topology key.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
+pub(super) struct AffinityTerm {
     pub(super) topology_key: String,
-    /// In these namespaces; if there are none, in that of who has the term.
+    /// The namespaces of the Pods; that of the term's own Pod if there are none.
     namespaces: Vec<String>,
     everywhere: bool,
     selector: Option<Selector>,
 }
 
-impl Term {
+impl AffinityTerm {
     fn of(term: &PodAffinityTerm) -> Self {
-        Term {
+        AffinityTerm {
             topology_key: term.topology_key.clone(),
             namespaces: term.namespaces.clone().unwrap_or_default(),
             everywhere: term.namespace_selector.is_some(),
@@ -55,8 +55,8 @@ impl Term {
         }
     }
 
-    /// Whether the term of an owner means a Pod.
-    pub(super) fn means(&self, owner: &Needs, pod: &Needs) -> bool {
+    /// Whether the term of `owner` selects a Pod.
+    pub(super) fn means(&self, owner: &Requirements, pod: &Requirements) -> bool {
         let in_scope = if self.namespaces.is_empty() && !self.everywhere {
             pod.namespace() == owner.namespace()
         } else {
@@ -70,33 +70,34 @@ impl Term {
     }
 }
 
-impl Needs {
+impl Requirements {
     /// What a Pod needs.
     pub(super) fn of(pod: &Pod, key: &ObjectKey) -> Self {
-        let mut needs = Needs {
+        let mut requirements = Requirements {
             key: Some(key.clone()),
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             controller: controller_of(pod).map(|owner| owner.uid.clone()),
             labels: pod.metadata.labels.clone().unwrap_or_default(),
-            ..Needs::default()
+            ..Requirements::default()
         };
         if let Some(spec) = &pod.spec {
-            let terms = |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().map(Term::of).collect();
+            let terms =
+                |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().map(AffinityTerm::of).collect();
             let affinity = spec.affinity.as_ref();
             let together = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
             let apart = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-            needs.amounts = requests(spec);
-            needs.ports = host_ports(spec);
-            needs.node_selector = spec.node_selector.clone().unwrap_or_default();
-            needs.node_affinity = affinity.and_then(|affinity| affinity.node_affinity.clone());
-            needs.together = terms(
+            requirements.amounts = requests(spec);
+            requirements.ports = host_ports(spec);
+            requirements.node_selector = spec.node_selector.clone().unwrap_or_default();
+            requirements.node_affinity = affinity.and_then(|affinity| affinity.node_affinity.clone());
+            requirements.together = terms(
                 together.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref()),
             );
-            needs.apart =
+            requirements.apart =
                 terms(apart.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref()));
-            needs.tolerations = spec.tolerations.clone().unwrap_or_default();
+            requirements.tolerations = spec.tolerations.clone().unwrap_or_default();
         }
-        needs
+        requirements
     }
 
     /// The namespace it is in.
@@ -141,7 +142,7 @@ fn of_container(container: &Container) -> Amounts {
         .collect()
 }
 
-/// The requests of a Pod: of all containers that run side by side, or of what prepares them, whichever is more.
+/// The requests of a Pod: the sum of its containers and sidecars, or those of its largest init container if they are more.
 fn requests(spec: &PodSpec) -> Amounts {
     let mut running = Amounts::new();
     for container in &spec.containers {
