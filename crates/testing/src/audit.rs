@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
-use crate::traffic::{Asked, Outcomes};
+use crate::traffic::{ApiRequest, Outcomes};
 
 /// Writes one file into the folder that `KUBEWRIGHT_AUDIT` names, if it names one: one line per thing that was asked.
-pub(crate) fn write(operator: &str, test: &str, questions: &[(Asked, Outcomes)]) -> io::Result<()> {
+pub(crate) fn write(operator: &str, test: &str, questions: &[(ApiRequest, Outcomes)]) -> io::Result<()> {
     match std::env::var_os("KUBEWRIGHT_AUDIT") {
         Some(folder) if !folder.is_empty() => write_into(Path::new(&folder), operator, test, questions).map(drop),
         _ => Ok(()),
     }
 }
 
-fn write_into(folder: &Path, operator: &str, test: &str, questions: &[(Asked, Outcomes)]) -> io::Result<PathBuf> {
+fn write_into(folder: &Path, operator: &str, test: &str, questions: &[(ApiRequest, Outcomes)]) -> io::Result<PathBuf> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     std::fs::create_dir_all(folder)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("{operator}-{}-{number}.jsonl", std::process::id()));
     let mut lines = Vec::new();
-    for (asked, outcomes) in questions {
+    for (api_request, outcomes) in questions {
         for (allowed, count) in [(true, outcomes.allowed), (false, outcomes.refused)] {
             if count > 0 {
-                writeln!(lines, "{}", line(operator, test, asked, allowed, count))?;
+                writeln!(lines, "{}", line(operator, test, api_request, allowed, count))?;
             }
         }
     }
@@ -33,7 +33,7 @@ fn write_into(folder: &Path, operator: &str, test: &str, questions: &[(Asked, Ou
     Ok(path)
 }
 
-fn line(operator: &str, test: &str, asked: &Asked, allowed: bool, count: u64) -> Value {
+fn line(operator: &str, test: &str, api_request: &ApiRequest, allowed: bool, count: u64) -> Value {
     let mut line = Map::new();
     line.insert("version".to_owned(), 1.into());
     let mut say = |name: &str, value: &str, always: bool| {
@@ -43,14 +43,14 @@ fn line(operator: &str, test: &str, asked: &Asked, allowed: bool, count: u64) ->
     };
     say("operator", operator, true);
     say("test", test, true);
-    say("verb", &asked.verb, true);
-    if asked.url.is_empty() {
-        say("group", &asked.group, true);
-        say("resource", &asked.resource, true);
-        say("namespace", &asked.namespace, false);
-        say("name", &asked.name, false);
+    say("verb", &api_request.verb, true);
+    if api_request.url.is_empty() {
+        say("group", &api_request.group, true);
+        say("resource", &api_request.resource, true);
+        say("namespace", &api_request.namespace, false);
+        say("name", &api_request.name, false);
     } else {
-        say("url", &asked.url, true);
+        say("url", &api_request.url, true);
     }
     line.insert("allowed".to_owned(), allowed.into());
     line.insert("count".to_owned(), count.into());
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn every_question_is_a_line_with_its_answer() {
         let folder = tempfile::tempdir().unwrap();
-        let asked = |method: &str, uri: &str| Asked::of(&method.parse().unwrap(), &uri.parse().unwrap());
+        let api_request = |method: &str, uri: &str| ApiRequest::of(&method.parse().unwrap(), &uri.parse().unwrap());
         let questions = [
             (
-                asked("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web/status"),
+                api_request("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web/status"),
                 Outcomes { allowed: 2, refused: 1 },
             ),
-            (asked("GET", "/metrics"), Outcomes { allowed: 1, refused: 0 }),
+            (api_request("GET", "/metrics"), Outcomes { allowed: 1, refused: 0 }),
         ];
         let path = write_into(folder.path(), "shop", "a_test", &questions).unwrap();
         let text = std::fs::read_to_string(path).unwrap();

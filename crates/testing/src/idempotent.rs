@@ -7,7 +7,7 @@ use std::panic::Location;
 use serde_json::Value;
 
 use crate::fail::or_fail;
-use crate::traffic::{Asked, Written};
+use crate::traffic::{ApiRequest, RecordedWrite};
 use crate::{Error, TestEnv};
 
 /// More changes than this are not told.
@@ -55,7 +55,7 @@ impl TestEnv {
         let settled = again.await;
         let recorded = self.traffic().recorded();
         settled?;
-        let own = recorded.iter().filter(|written| !self.is_upkeep(&written.asked));
+        let own = recorded.iter().filter(|written| !self.is_upkeep(&written.api_request));
         let changes: BTreeSet<String> = own.flat_map(changes).collect();
         if changes.is_empty() {
             return Ok(());
@@ -73,26 +73,26 @@ impl TestEnv {
 
     /// Whether a write is about where the operator's own webhooks are: with every start the manager tells a server that calls it
     /// over the network. No reconcile does that.
-    fn is_upkeep(&self, asked: &Asked) -> bool {
+    fn is_upkeep(&self, api_request: &ApiRequest) -> bool {
         let places = [
             "customresourcedefinitions",
             "mutatingwebhookconfigurations",
             "validatingwebhookconfigurations",
         ];
-        places.contains(&asked.resource.as_str()) && self.has_installed(&asked.name)
+        places.contains(&api_request.resource.as_str()) && self.has_installed(&api_request.name)
     }
 }
 
 /// What a write changed: the fields, or the whole object.
-fn changes(written: &Written) -> Vec<String> {
-    if written.asked.is_chatter() {
+fn changes(written: &RecordedWrite) -> Vec<String> {
+    if written.api_request.is_chatter() {
         return Vec::new();
     }
-    let object = written.asked.object();
+    let object = written.api_request.object();
     match (&written.before, &written.after) {
         (None, Some(after)) => {
             let name = after["metadata"]["name"].as_str().unwrap_or_default();
-            let object = if written.asked.name.is_empty() {
+            let object = if written.api_request.name.is_empty() {
                 format!("{object}: {name}")
             } else {
                 object
@@ -100,7 +100,7 @@ fn changes(written: &Written) -> Vec<String> {
             vec![format!("{object} was created")]
         }
         (Some(_), None) => vec![format!("{object} was deleted")],
-        (None, None) => vec![format!("{} was written", written.asked)],
+        (None, None) => vec![format!("{} was written", written.api_request)],
         (Some(before), Some(after)) => {
             let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
             if version(before) == version(after) {
@@ -167,10 +167,10 @@ mod tests {
 
     use super::*;
 
-    fn written(before: Option<Value>, after: Option<Value>) -> Written {
+    fn written(before: Option<Value>, after: Option<Value>) -> RecordedWrite {
         let uri = "/apis/apps/v1/namespaces/shop/deployments/web".parse().unwrap();
-        Written {
-            asked: Asked::of(&http::Method::PUT, &uri),
+        RecordedWrite {
+            api_request: ApiRequest::of(&http::Method::PUT, &uri),
             before,
             after,
         }

@@ -32,7 +32,7 @@ const READY: Duration = Duration::from_secs(10);
 const STOP: Duration = Duration::from_secs(5);
 
 /// A manager that runs.
-pub(crate) struct Running {
+pub(crate) struct RunningManager {
     stopper: Stopper,
     task: JoinHandle<()>,
     ended: watch::Receiver<Option<String>>,
@@ -43,8 +43,8 @@ pub(crate) struct Running {
     page: DebugPage,
 }
 
-/// What a manager needs.
-pub(crate) struct Wanted<'a> {
+/// What a manager is started with.
+pub(crate) struct ManagerInputs<'a> {
     pub(crate) operator: &'a Operator,
     pub(crate) installation: &'a Installation,
     pub(crate) plane: &'a Plane,
@@ -54,10 +54,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) configure: &'a (dyn Fn(Manager) -> Manager + Send + Sync),
 }
 
-impl Running {
+impl RunningManager {
     /// Starts a manager and waits until its caches are filled and its webhooks answer.
-    pub(crate) async fn start(wanted: &Wanted<'_>) -> Result<Self, Error> {
-        let Wanted {
+    pub(crate) async fn start(inputs: &ManagerInputs<'_>) -> Result<Self, Error> {
+        let ManagerInputs {
             operator,
             installation,
             plane,
@@ -65,13 +65,13 @@ impl Running {
             seed,
             clock,
             configure,
-        } = wanted;
+        } = inputs;
         let mut manager = operator.manager().map_err(Error::Operator)?;
         manager = manager.graceful_shutdown(STOP).clock(*clock);
         if let Some(seed) = seed {
             manager = manager.chance(Chance::seeded(*seed));
         }
-        let (tell, told) = oneshot::channel();
+        let (send_client, client) = oneshot::channel();
         let has_webhooks = manager.serves_webhooks();
         manager = match plane.server() {
             Some(server) if has_webhooks => {
@@ -83,7 +83,7 @@ impl Running {
                 };
                 manager
                     .webhook_address(BindAddress::Off)
-                    .runnable_everywhere("webhooks", move |context: RunContext| hooks.serve(context, tell))
+                    .runnable_everywhere("webhooks", move |context: RunContext| hooks.serve(context, send_client))
             }
             _ => {
                 let manager = if has_webhooks {
@@ -92,7 +92,7 @@ impl Running {
                     manager.webhook_address(BindAddress::Off)
                 };
                 manager.runnable_everywhere("readiness", move |context: RunContext| async move {
-                    let _ = tell.send(context.client.clone());
+                    let _ = send_client.send(context.client.clone());
                     context.stop.stopped().await;
                     Ok(())
                 })
@@ -114,7 +114,7 @@ impl Running {
             end.send_replace(Some(text));
         });
         let running = Starting {
-            told,
+            client,
             ended: ended.clone(),
             task: Some(task),
         };
@@ -122,7 +122,7 @@ impl Running {
         if plane.server().is_none() && has_webhooks {
             webhooks_known(&installation.objects, &plane.admin()).await?;
         }
-        Ok(Running {
+        Ok(RunningManager {
             stopper,
             task,
             ended,
@@ -185,7 +185,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningManager {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -193,7 +193,7 @@ impl Drop for Running {
 
 /// A manager that is not ready yet.
 struct Starting {
-    told: oneshot::Receiver<Client>,
+    client: oneshot::Receiver<Client>,
     ended: watch::Receiver<Option<String>>,
     task: Option<JoinHandle<()>>,
 }
@@ -204,14 +204,14 @@ impl Starting {
         let late = |why: String| Error::NotReady { waited: READY, why };
         let client = tokio::select! {
             biased;
-            client = &mut self.told => client.ok(),
+            client = &mut self.client => client.ok(),
             () = tokio::time::sleep_until(deadline) => return Err(late("it does not run".to_owned())),
         };
         // Without a client it has ended, and says why.
         let Some(client) = client else {
             return Err(Error::ManagerEnded(end_of(&mut self.ended).await));
         };
-        let mut beats = traffic.beats();
+        let mut activity = traffic.activity();
         loop {
             let waiting: Vec<_> = client
                 .cache()
@@ -230,7 +230,7 @@ impl Starting {
                 biased;
                 _ = filled => {}
                 // A kind that the server does not have is known with the answer that says so.
-                _ = beats.changed() => tokio::task::yield_now().await,
+                _ = activity.changed() => tokio::task::yield_now().await,
                 why = end_of(&mut self.ended) => return Err(Error::ManagerEnded(why)),
                 () = tokio::time::sleep_until(deadline) => {
                     let kinds: Vec<_> = waiting.iter().map(|informer| informer.store().kind().to_string()).collect();
@@ -291,7 +291,7 @@ impl Hooks {
     async fn serve(
         self,
         context: RunContext,
-        tell: oneshot::Sender<Client>,
+        send_client: oneshot::Sender<Client>,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let Hooks {
             server,
@@ -301,7 +301,7 @@ impl Hooks {
         } = self;
         let hooks = operator.webhook_server(&context.client)?;
         server.handle_service(&namespace, &service, 443, hooks.service());
-        let _ = tell.send(context.client.clone());
+        let _ = send_client.send(context.client.clone());
         context.stop.stopped().await;
         server.forget_service(&namespace, &service, 443);
         Ok(())

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::fail::or_fail;
-use crate::manager::Running;
-use crate::standing::Standing;
+use crate::manager::RunningManager;
+use crate::running_controllers::RunningControllers;
 use crate::{Error, TestEnv, report, time};
 
 /// Shorter than any period of a controller. A paused clock gets there only when nothing is left to do.
@@ -167,7 +167,7 @@ impl TestEnv {
         self.check_reads()?;
         Ok(Settled {
             writes: self.traffic().writes(),
-            delayed: self.with_manager(Running::delayed).unwrap_or_default(),
+            delayed: self.with_manager(RunningManager::delayed).unwrap_or_default(),
         })
     }
 
@@ -194,7 +194,7 @@ impl TestEnv {
     async fn moment(&self) {
         tokio::time::sleep(MOMENT).await;
         for _ in 0..MOST_RETRIES {
-            match self.with_controllers(Standing::next_retry).flatten() {
+            match self.with_controllers(RunningControllers::next_retry).flatten() {
                 Some(due) if due <= RETRY => tokio::time::sleep(due + MOMENT).await,
                 _ => return,
             }
@@ -214,13 +214,13 @@ impl TestEnv {
 
     /// Waits until nobody has anything to do or asks for anything, for a while.
     async fn quiet(&self) {
-        let mut beats = self.traffic().beats();
+        let mut activity = self.traffic().activity();
         let mut since = Instant::now();
         loop {
-            beats.mark_unchanged();
+            activity.mark_unchanged();
             tokio::select! {
                 biased;
-                changed = beats.changed() => {
+                changed = activity.changed() => {
                     if changed.is_err() {
                         return;
                     }
@@ -229,7 +229,7 @@ impl TestEnv {
                 () = tokio::time::sleep_until(since + QUIET) => {
                     let metrics = self.metrics();
                     let busy = metrics.sum("workqueue_depth", &[]) + metrics.sum("controller_runtime_active_workers", &[]);
-                    if busy == 0.0 && self.with_controllers(Standing::is_busy) != Some(true) {
+                    if busy == 0.0 && self.with_controllers(RunningControllers::is_busy) != Some(true) {
                         return;
                     }
                     since = Instant::now();

@@ -14,7 +14,7 @@ use kubewright_runtime::operator::Operator;
 use serde_json::{Value, json};
 
 use super::{Settings, TestEnv, live};
-use crate::fail::{Place, or_fail};
+use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
 use crate::plane::{Mode, Plane};
 use crate::traffic::Traffic;
@@ -264,7 +264,7 @@ impl Builder {
         self.try_start_at(Location::caller())
     }
 
-    async fn try_start_at(self, at: Place) -> Result<TestEnv, Error> {
+    async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
         let namespace = {

@@ -7,9 +7,9 @@ use kubewright_runtime::mapper::RestMapper;
 
 use super::{TestEnv, clean, live};
 use crate::fail::{fail, or_fail};
-use crate::manager::{Running, Wanted};
+use crate::manager::{ManagerInputs, RunningManager};
 use crate::plane::{Embedded, Plane};
-use crate::standing::Standing;
+use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
 use crate::{Error, audit, report};
 
@@ -54,7 +54,7 @@ impl TestEnv {
         let (Some(operator), Some(installation)) = (&self.operator, &self.installation) else {
             return Err(Error::NoManager);
         };
-        let wanted = Wanted {
+        let wanted = ManagerInputs {
             operator,
             installation,
             plane: self.plane()?,
@@ -63,7 +63,7 @@ impl TestEnv {
             clock: self.settings.clock,
             configure: &*self.settings.configure,
         };
-        let running = Running::start(&wanted).await?;
+        let running = RunningManager::start(&wanted).await?;
         *self.manager.lock() = Some(running);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl TestEnv {
         if let Some(authority) = self.plane()?.authority() {
             controllers = controllers.root_ca(authority);
         }
-        *self.controllers.lock() = Some(Standing::start(&controllers, kube)?);
+        *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube)?);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl TestEnv {
 
     fn write_audit(&self) {
         let Some(operator) = &self.operator else { return };
-        if let Err(error) = audit::write(operator.name(), &self.settings.test, &self.traffic.asked()) {
+        if let Err(error) = audit::write(operator.name(), &self.settings.test, &self.traffic.requests()) {
             eprintln!("KUBEWRIGHT_AUDIT: {error}");
         }
     }

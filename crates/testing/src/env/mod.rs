@@ -23,11 +23,11 @@ use serde_json::Value;
 pub use builder::Builder;
 pub use name::Name;
 
-use crate::fail::{Place, fail, or_fail};
+use crate::fail::{CallSite, fail, or_fail};
 use crate::install::Installation;
-use crate::manager::Running;
+use crate::manager::RunningManager;
 use crate::plane::Plane;
-use crate::standing::Standing;
+use crate::running_controllers::RunningControllers;
 use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
 
@@ -105,9 +105,9 @@ pub struct TestEnv {
     mapper: RestMapper,
     namespace: String,
     traffic: Traffic,
-    manager: parking_lot::Mutex<Option<Running>>,
-    controllers: parking_lot::Mutex<Option<Standing>>,
-    started: Place,
+    manager: parking_lot::Mutex<Option<RunningManager>>,
+    controllers: parking_lot::Mutex<Option<RunningControllers>>,
+    started: CallSite,
 }
 
 /// What the builder says that outlives the start.
@@ -364,12 +364,12 @@ impl TestEnv {
     }
 
     /// Looks at the manager, if there is one.
-    pub(crate) fn with_manager<T>(&self, look: impl FnOnce(&Running) -> T) -> Option<T> {
+    pub(crate) fn with_manager<T>(&self, look: impl FnOnce(&RunningManager) -> T) -> Option<T> {
         self.manager.lock().as_ref().map(look)
     }
 
     /// Looks at the controllers of the cluster, if they are the test's own.
-    pub(crate) fn with_controllers<T>(&self, look: impl FnOnce(&Standing) -> T) -> Option<T> {
+    pub(crate) fn with_controllers<T>(&self, look: impl FnOnce(&RunningControllers) -> T) -> Option<T> {
         self.controllers.lock().as_ref().map(look)
     }
 

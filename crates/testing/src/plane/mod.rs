@@ -149,8 +149,8 @@ impl Plane {
     /// A client for Kubernetes' own controllers, unless others run them. What it asks for is heard, but not counted.
     pub(crate) fn controllers_client(&self, traffic: &Traffic) -> Option<kube::Client> {
         match self {
-            Plane::Embedded(embedded) => Some(traffic::heard(embedded.server().service(), traffic.clone())),
-            Plane::Binaries(binaries) => Some(binaries.remote().heard(traffic)),
+            Plane::Embedded(embedded) => Some(traffic::observed_client(embedded.server().service(), traffic.clone())),
+            Plane::Binaries(binaries) => Some(binaries.remote().observed(traffic)),
             Plane::Existing(_) => None,
         }
     }

@@ -51,13 +51,13 @@ impl Remote {
     }
 
     /// The administrator, whose answers are heard.
-    pub(super) fn heard(&self, traffic: &Traffic) -> Client {
+    pub(super) fn observed(&self, traffic: &Traffic) -> Client {
         let client = self.admin.clone();
         let service = service_fn(move |request: Request<kube::client::Body>| {
             let client = client.clone();
             async move { client.send(request).await }
         });
-        traffic::heard(service, traffic.clone())
+        traffic::observed_client(service, traffic.clone())
     }
 
     async fn token(&self, namespace: &str, name: &str) -> Result<String, Error> {

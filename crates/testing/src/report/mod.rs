@@ -23,8 +23,8 @@ const MOST_LINES: usize = 60;
 /// Of the reconciles of one controller, as many are told.
 const MOST_RECONCILES: usize = 5;
 
-/// What is known of an object that is not as expected.
-pub(crate) struct Told {
+/// What was found of an object that is not as expected.
+pub(crate) struct Observation {
     pub(crate) expected: Option<String>,
     pub(crate) mismatch: Vec<String>,
     pub(crate) object: Option<Value>,
@@ -37,7 +37,7 @@ pub(crate) struct Report<'a> {
     pub(crate) kind: &'a Kind,
     pub(crate) key: &'a ObjectKey,
     pub(crate) why: String,
-    pub(crate) told: Told,
+    pub(crate) observation: Observation,
 }
 
 impl Report<'_> {
@@ -47,20 +47,20 @@ impl Report<'_> {
             kind,
             key,
             why,
-            told,
+            observation,
         } = self;
         let mut text = format!("{why}\n");
-        if let Some(expected) = &told.expected {
+        if let Some(expected) = &observation.expected {
             section(&mut text, "expected", std::slice::from_ref(expected));
         }
-        section(&mut text, "but", &told.mismatch);
-        if let Some(object) = &told.object {
+        section(&mut text, "but", &observation.mismatch);
+        if let Some(object) = &observation.object {
             section(&mut text, "object", &as_yaml(object));
         } else {
-            let problem = told.trouble.unwrap_or_else(|| "there is none".to_owned());
+            let problem = observation.trouble.unwrap_or_else(|| "there is none".to_owned());
             section(&mut text, "object", &[problem]);
         }
-        let tree = match &told.object {
+        let tree = match &observation.object {
             Some(object) => owners::tree(env, object).await,
             None => Tree::default(),
         };

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::fail::Place;
+use crate::fail::CallSite;
 
 /// More lines than this are no text any more.
 const MOST_LINES: usize = 12;
 
 /// What the call at a place is given last, as it is written there: a closure, or the name of a function.
-pub(crate) fn last_argument(at: Place) -> Option<String> {
+pub(crate) fn last_argument(at: CallSite) -> Option<String> {
     let text = read(at.file())?;
     last_argument_in(&text, at.line() as usize, at.column() as usize)
 }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_place_in_this_file_is_readable() {
         #[track_caller]
-        fn here(_: impl Fn(u32) -> bool) -> Place {
+        fn here(_: impl Fn(u32) -> bool) -> CallSite {
             std::panic::Location::caller()
         }
         let at = here(|number| number > 3);

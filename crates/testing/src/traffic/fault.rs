@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::stream::Cut;
+use super::request::ApiRequest;
+use super::stream::Interruption;
 
 /// What happens to a request.
 ///
@@ -60,11 +60,11 @@ pub struct Requests {
 }
 
 impl Requests {
-    fn include(&self, asked: &Asked) -> bool {
-        let resource = |wanted: &String| *wanted == asked.resource;
-        (self.verbs.is_empty() || self.verbs.contains(&asked.verb))
+    fn include(&self, api_request: &ApiRequest) -> bool {
+        let resource = |wanted: &String| *wanted == api_request.resource;
+        (self.verbs.is_empty() || self.verbs.contains(&api_request.verb))
             && self.resource.as_ref().is_none_or(resource)
-            && self.name.as_ref().is_none_or(|name| *name == asked.name)
+            && self.name.as_ref().is_none_or(|name| *name == api_request.name)
     }
 }
 
@@ -224,39 +224,39 @@ impl Injected {
 
 /// A fault that waits for its requests.
 #[derive(Debug)]
-pub(crate) struct Armed {
+pub(crate) struct ActiveFault {
     fault: Fault,
     seen: u64,
     hits: Arc<AtomicU64>,
 }
 
-impl Armed {
+impl ActiveFault {
     pub(super) fn new(fault: Fault) -> (Self, Injected) {
         let hits = Arc::new(AtomicU64::new(0));
         let injected = Injected(Arc::clone(&hits));
-        (Armed { fault, seen: 0, hits }, injected)
+        (ActiveFault { fault, seen: 0, hits }, injected)
     }
 
     /// What it does to watches that are open, if that is what it does.
-    pub(super) fn cut(&self) -> Option<Cut> {
+    pub(super) fn interruption(&self) -> Option<Interruption> {
         let expired = match self.fault.effect {
             Effect::DropWatches => false,
             Effect::ExpireWatches => true,
             _ => return None,
         };
-        Some(Cut {
+        Some(Interruption {
             resource: self.fault.requests.resource.clone(),
             expired,
         })
     }
 
-    pub(super) fn strike(&self) {
+    pub(super) fn count_hit(&self) {
         self.hits.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What happens to a request, if this fault strikes it.
-    pub(super) fn meet(&mut self, asked: &Asked) -> Option<Effect> {
-        if !self.fault.requests.include(asked) {
+    pub(super) fn effect_on(&mut self, api_request: &ApiRequest) -> Option<Effect> {
+        if !self.fault.requests.include(api_request) {
             return None;
         }
         self.seen += 1;
@@ -264,7 +264,7 @@ impl Armed {
         if self.fault.times.is_some_and(|times| past >= times) {
             return None;
         }
-        self.strike();
+        self.count_hit();
         Some(self.fault.effect.clone())
     }
 }
@@ -273,27 +273,33 @@ impl Armed {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, uri: &str) -> Asked {
-        Asked::of(&method.parse().unwrap(), &uri.parse().unwrap())
+    fn api_request(method: &str, uri: &str) -> ApiRequest {
+        ApiRequest::of(&method.parse().unwrap(), &uri.parse().unwrap())
     }
 
     #[test]
     fn the_nth_write_is_struck_and_no_other() {
-        let (mut armed, injected) = Armed::new(Fault::fail(500).writes().of("configmaps").nth(2));
-        let write = asked("POST", "/api/v1/namespaces/a/configmaps");
-        assert_eq!(armed.meet(&asked("GET", "/api/v1/namespaces/a/configmaps")), None);
-        assert_eq!(armed.meet(&write), None);
-        assert_eq!(armed.meet(&asked("POST", "/api/v1/namespaces/a/secrets")), None);
-        assert_eq!(armed.meet(&write), Some(Effect::Fail { code: 500 }));
-        assert_eq!(armed.meet(&write), None);
+        let (mut active, injected) = ActiveFault::new(Fault::fail(500).writes().of("configmaps").nth(2));
+        let write = api_request("POST", "/api/v1/namespaces/a/configmaps");
+        assert_eq!(
+            active.effect_on(&api_request("GET", "/api/v1/namespaces/a/configmaps")),
+            None
+        );
+        assert_eq!(active.effect_on(&write), None);
+        assert_eq!(
+            active.effect_on(&api_request("POST", "/api/v1/namespaces/a/secrets")),
+            None
+        );
+        assert_eq!(active.effect_on(&write), Some(Effect::Fail { code: 500 }));
+        assert_eq!(active.effect_on(&write), None);
         assert_eq!(injected.hits(), 1);
     }
 
     #[test]
     fn a_fault_without_number_strikes_always() {
-        let (mut armed, injected) = Armed::new(Fault::unreachable().always());
+        let (mut active, injected) = ActiveFault::new(Fault::unreachable().always());
         for _ in 0..3 {
-            assert!(armed.meet(&asked("GET", "/api/v1/pods")).is_some());
+            assert!(active.effect_on(&api_request("GET", "/api/v1/pods")).is_some());
         }
         assert_eq!(injected.hits(), 3);
     }

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use tower::retry::RetryLayer;
 use tower::{BoxError, Service};
 
-use super::asked::Asked;
 use super::fault::Effect;
-use super::stream::Cuttable;
-use super::{Refusal, Traffic, Written};
+use super::request::ApiRequest;
+use super::stream::InterruptibleBody;
+use super::{RecordedWrite, Refusal, Traffic};
 
-type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+type HttpResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
 /// A client whose requests go through the record and then to `service`, with the retries of a production client above.
 pub(crate) fn client<S, B>(service: S, traffic: Traffic, admin: kube::Client, namespace: &str) -> kube::Client
@@ -30,26 +30,26 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let counted = Counted {
+    let recording = RecordingService {
         inner: service,
         traffic,
         admin: Arc::new(admin),
     };
-    ClientBuilder::new(counted, namespace)
+    ClientBuilder::new(recording, namespace)
         .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
         .build()
 }
 
-/// A service whose requests are seen.
+/// A service that records its requests and applies faults.
 #[derive(Clone)]
-pub(crate) struct Counted<S> {
+pub(crate) struct RecordingService<S> {
     inner: S,
     traffic: Traffic,
-    /// Who looks at objects before they are written.
+    /// Reads objects before they are written.
     admin: Arc<kube::Client>,
 }
 
-impl<S, B> Service<Request<Body>> for Counted<S>
+impl<S, B> Service<Request<Body>> for RecordingService<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send + 'static,
@@ -57,9 +57,9 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    type Response = Answer;
+    type Response = HttpResponse;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context).map_err(Into::into)
@@ -67,35 +67,39 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let clone = self.inner.clone();
-        // The one that is ready is the one to call.
+        // `poll_ready` was called on this one, so it is the one to call.
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let (traffic, admin) = (self.traffic.clone(), Arc::clone(&self.admin));
         Box::pin(async move {
-            let asked = Asked::of(request.method(), request.uri());
-            let effect = traffic.meet(&asked);
+            let api_request = ApiRequest::of(request.method(), request.uri());
+            let effect = traffic.effect_on(&api_request);
             match effect {
                 Some(Effect::Fail { code }) => return Ok(failure(code)),
                 Some(Effect::Unreachable) => return Err("injected: the connection broke".into()),
                 Some(Effect::Delay { by }) => tokio::time::sleep(by).await,
                 _ => {}
             }
-            let target = (asked.is_write() && traffic.is_recording()).then(|| Target::of(&asked, &request));
+            let target = (api_request.is_write() && traffic.is_recording()).then(|| Target::of(&api_request, &request));
             let before = match &target {
                 Some(target) => target.read(&admin).await,
                 None => None,
             };
             let answer = inner.call(request).await.map_err(Into::into)?;
-            let mut answer = traffic.took(&asked, answer).await?;
+            let mut answer = traffic.took(&api_request, answer).await?;
             if let Some(target) = target
                 && answer.status().is_success()
             {
                 let (parts, body) = answer.into_parts();
                 let body = body.collect().await?.to_bytes();
-                let after = match asked.verb.as_str() {
+                let after = match api_request.verb.as_str() {
                     "create" => serde_json::from_slice(&body).ok(),
                     _ => target.read(&admin).await,
                 };
-                traffic.keep(Written { asked, before, after });
+                traffic.keep(RecordedWrite {
+                    api_request,
+                    before,
+                    after,
+                });
                 answer = Response::from_parts(parts, whole(body));
             }
             if effect == Some(Effect::LoseAnswer) {
@@ -110,11 +114,11 @@ where
 struct Target(Option<String>);
 
 impl Target {
-    fn of<B>(asked: &Asked, request: &Request<B>) -> Self {
-        let named = !asked.name.is_empty();
+    fn of<B>(api_request: &ApiRequest, request: &Request<B>) -> Self {
+        let named = !api_request.name.is_empty();
         let path = request.uri().path();
         // The whole object, also where a part of it is written.
-        let whole = match asked.resource.split_once('/') {
+        let whole = match api_request.resource.split_once('/') {
             Some((_, part)) => path.strip_suffix(part).map_or(path, |path| path.trim_end_matches('/')),
             None => path,
         };
@@ -128,21 +132,25 @@ impl Target {
 }
 
 impl Traffic {
-    fn meet(&self, asked: &Asked) -> Option<Effect> {
+    fn effect_on(&self, api_request: &ApiRequest) -> Option<Effect> {
         let mut log = self.0.log.lock();
         // Every fault counts every request, so that two of them do not shift each other.
-        let effects: Vec<_> = log.faults.iter_mut().filter_map(|armed| armed.meet(asked)).collect();
+        let effects: Vec<_> = log
+            .faults
+            .iter_mut()
+            .filter_map(|active| active.effect_on(api_request))
+            .collect();
         effects.into_iter().next()
     }
 
-    fn keep(&self, written: Written) {
+    fn keep(&self, written: RecordedWrite) {
         if let Some(recording) = &mut self.0.log.lock().recording {
             recording.push(written);
         }
     }
 
     /// Takes note of an answer.
-    async fn took<B>(&self, asked: &Asked, answer: Response<B>) -> Result<Answer, BoxError>
+    async fn took<B>(&self, api_request: &ApiRequest, answer: Response<B>) -> Result<HttpResponse, BoxError>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -152,40 +160,46 @@ impl Traffic {
             let body = body.collect().await.map_err(Into::into)?.to_bytes();
             // What was missing may be the right to create what an apply would have made.
             let missing = if says_creation(&body) {
-                creation(asked)
+                creation(api_request)
             } else {
-                asked.clone()
+                api_request.clone()
             };
             self.note(&missing, refusal(&missing, &body));
             return Ok(Response::from_parts(parts, whole(body)));
         }
-        self.note(asked, None);
-        if parts.status == StatusCode::CREATED && asked.verb != "create" {
-            self.note_creation(asked);
+        self.note(api_request, None);
+        if parts.status == StatusCode::CREATED && api_request.verb != "create" {
+            self.note_creation(api_request);
         }
-        if asked.is_watch() && parts.status.is_success() {
-            let resource = asked.resource.as_str();
-            let cuttable = Cuttable::new(body, resource, self.0.cuts.subscribe());
-            return Ok(Response::from_parts(parts, cuttable.boxed_unsync()));
+        if api_request.is_watch() && parts.status.is_success() {
+            let resource = api_request.resource.as_str();
+            let interruptible = InterruptibleBody::new(body, resource, self.0.interruptions.subscribe());
+            return Ok(Response::from_parts(parts, interruptible.boxed_unsync()));
         }
         Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
     }
 
     /// An apply or an update that made its object: whoever does that must be allowed to create, too.
-    fn note_creation(&self, asked: &Asked) {
-        self.0.log.lock().asked.entry(creation(asked)).or_default().allowed += 1;
+    fn note_creation(&self, api_request: &ApiRequest) {
+        self.0
+            .log
+            .lock()
+            .requests
+            .entry(creation(api_request))
+            .or_default()
+            .allowed += 1;
     }
 
-    fn note(&self, asked: &Asked, refusal: Option<Refusal>) {
+    fn note(&self, api_request: &ApiRequest, refusal: Option<Refusal>) {
         {
             let mut log = self.0.log.lock();
-            let outcomes = log.asked.entry(asked.clone()).or_default();
+            let outcomes = log.requests.entry(api_request.clone()).or_default();
             match &refusal {
                 Some(_) => outcomes.refused += 1,
                 None => outcomes.allowed += 1,
             }
-            if asked.is_write() && !asked.is_chatter() && refusal.is_none() {
-                *log.writes.entry(asked.object()).or_default() += 1;
+            if api_request.is_write() && !api_request.is_chatter() && refusal.is_none() {
+                *log.writes.entry(api_request.object()).or_default() += 1;
             }
             if let Some(refusal) = refusal
                 && !log.refused.contains(&refusal)
@@ -193,15 +207,15 @@ impl Traffic {
                 log.refused.push(refusal);
             }
         }
-        self.beat();
+        self.note_activity();
     }
 }
 
 /// The same, for a creation.
-fn creation(asked: &Asked) -> Asked {
-    Asked {
+fn creation(api_request: &ApiRequest) -> ApiRequest {
+    ApiRequest {
         verb: "create".to_owned(),
-        ..asked.clone()
+        ..api_request.clone()
     }
 }
 
@@ -213,17 +227,17 @@ fn says_creation(body: &[u8]) -> bool {
 }
 
 /// What the authorizer refused; a webhook that denies with the same code is not meant.
-fn refusal(asked: &Asked, body: &[u8]) -> Option<Refusal> {
+fn refusal(api_request: &ApiRequest, body: &[u8]) -> Option<Refusal> {
     let status: Value = serde_json::from_slice(body).ok()?;
     let message = status["message"].as_str()?;
     let by_role = status["reason"] == "Forbidden" && message.contains("forbidden: User \"");
     by_role.then(|| Refusal {
         message: message.to_owned(),
-        rbac: asked.rbac(),
+        rbac: api_request.rbac(),
     })
 }
 
-fn failure(code: u16) -> Answer {
+fn failure(code: u16) -> HttpResponse {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reason = match code {
         404 => "NotFound",
@@ -297,8 +311,8 @@ mod tests {
         configs.patch("app", &apply, &Patch::Apply(&wanted)).await.unwrap_err();
         let refused = traffic.refusals();
         assert!(refused[0].rbac.contains("create"), "{refused:?}");
-        let asked = traffic.asked();
-        assert_eq!((asked[0].0.verb.as_str(), asked[0].1.refused), ("create", 1));
+        let requests = traffic.requests();
+        assert_eq!((requests[0].0.verb.as_str(), requests[0].1.refused), ("create", 1));
     }
 
     #[tokio::test]
@@ -310,13 +324,14 @@ mod tests {
             let params = PatchParams::apply("me");
             configs.patch("app", &params, &Patch::Apply(&wanted)).await.unwrap()
         };
-        let asked = || -> Vec<(String, u64)> {
-            let all = traffic.asked().into_iter();
-            all.map(|(asked, outcomes)| (asked.verb, outcomes.allowed)).collect()
+        let allowed = || -> Vec<(String, u64)> {
+            let all = traffic.requests().into_iter();
+            all.map(|(api_request, outcomes)| (api_request.verb, outcomes.allowed))
+                .collect()
         };
         apply().await;
-        assert_eq!(asked(), [("create".to_owned(), 1), ("patch".to_owned(), 1)]);
+        assert_eq!(allowed(), [("create".to_owned(), 1), ("patch".to_owned(), 1)]);
         apply().await;
-        assert_eq!(asked(), [("create".to_owned(), 1), ("patch".to_owned(), 2)]);
+        assert_eq!(allowed(), [("create".to_owned(), 1), ("patch".to_owned(), 2)]);
     }
 }

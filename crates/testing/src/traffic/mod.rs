@@ -1,10 +1,10 @@
-//! What passes between the manager and the server: seen, counted, and disturbed where a test wants it so.
-//! [`Traffic`] is the record; [`layer`] is where it is written, on the manager's client.
+//! The requests between the manager and the server: recorded, counted, and made to fail where a test injects faults.
+//! [`Traffic`] is the record; [`layer`] writes it, on the manager's client.
 
-mod asked;
 mod fault;
-mod heard;
 mod layer;
+mod observe;
+mod request;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -14,33 +14,33 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub(crate) use asked::Asked;
-pub(crate) use fault::Armed;
+pub(crate) use fault::ActiveFault;
 pub use fault::{Effect, Fault, Injected, Requests};
-pub(crate) use heard::heard;
 pub(crate) use layer::client;
+pub(crate) use observe::observed_client;
+pub(crate) use request::ApiRequest;
 
-/// What passed so far. Clones share it.
+/// The requests so far. Clones share the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     log: Mutex<Log>,
-    /// Counts what passed, for those who wait for something to happen.
-    beats: watch::Sender<u64>,
-    /// What ends the watches that are open, newest last.
-    cuts: watch::Sender<Vec<stream::Cut>>,
+    /// Counts answers, for waits until something happens.
+    activity: watch::Sender<u64>,
+    /// Interruptions of open watches, newest last.
+    interruptions: watch::Sender<Vec<stream::Interruption>>,
 }
 
 #[derive(Debug, Default)]
 struct Log {
-    asked: BTreeMap<Asked, Outcomes>,
+    requests: BTreeMap<ApiRequest, Outcomes>,
     refused: Vec<Refusal>,
-    /// How often each object was written, since somebody began to count.
+    /// How often each object was written since [`Traffic::count_writes`].
     writes: BTreeMap<String, u64>,
-    faults: Vec<Armed>,
-    recording: Option<Vec<Written>>,
+    faults: Vec<ActiveFault>,
+    recording: Option<Vec<RecordedWrite>>,
 }
 
 /// How often something was allowed and refused.
@@ -69,10 +69,10 @@ pub struct Refusal {
     pub rbac: String,
 }
 
-/// A write while somebody records: what was there before and what is there now.
+/// A write between [`Traffic::record`] and [`Traffic::recorded`]: the object before and after.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
-    pub(crate) asked: Asked,
+pub(crate) struct RecordedWrite {
+    pub(crate) api_request: ApiRequest,
     pub(crate) before: Option<Value>,
     pub(crate) after: Option<Value>,
 }
@@ -81,21 +81,21 @@ impl Traffic {
     pub(crate) fn new() -> Self {
         Traffic(Arc::new(Shared {
             log: Mutex::default(),
-            beats: watch::Sender::new(0),
-            cuts: watch::Sender::new(Vec::new()),
+            activity: watch::Sender::new(0),
+            interruptions: watch::Sender::new(Vec::new()),
         }))
     }
 
-    /// Told whenever a request of the manager, or of the cluster's own controllers, was answered.
-    pub(crate) fn beats(&self) -> watch::Receiver<u64> {
-        self.0.beats.subscribe()
+    /// Changes whenever a request of the manager or of the cluster's own controllers is answered.
+    pub(crate) fn activity(&self) -> watch::Receiver<u64> {
+        self.0.activity.subscribe()
     }
 
-    fn beat(&self) {
-        self.0.beats.send_modify(|count| *count = count.wrapping_add(1));
+    fn note_activity(&self) {
+        self.0.activity.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// What was refused and nobody took note of yet.
+    /// Refusals that no test has taken yet.
     pub(crate) fn refusals(&self) -> Vec<Refusal> {
         self.0.log.lock().refused.clone()
     }
@@ -104,11 +104,11 @@ impl Traffic {
         std::mem::take(&mut self.0.log.lock().refused)
     }
 
-    pub(crate) fn asked(&self) -> Vec<(Asked, Outcomes)> {
+    pub(crate) fn requests(&self) -> Vec<(ApiRequest, Outcomes)> {
         let log = self.0.log.lock();
-        log.asked
+        log.requests
             .iter()
-            .map(|(asked, outcomes)| (asked.clone(), *outcomes))
+            .map(|(api_request, outcomes)| (api_request.clone(), *outcomes))
             .collect()
     }
 
@@ -118,7 +118,7 @@ impl Traffic {
     }
 
     /// The objects that were written, the most often written first.
-    pub(crate) fn hottest(&self) -> Vec<(String, u64)> {
+    pub(crate) fn most_written(&self) -> Vec<(String, u64)> {
         let mut writes: Vec<_> = self.0.log.lock().writes.clone().into_iter().collect();
         writes.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
         writes
@@ -128,12 +128,12 @@ impl Traffic {
         self.0.log.lock().writes.values().sum()
     }
 
-    /// Begins to keep what writes change.
+    /// Begins to record writes.
     pub(crate) fn record(&self) {
         self.0.log.lock().recording = Some(Vec::new());
     }
 
-    pub(crate) fn recorded(&self) -> Vec<Written> {
+    pub(crate) fn recorded(&self) -> Vec<RecordedWrite> {
         self.0.log.lock().recording.take().unwrap_or_default()
     }
 
@@ -142,12 +142,14 @@ impl Traffic {
     }
 
     pub(crate) fn inject(&self, fault: Fault) -> Injected {
-        let (armed, injected) = Armed::new(fault);
-        if let Some(cut) = armed.cut() {
-            armed.strike();
-            self.0.cuts.send_modify(|cuts| cuts.push(cut));
+        let (active, injected) = ActiveFault::new(fault);
+        if let Some(interruption) = active.interruption() {
+            active.count_hit();
+            self.0
+                .interruptions
+                .send_modify(|interruptions| interruptions.push(interruption));
         } else {
-            self.0.log.lock().faults.push(armed);
+            self.0.log.lock().faults.push(active);
         }
         injected
     }

@@ -1,4 +1,4 @@
-//! The body of a watch, which a test can end.
+//! The body of a watch that a fault can interrupt.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,12 +9,12 @@ use pin_project_lite::pin_project;
 use tokio::sync::watch;
 use tower::BoxError;
 
-/// What ends watches.
+/// Ends open watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct Interruption {
     /// Only those of this resource.
     pub(crate) resource: Option<String>,
-    /// Whether they are told that what they would go on from is gone.
+    /// Whether they end with the 410 error that their resource version is too old.
     pub(crate) expired: bool,
 }
 
@@ -25,44 +25,50 @@ const EXPIRED: &str = concat!(
 );
 
 pin_project! {
-    /// A body that ends when it is cut.
-    pub(super) struct Cuttable<B> {
+    /// A body that ends when it is interrupted.
+    pub(super) struct InterruptibleBody<B> {
         #[pin]
         inner: B,
-        // Ends with the cut, if there is one.
-        cut: Pin<Box<dyn Future<Output = Cut> + Send>>,
+        // Completes with the interruption, if there is one.
+        interruption: Pin<Box<dyn Future<Output = Interruption> + Send>>,
         ended: bool,
     }
 }
 
-impl<B> Cuttable<B> {
-    /// A body that ends with the first cut of `resource` from now on.
-    pub(super) fn new(inner: B, resource: &str, mut cuts: watch::Receiver<Vec<Cut>>) -> Self {
+impl<B> InterruptibleBody<B> {
+    /// A body that ends with the first interruption of `resource` from now on.
+    pub(super) fn new(inner: B, resource: &str, mut interruptions: watch::Receiver<Vec<Interruption>>) -> Self {
         let resource = resource.to_owned();
-        let seen = cuts.borrow_and_update().len();
-        let cut = async move {
-            let is_ours = |cut: &&Cut| cut.resource.as_ref().is_none_or(|wanted| *wanted == resource);
-            let found = cuts
-                .wait_for(|cuts| cuts.iter().skip(seen).any(|cut| is_ours(&cut)))
+        let seen = interruptions.borrow_and_update().len();
+        let interruption = async move {
+            let is_ours =
+                |interruption: &&Interruption| interruption.resource.as_ref().is_none_or(|wanted| *wanted == resource);
+            let found = interruptions
+                .wait_for(|interruptions| {
+                    interruptions
+                        .iter()
+                        .skip(seen)
+                        .any(|interruption| is_ours(&interruption))
+                })
                 .await;
             let found = found
                 .ok()
-                .and_then(|cuts| cuts.iter().skip(seen).find(is_ours).cloned());
+                .and_then(|interruptions| interruptions.iter().skip(seen).find(is_ours).cloned());
             match found {
-                Some(cut) => cut,
-                // Nobody is left to cut it.
+                Some(interruption) => interruption,
+                // The record is gone, so that nothing interrupts it any more.
                 None => std::future::pending().await,
             }
         };
-        Cuttable {
+        InterruptibleBody {
             inner,
-            cut: Box::pin(cut),
+            interruption: Box::pin(interruption),
             ended: false,
         }
     }
 }
 
-impl<B> Body for Cuttable<B>
+impl<B> Body for InterruptibleBody<B>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -75,9 +81,9 @@ where
         if *this.ended {
             return Poll::Ready(None);
         }
-        if let Poll::Ready(cut) = this.cut.as_mut().poll(context) {
+        if let Poll::Ready(interruption) = this.interruption.as_mut().poll(context) {
             *this.ended = true;
-            let last = cut
+            let last = interruption
                 .expired
                 .then(|| Ok(Frame::data(Bytes::from_static(EXPIRED.as_bytes()))));
             return Poll::Ready(last);

@@ -11,9 +11,9 @@ use super::alarm;
 use super::expectation::Expectation;
 use super::follow::Follow;
 use crate::env::Name;
-use crate::fail::{Place, or_fail};
+use crate::fail::{CallSite, or_fail};
 use crate::matchers::Matcher;
-use crate::report::{Report, Told};
+use crate::report::{Observation, Report};
 use crate::{Error, TestEnv};
 
 /// How long something has to last by default.
@@ -40,7 +40,7 @@ pub struct Consistently<'e, K> {
     name: Name,
     expectation: Expectation<'e, K>,
     lasting: Duration,
-    at: Place,
+    at: CallSite,
 }
 
 impl TestEnv {
@@ -150,7 +150,7 @@ impl<K: Object> Consistently<'_, K> {
             kind: &kind,
             key: &key,
             why,
-            told: Told {
+            observation: Observation {
                 expected: Some(expectation.text()),
                 mismatch,
                 object: follow.objects().next().cloned(),

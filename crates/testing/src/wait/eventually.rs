@@ -12,9 +12,9 @@ use super::alarm;
 use super::expectation::Expectation;
 use super::follow::Follow;
 use crate::env::Name;
-use crate::fail::{Place, or_fail};
+use crate::fail::{CallSite, or_fail};
 use crate::matchers::Matcher;
-use crate::report::{Report, Told};
+use crate::report::{Observation, Report};
 use crate::{Error, TestEnv};
 
 /// A question that waits for its answer: `.await` it. Made by [`TestEnv::eventually`].
@@ -38,7 +38,7 @@ pub struct Eventually<'e, K> {
     name: Name,
     expectation: Expectation<'e, K>,
     within: Duration,
-    at: Place,
+    at: CallSite,
 }
 
 impl TestEnv {
@@ -99,7 +99,7 @@ impl TestEnv {
         &'e self,
         name: Name,
         expectation: Expectation<'e, K>,
-        at: Place,
+        at: CallSite,
     ) -> Eventually<'e, K> {
         Eventually {
             env: self,
@@ -157,7 +157,7 @@ impl<K: Object> Eventually<'_, K> {
             kind: &kind,
             key: &key,
             why,
-            told: Told {
+            observation: Observation {
                 expected: Some(expectation.text()),
                 mismatch,
                 object: last,

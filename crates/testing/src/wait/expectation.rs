@@ -3,7 +3,7 @@
 use kubewright_runtime::object::{Kind, Object};
 use serde_json::Value;
 
-use crate::fail::Place;
+use crate::fail::CallSite;
 use crate::matchers::Matcher;
 use crate::report::source;
 
@@ -13,11 +13,11 @@ pub(crate) struct Expectation<'e, K> {
     judge: Judge<'e, K>,
     /// What a matcher says of itself; what a function says is read from the test's source.
     text: Option<String>,
-    at: Place,
+    at: CallSite,
 }
 
 impl<'e, K: Object> Expectation<'e, K> {
-    pub(crate) fn of(holds: impl Fn(&K) -> bool + Send + 'e, at: Place) -> Self {
+    pub(crate) fn of(holds: impl Fn(&K) -> bool + Send + 'e, at: CallSite) -> Self {
         let judge = move |object: &K, _: &Value| if holds(object) { Ok(()) } else { Err(Vec::new()) };
         Expectation {
             judge: Box::new(judge),
@@ -26,7 +26,7 @@ impl<'e, K: Object> Expectation<'e, K> {
         }
     }
 
-    pub(crate) fn matching(matcher: impl Matcher + 'e, at: Place) -> Self {
+    pub(crate) fn matching(matcher: impl Matcher + 'e, at: CallSite) -> Self {
         let text = Some(matcher.to_string());
         let judge = move |_: &K, value: &Value| matcher.check(value);
         Expectation {

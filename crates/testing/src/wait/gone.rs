@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::alarm;
 use super::follow::Follow;
 use crate::env::Name;
-use crate::fail::{Place, or_fail};
-use crate::report::{Report, Told};
+use crate::fail::{CallSite, or_fail};
+use crate::report::{Observation, Report};
 use crate::{Error, TestEnv};
 
 /// An object that is to go away: `.await` it. Made by [`TestEnv::eventually_gone`].
@@ -34,7 +34,7 @@ pub struct EventuallyGone<'e, K> {
     env: &'e TestEnv,
     name: Name,
     within: Duration,
-    at: Place,
+    at: CallSite,
     object: PhantomData<fn() -> K>,
 }
 
@@ -85,7 +85,7 @@ impl<K: Object> EventuallyGone<'_, K> {
             kind: &kind,
             key: &key,
             why,
-            told: Told {
+            observation: Observation {
                 expected: None,
                 mismatch: Vec::new(),
                 object: follow.objects().next().cloned(),

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::alarm;
 use super::follow::Follow;
 use crate::env::Name;
-use crate::fail::{Place, or_fail};
+use crate::fail::{CallSite, or_fail};
 use crate::report::{self, source};
 use crate::{Error, TestEnv};
 
@@ -41,7 +41,7 @@ pub struct EventuallyList<'e, K> {
     /// What is waited for, if the test's source does not say it.
     text: Option<String>,
     within: Duration,
-    at: Place,
+    at: CallSite,
 }
 
 impl TestEnv {

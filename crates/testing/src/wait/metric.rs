@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::alarm;
-use crate::fail::{Place, or_fail};
+use crate::fail::{CallSite, or_fail};
 use crate::report::{self, source};
 use crate::{Error, TestEnv};
 
@@ -37,7 +37,7 @@ pub struct EventuallyMetric<'e> {
     labels: &'e [(&'e str, &'e str)],
     holds: Holds<'e>,
     within: Duration,
-    at: Place,
+    at: CallSite,
 }
 
 impl TestEnv {
@@ -89,7 +89,7 @@ impl EventuallyMetric<'_> {
             at,
         } = self;
         let deadline = Instant::now() + within;
-        let mut beats = env.traffic().beats();
+        let mut activity = env.traffic().activity();
         let mut alarm = std::pin::pin!(alarm(env));
         let why = loop {
             let value = env.metrics().sum(name, labels);
@@ -106,7 +106,7 @@ impl EventuallyMetric<'_> {
                         break format!("not within {within:?}: {name}{{{}}} is {value}", labels.join(","));
                     }
                 }
-                _ = beats.changed() => {}
+                _ = activity.changed() => {}
             }
         };
         let expected = source::last_argument(at).unwrap_or_else(|| "the function of the test to be true".to_owned());

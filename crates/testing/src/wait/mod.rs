@@ -16,21 +16,21 @@ pub use metric::EventuallyMetric;
 
 use tokio::sync::watch;
 
-use crate::manager::Running;
-use crate::standing::Standing;
+use crate::manager::RunningManager;
+use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
 use crate::{TestEnv, report, time};
 
 /// What ends a test before what it waits for: a request that was refused, or a manager that ended.
 pub(crate) async fn alarm(env: &TestEnv) -> String {
-    let mut beats = env.traffic().beats();
+    let mut activity = env.traffic().activity();
     // A loop of writes is instant in virtual time: nothing else would ever end it.
     let paused = time::is_paused();
     let before = env.traffic().writes();
-    let manager = end("the manager ended", env.with_manager(Running::end));
+    let manager = end("the manager ended", env.with_manager(RunningManager::end));
     let controllers = end(
         "the controllers of the cluster ended",
-        env.with_controllers(Standing::end),
+        env.with_controllers(RunningControllers::end),
     );
     let refused = async {
         loop {
@@ -41,7 +41,7 @@ pub(crate) async fn alarm(env: &TestEnv) -> String {
             if paused && env.traffic().writes().saturating_sub(before) > env.write_budget() {
                 return too_many_writes(env);
             }
-            if beats.changed().await.is_err() {
+            if activity.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }
@@ -77,8 +77,8 @@ fn too_many_writes(env: &TestEnv) -> String {
 
 /// The objects that the manager writes most.
 pub(crate) fn busiest(traffic: &Traffic) -> String {
-    let hottest = traffic.hottest();
-    let named = hottest.iter().take(3);
+    let most_written = traffic.most_written();
+    let named = most_written.iter().take(3);
     let named = named.map(|(object, count)| format!("{count} times {object}"));
     named.collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,7 @@ use kubewright_access::{Attributes, ListQuery};
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Asked {
+pub(crate) struct ApiRequest {
     pub(crate) verb: String,
     pub(crate) group: String,
     /// With its part: `deployments/status`. Empty for a path that is no resource.
@@ -51,7 +51,7 @@ impl ListQuery for Query<'_> {
     }
 }
 
-impl Asked {
+impl ApiRequest {
     pub(crate) fn of(method: &http::Method, uri: &http::Uri) -> Self {
         let path = decode(uri.path());
         let query = Query(uri.query().unwrap_or_default());
@@ -62,7 +62,7 @@ impl Asked {
         } else {
             String::new()
         };
-        Asked {
+        ApiRequest {
             verb: attributes.verb.clone().into_owned(),
             group: attributes.group.clone().into_owned(),
             resource,
@@ -125,7 +125,7 @@ impl Asked {
 }
 
 /// `patch deployments.apps/status shop/web`
-impl fmt::Display for Asked {
+impl fmt::Display for ApiRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.url.is_empty() {
             return write!(f, "{} {}", self.verb, self.url);
@@ -163,13 +163,13 @@ fn decode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, uri: &str) -> Asked {
-        Asked::of(&method.parse().unwrap(), &uri.parse().unwrap())
+    fn api_request(method: &str, uri: &str) -> ApiRequest {
+        ApiRequest::of(&method.parse().unwrap(), &uri.parse().unwrap())
     }
 
     #[test]
     fn a_request_says_which_attribute_allows_it() {
-        let patch = asked(
+        let patch = api_request(
             "PATCH",
             "/apis/apps/v1/namespaces/shop/deployments/web/status?force=true",
         );
@@ -180,26 +180,29 @@ mod tests {
         assert_eq!(patch.to_string(), "patch deployments.apps shop/web (status)");
         assert!(patch.is_write());
         assert_eq!(
-            asked("GET", "/metrics").rbac(),
+            api_request("GET", "/metrics").rbac(),
             r#"#[rbac(urls = "/metrics", verbs = "get")]"#
         );
     }
 
     #[test]
     fn lists_and_watches_are_told_apart_by_their_query() {
-        assert_eq!(asked("GET", "/api/v1/pods").verb, "list");
+        assert_eq!(api_request("GET", "/api/v1/pods").verb, "list");
         assert_eq!(
-            asked("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Da").verb,
+            api_request("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Da").verb,
             "watch"
         );
-        assert_eq!(asked("DELETE", "/api/v1/namespaces/a/pods").verb, "deletecollection");
+        assert_eq!(
+            api_request("DELETE", "/api/v1/namespaces/a/pods").verb,
+            "deletecollection"
+        );
     }
 
     #[test]
     fn questions_and_chatter_are_no_changes() {
-        assert!(!asked("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews").is_write());
-        assert!(asked("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_chatter());
-        assert!(!asked("POST", "/api/v1/namespaces/a/configmaps").is_chatter());
+        assert!(!api_request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews").is_write());
+        assert!(api_request("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_chatter());
+        assert!(!api_request("POST", "/api/v1/namespaces/a/configmaps").is_chatter());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::{Error, Metrics};
 
 /// Controllers that run. Dropping them ends them.
-pub(crate) struct Standing {
+pub(crate) struct RunningControllers {
     task: JoinHandle<()>,
     ended: watch::Receiver<Option<String>>,
     registry: Registry,
@@ -20,8 +20,8 @@ pub(crate) struct Standing {
     _stopper: Stopper,
 }
 
-impl Standing {
-    /// Starts them; they are at work some time later.
+impl RunningControllers {
+    /// Starts the controllers, and does not wait until they are ready.
     pub(crate) fn start(controllers: &Controllers, kube: kube::Client) -> Result<Self, Error> {
         let manager = controllers.manager().map_err(Error::Controllers)?;
         let (registry, page) = (manager.registry().clone(), manager.debug_page());
@@ -34,7 +34,7 @@ impl Standing {
             };
             end.send_replace(Some(text));
         });
-        Ok(Standing {
+        Ok(RunningControllers {
             task,
             ended,
             registry,
@@ -43,7 +43,7 @@ impl Standing {
         })
     }
 
-    /// Why they ended, once they have; never, if they go on.
+    /// Why they ended; `None` as long as they run.
     pub(crate) fn end(&self) -> watch::Receiver<Option<String>> {
         self.ended.clone()
     }
@@ -54,7 +54,7 @@ impl Standing {
         metrics.sum("workqueue_depth", &[]) + metrics.sum("controller_runtime_active_workers", &[]) > 0.0
     }
 
-    /// When the first of what failed is tried again.
+    /// How long until the first failed reconcile is tried again.
     pub(crate) fn next_retry(&self) -> Option<Duration> {
         let page = self.page.value()?;
         let controllers = page["controllers"].as_array()?;
@@ -68,7 +68,7 @@ impl Standing {
     }
 }
 
-impl Drop for Standing {
+impl Drop for RunningControllers {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -1,4 +1,4 @@
-//! Requests of others than the manager: that they happen is heard, what they ask for is not kept.
+//! Requests of others than the manager: they count as activity, but are not recorded.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -8,8 +8,8 @@ use tower::{BoxError, Service};
 
 use super::Traffic;
 
-/// A client whose answers are beats of the traffic. A test that waits until nothing moves hears them.
-pub(crate) fn heard<S, B>(service: S, traffic: Traffic) -> kube::Client
+/// A client whose answers count as activity: a test that settles waits for them, too.
+pub(crate) fn observed_client<S, B>(service: S, traffic: Traffic) -> kube::Client
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send + 'static,
@@ -18,7 +18,7 @@ where
     B::Error: Into<BoxError>,
 {
     let beat = move |answer: Response<B>| {
-        traffic.beat();
+        traffic.note_activity();
         answer
     };
     ClientBuilder::new(service, "default")
