@@ -30,7 +30,7 @@ pub struct CaseFile {
     /// Name → answers of the case's webhooks.
     pub webhooks: Value,
     /// The recorded steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
     /// Named sets of variables; a file without a matrix has one unnamed variant.
     pub variants: Vec<Variant>,
 }
@@ -46,7 +46,7 @@ pub struct Variant {
 
 /// One step of a case.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum CaseStep {
     /// Sends a request and waits for the whole answer, or opens a watch.
     Request(RequestStep),
     /// Reads frames from an open watch.
@@ -218,7 +218,7 @@ impl CaseFile {
 
     /// Whether it disturbs other cases on the same server.
     pub fn needs_own_server(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Compact))
+        self.steps.iter().any(|step| matches!(step, CaseStep::Compact))
     }
 
     /// Whether a webhook is called, which takes time that no clock of ours controls.
@@ -241,11 +241,11 @@ impl CaseFile {
 }
 
 impl StepForm {
-    fn meaning(self) -> Result<Step, String> {
+    fn meaning(self) -> Result<CaseStep, String> {
         if self.compact {
             let alone = self.request.is_none() && self.read.is_none();
             return if alone {
-                Ok(Step::Compact)
+                Ok(CaseStep::Compact)
             } else {
                 Err("`compact` is a step of its own".to_owned())
             };
@@ -262,7 +262,7 @@ impl StepForm {
                         return Err("`until` of a request maps pointers into its answer to values".to_owned());
                     }
                 };
-                Ok(Step::Request(RequestStep {
+                Ok(CaseStep::Request(RequestStep {
                     request,
                     watch: self.watch,
                     headers: self.headers,
@@ -283,7 +283,7 @@ impl StepForm {
                     (None, Some("closed")) => Until::Closed,
                     _ => return Err("a `read` step has either `frames: N` or `until: bookmark|closed`".to_owned()),
                 };
-                Ok(Step::Read(ReadStep {
+                Ok(CaseStep::Read(ReadStep {
                     read,
                     until,
                     capture: self.capture,

@@ -11,7 +11,7 @@ use kubewright_apiserver::{ApiServer, Options, User};
 use crate::corpus::Corpus;
 use crate::decisions::Decision;
 use crate::replay::{Outcome, Settings, replay};
-use crate::target::{Answer, Compaction, OwnCredentials, Target};
+use crate::target::{Compaction, OwnCredentials, ResponseFuture, Target};
 
 /// An embedded server.
 pub struct Embedded(ApiServer);
@@ -24,7 +24,7 @@ impl Embedded {
 }
 
 impl Target for Embedded {
-    fn send(&self, request: Request<Bytes>) -> Answer<'_> {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_> {
         Box::pin(async move {
             let own = request.extensions().get::<OwnCredentials>().is_some();
             let response = self.0.handle_as((!own).then(administrator).as_ref(), request).await;

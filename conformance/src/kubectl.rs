@@ -19,7 +19,7 @@ use crate::corpus::home;
 use crate::decisions::{self, DecisionsError};
 use crate::remote::INFORMED;
 pub use play::{Kubectl, PlayError, play};
-pub use script::{Script, ScriptError, Step, Transcript};
+pub use script::{KubectlStep, Script, ScriptError, Transcript};
 
 /// Why scripts could not be recorded or replayed. What kubectl itself complains of is no error: it is noted.
 #[derive(Debug, Error)]

@@ -25,13 +25,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::case::{CaseFile, Variant};
-use crate::run::Played;
+use crate::run::PlayedCase;
 use crate::seconds;
 use revisions::Revisions;
 use text::Texts;
 
 /// The transcript of a played case.
-pub fn transcript(file: &CaseFile, variant: &Variant, played: &Played) -> Value {
+pub fn transcript(file: &CaseFile, variant: &Variant, played: &PlayedCase) -> Value {
     let source = written(file, variant);
     let steps = Value::Array(played.steps.clone());
     let revisions = Revisions::collect(&steps, &source);

@@ -22,7 +22,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::target::{Answer, Compaction, OwnCredentials, Target, TransportError};
+use crate::target::{Compaction, OwnCredentials, ResponseFuture, Target, TransportError};
 
 /// How long the real server's caches take to notice a compaction (they look every 15 s).
 const CACHE_POLL: Duration = Duration::from_secs(17);
@@ -120,7 +120,7 @@ fn trusting(file: &Path) -> Result<ClientConfig, RemoteError> {
 }
 
 impl Target for Remote {
-    fn send(&self, mut request: Request<Bytes>) -> Answer<'_> {
+    fn send(&self, mut request: Request<Bytes>) -> ResponseFuture<'_> {
         Box::pin(async move {
             let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
             let stream = self.tls.connect(self.name.clone(), tcp).await?;

@@ -19,10 +19,10 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::case::{CaseFile, ReadStep, RequestBody, RequestStep, Step, Variant};
+use crate::case::{CaseFile, CaseStep, ReadStep, RequestBody, RequestStep, Variant};
 use crate::target::{OwnCredentials, StreamingBody, Target, TransportError};
 use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
-use crate::webhook::{Hub, HubError, Script, ScriptError, hub};
+use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
 use stream::Stream;
 
 /// Longer than anything a server legitimately takes over one step; a hang becomes a failed step.
@@ -49,7 +49,7 @@ const COMPARED_HEADERS: [&str; 12] = [
 
 /// What a played case left behind.
 #[derive(Debug)]
-pub struct Played {
+pub struct PlayedCase {
     /// One value per step that was reached, in the transcript's form but with the server's own values.
     pub steps: Vec<Value>,
     /// Why the case could not be played to its end.
@@ -98,16 +98,16 @@ enum StepError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error("{0}")]
-    Webhooks(&'static HubError),
+    Webhooks(&'static WebhookServerError),
 }
 
 /// Plays one variant of a file. `run` tells apart two runs of the corpus on one server.
-pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: &str) -> Played {
+pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: &str) -> PlayedCase {
     let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
-    let mut player = Player {
+    let mut player = CasePlayer {
         target,
         leaves: leftovers::of(&file.source),
-        hub: None,
+        webhooks: None,
         variant: &variant.variables,
         variables: variant.variables.clone(),
         watches: BTreeMap::new(),
@@ -123,10 +123,10 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
         Err(error) => Some(format!("before the first step: {error}")),
     };
     player.give_back().await;
-    Played {
+    PlayedCase {
         steps,
         failure,
-        places: player.hub.map(Hub::places).unwrap_or_default(),
+        places: player.webhooks.map(WebhookServer::places).unwrap_or_default(),
         namespace: player.namespace,
         unique,
     }
@@ -148,12 +148,12 @@ pub(crate) fn suffix(seed: &str) -> String {
     text
 }
 
-struct Player<'a> {
+struct CasePlayer<'a> {
     target: &'a dyn Target,
     /// The collections in which the case may leave what outlives its namespace.
     leaves: Vec<&'static str>,
     /// The webhook process, if the case has webhooks.
-    hub: Option<&'static Hub>,
+    webhooks: Option<&'static WebhookServer>,
     variant: &'a Variables,
     variables: Variables,
     watches: BTreeMap<String, Stream>,
@@ -161,7 +161,7 @@ struct Player<'a> {
     unique: String,
 }
 
-impl Player<'_> {
+impl CasePlayer<'_> {
     async fn prepare(&mut self, file: &CaseFile) -> Result<(), StepError> {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
         self.create("/api/v1/namespaces".to_owned(), &namespace).await?;
@@ -169,11 +169,11 @@ impl Player<'_> {
             self.variables.entry(name.clone()).or_insert_with(|| value.clone());
         }
         if file.calls_webhooks() {
-            let hub = hub().map_err(StepError::Webhooks)?;
-            self.variables.extend(hub.variables(&self.unique));
+            let webhooks = webhook_server().map_err(StepError::Webhooks)?;
+            self.variables.extend(webhooks.variables(&self.unique));
             let scripts = fill_value(&file.webhooks, &self.variables)?;
-            hub.open(&self.unique, Script::all(&scripts)?);
-            self.hub = Some(hub);
+            webhooks.open(&self.unique, Script::all(&scripts)?);
+            self.webhooks = Some(webhooks);
         }
         let mut settle = false;
         for object in &file.given {
@@ -191,8 +191,8 @@ impl Player<'_> {
         if settle {
             self.settle().await;
         }
-        if let Some(hub) = self.hub {
-            drop(hub.calls(&self.unique));
+        if let Some(webhooks) = self.webhooks {
+            drop(webhooks.calls(&self.unique));
         }
         Ok(())
     }
@@ -225,8 +225,8 @@ impl Player<'_> {
     async fn give_back(&mut self) {
         self.watches.clear();
         self.forget_leftovers().await;
-        if let Some(hub) = self.hub {
-            hub.close(&self.unique);
+        if let Some(webhooks) = self.webhooks {
+            webhooks.close(&self.unique);
         }
         let path = format!("/api/v1/namespaces/{}/services", self.namespace);
         if let Ok(request) = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())
@@ -239,9 +239,9 @@ impl Player<'_> {
     async fn steps(&mut self, file: &CaseFile, noted: &mut Vec<Value>) -> Option<String> {
         for (index, step) in file.steps.iter().enumerate() {
             let result = match step {
-                Step::Request(step) => self.request(step, noted).await,
-                Step::Read(step) => self.read(step, noted).await,
-                Step::Compact => self.compact(noted).await,
+                CaseStep::Request(step) => self.request(step, noted).await,
+                CaseStep::Read(step) => self.read(step, noted).await,
+                CaseStep::Compact => self.compact(noted).await,
             };
             if let Err(error) = result {
                 return Some(format!("step {}: {error}", index + 1));
@@ -265,8 +265,8 @@ impl Player<'_> {
             note["body"] = picked(&body, &only?);
         }
         if let Some(calls) = self
-            .hub
-            .map(|hub| hub.calls(&self.unique))
+            .webhooks
+            .map(|webhooks| webhooks.calls(&self.unique))
             .filter(|calls| !calls.is_empty())
         {
             note["calls"] = Value::Array(calls);

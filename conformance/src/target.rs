@@ -16,7 +16,8 @@ pub type TransportError = Box<dyn Error + Send + Sync>;
 pub type StreamingBody = UnsyncBoxBody<Bytes, TransportError>;
 
 /// The answer to one request, once its head has arrived.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<StreamingBody>, TransportError>> + Send + 'a>>;
+pub type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<StreamingBody>, TransportError>> + Send + 'a>>;
 
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
@@ -28,7 +29,7 @@ pub struct OwnCredentials;
 /// A server that cases are played against: the real one, or the embedded one.
 pub trait Target: Send + Sync {
     /// Sends one request as a cluster administrator, unless it has [`OwnCredentials`]. The path is absolute (`/api/v1/…`).
-    fn send(&self, request: Request<Bytes>) -> Answer<'_>;
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_>;
 
     /// Forgets all history up to now: older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;

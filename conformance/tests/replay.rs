@@ -10,7 +10,7 @@ use kubewright_conformance::corpus::Corpus;
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::{Embedded, replay_embedded};
 use kubewright_conformance::replay::{Settings, Verdict, replay};
-use kubewright_conformance::target::{Answer, Compaction, Target};
+use kubewright_conformance::target::{Compaction, ResponseFuture, Target};
 
 #[test]
 fn the_embedded_server_answers_as_the_real_one_did() {
@@ -42,7 +42,7 @@ fn the_embedded_server_answers_as_the_real_one_did() {
 struct Hollow(Arc<dyn Target>);
 
 impl Target for Hollow {
-    fn send(&self, request: Request<Bytes>) -> Answer<'_> {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_> {
         if request.headers().get(USER_AGENT).is_some_and(|agent| agent == "given") {
             return self.0.send(request);
         }

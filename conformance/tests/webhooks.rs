@@ -7,7 +7,7 @@ use http::Request;
 use http_body_util::BodyExt;
 use kubewright_conformance::case::CaseFile;
 use kubewright_conformance::embedded::Embedded;
-use kubewright_conformance::run::{Played, play};
+use kubewright_conformance::run::{PlayedCase, play};
 use kubewright_conformance::target::Target;
 
 const OUTLIVING: [&str; 4] = [
@@ -18,7 +18,7 @@ const OUTLIVING: [&str; 4] = [
 ];
 
 /// Plays a case from its text; afterwards says which of the things it made are still there.
-async fn played(run: &str, text: &str) -> (Played, Vec<String>) {
+async fn played(run: &str, text: &str) -> (PlayedCase, Vec<String>) {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let path = folder.path().join("case.yaml");
     fs::write(&path, text).expect("the case can be written");

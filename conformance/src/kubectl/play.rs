@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use thiserror::Error;
 
 use super::printed::Normaliser;
-use super::script::{Printed, Script, Step, Transcript};
+use super::script::{KubectlStep, Printed, Script, Transcript};
 use crate::run::suffix;
 use crate::template::{UndefinedVariable, Variables, fill, fill_value};
-use crate::webhook::{self, Hub, HubError};
+use crate::webhook::{self, WebhookServer, WebhookServerError};
 
 /// Longer than any command legitimately takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -72,7 +72,7 @@ pub enum PlayError {
     Webhooks(#[from] webhook::ScriptError),
     /// There is no webhook process.
     #[error("{0}")]
-    Hub(&'static HubError),
+    WebhookServer(&'static WebhookServerError),
     /// A step ends a command that was not started.
     #[error("no command {0} runs in the background")]
     NoBackground(String),
@@ -80,7 +80,7 @@ pub enum PlayError {
 
 /// Plays a script in a namespace of its own.
 pub fn play(script: &Script, kubectl: &Kubectl, run: &str) -> Result<Transcript, PlayError> {
-    let mut player = Player::prepare(script, kubectl, run)?;
+    let mut player = ScriptPlayer::prepare(script, kubectl, run)?;
     let mut commands = Vec::new();
     let ended = script
         .steps
@@ -94,7 +94,7 @@ pub fn play(script: &Script, kubectl: &Kubectl, run: &str) -> Result<Transcript,
     })
 }
 
-struct Player<'a> {
+struct ScriptPlayer<'a> {
     kubectl: &'a Kubectl,
     folder: TempDir,
     variables: Variables,
@@ -102,7 +102,7 @@ struct Player<'a> {
     normaliser: Normaliser,
     background: BTreeMap<String, Running>,
     unique: String,
-    hub: Option<&'static Hub>,
+    webhooks: Option<&'static WebhookServer>,
 }
 
 /// A command that runs beside others.
@@ -155,7 +155,7 @@ impl Reader {
     }
 }
 
-impl<'a> Player<'a> {
+impl<'a> ScriptPlayer<'a> {
     fn prepare(script: &'a Script, kubectl: &'a Kubectl, run: &str) -> Result<Self, PlayError> {
         let suffix = suffix(&format!("{run}/{}", script.name));
         let (namespace, unique) = (format!("case-{suffix}"), format!("unique-{suffix}"));
@@ -171,18 +171,18 @@ impl<'a> Player<'a> {
             ("certified".to_owned(), json!(certified)),
         ]
         .into();
-        let mut hub = None;
+        let mut webhooks = None;
         if !script.webhooks.is_null() {
-            let running = webhook::hub().map_err(PlayError::Hub)?;
+            let running = webhook::server().map_err(PlayError::WebhookServer)?;
             variables.extend(running.variables(&unique));
             running.open(
                 &unique,
                 webhook::Script::all(&fill_value(&script.webhooks, &variables)?)?,
             );
-            hub = Some(running);
+            webhooks = Some(running);
         }
-        let places = hub.map(Hub::places).unwrap_or_default();
-        let player = Player {
+        let places = webhooks.map(WebhookServer::places).unwrap_or_default();
+        let player = ScriptPlayer {
             kubectl,
             variables,
             files: &script.files,
@@ -190,7 +190,7 @@ impl<'a> Player<'a> {
             background: BTreeMap::new(),
             folder,
             unique,
-            hub,
+            webhooks,
         };
         player.must(&format!("create namespace {namespace}"))?;
         player.must(&format!("config set-context --current --namespace={namespace}"))?;
@@ -220,13 +220,13 @@ impl<'a> Player<'a> {
                 let _ = self.output(&format!("delete {name} --wait=false"), "", None);
             }
         }
-        if let Some(hub) = self.hub {
-            hub.close(&self.unique);
+        if let Some(webhooks) = self.webhooks {
+            webhooks.close(&self.unique);
         }
         let _ = self.output("delete services --all --wait=false", "", None);
     }
 
-    fn step(&mut self, step: &Step, commands: &mut Vec<Printed>) -> Result<(), PlayError> {
+    fn step(&mut self, step: &KubectlStep, commands: &mut Vec<Printed>) -> Result<(), PlayError> {
         if let Some(name) = &step.finish {
             let printed = self.finish(name, step.lines)?;
             commands.push(printed);
@@ -330,7 +330,7 @@ impl<'a> Player<'a> {
         Ok((exit, running.stdout.end(), running.stderr.end()))
     }
 
-    fn start(&self, line: &str, stdin: &str, step: &Step) -> Result<Running, PlayError> {
+    fn start(&self, line: &str, stdin: &str, step: &KubectlStep) -> Result<Running, PlayError> {
         let child = self.command(line, step.editor.as_deref())?.spawn()?;
         Ok(fed(&step.run, child, stdin))
     }

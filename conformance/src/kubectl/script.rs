@@ -23,7 +23,7 @@ pub struct Script {
     /// Name → answers of the script's webhooks, as in a case.
     pub webhooks: Value,
     /// The commands, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<KubectlStep>,
     path: PathBuf,
     source: String,
 }
@@ -31,7 +31,7 @@ pub struct Script {
 /// One command.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct KubectlStep {
     /// The command line after `kubectl`, quoted as for a shell; or the name of a command in the background to end.
     #[serde(default)]
     pub run: String,
@@ -108,7 +108,7 @@ struct Form {
     files: BTreeMap<String, String>,
     #[serde(default)]
     webhooks: Value,
-    steps: Vec<Step>,
+    steps: Vec<KubectlStep>,
 }
 
 impl Script {

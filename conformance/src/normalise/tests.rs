@@ -20,7 +20,7 @@ fn normalised(source: &str, steps: Value) -> Value {
     let Value::Array(steps) = steps else {
         panic!("steps are an array")
     };
-    let played = Played {
+    let played = PlayedCase {
         steps,
         failure: None,
         namespace: "case-xabc".to_owned(),

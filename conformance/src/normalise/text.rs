@@ -7,7 +7,7 @@ use regex::{Captures, NoExpand, Regex};
 use serde_json::Value;
 
 use super::position;
-use crate::run::Played;
+use crate::run::PlayedCase;
 
 static UID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").expect("the pattern is valid")
@@ -55,7 +55,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn collect(steps: &Value, source: &str, played: &Played) -> Self {
+    pub(super) fn collect(steps: &Value, source: &str, played: &PlayedCase) -> Self {
         let mut generated = Vec::new();
         find_generated(steps, &mut generated);
         for base in BASE.captures_iter(source) {

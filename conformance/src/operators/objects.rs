@@ -24,7 +24,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 pub(super) fn attempts(definition: &Value) -> Vec<Attempt> {
     let plural = definition["spec"]["names"]["plural"].as_str().unwrap_or_default();
     let kind = definition["spec"]["names"]["kind"].as_str().unwrap_or_default();
-    let on = Kind { plural, kind };
+    let on = ObjectKind { plural, kind };
     match kind {
         "Database" => databases(&on),
         "Pipeline" => pipelines(&on),
@@ -34,12 +34,12 @@ pub(super) fn attempts(definition: &Value) -> Vec<Attempt> {
     }
 }
 
-struct Kind<'a> {
+struct ObjectKind<'a> {
     plural: &'a str,
     kind: &'a str,
 }
 
-impl Kind<'_> {
+impl ObjectKind<'_> {
     fn collection(&self, version: &str) -> String {
         format!("/apis/{GROUP}/{version}/namespaces/default/{}", self.plural)
     }
@@ -111,7 +111,7 @@ fn template() -> Value {
     })
 }
 
-fn databases(on: &Kind<'_>) -> Vec<Attempt> {
+fn databases(on: &ObjectKind<'_>) -> Vec<Attempt> {
     let spec = |extra: Value| {
         let mut spec = json!({"engine": "postgres", "replicas": 3, "storage": "10Gi", "podTemplate": template(),
             "parameters": {"shared_buffers": "1GB", "nested": {"list": [1, {"deep": null}]}},
@@ -144,7 +144,7 @@ fn databases(on: &Kind<'_>) -> Vec<Attempt> {
     ]
 }
 
-fn pipelines(on: &Kind<'_>) -> Vec<Attempt> {
+fn pipelines(on: &ObjectKind<'_>) -> Vec<Attempt> {
     let task = |name: &str, after: &[&str]| json!({"name": name, "ref": {"name": "t"}, "runAfter": after});
     vec![
         on.create(
@@ -231,7 +231,7 @@ fn pipelines(on: &Kind<'_>) -> Vec<Attempt> {
     ]
 }
 
-fn gateways(on: &Kind<'_>) -> Vec<Attempt> {
+fn gateways(on: &ObjectKind<'_>) -> Vec<Attempt> {
     vec![
         on.create("good", "v1", "good", json!({"hosts": ["*.example.com"], "listeners": [{"port": 80}, {"port": 443, "protocol": "HTTPS", "tls": {}}], "weights": {"a": 1}}), "/spec"),
         on.create("old", "v1alpha1", "old", json!({"hosts": ["a.example.com"]}), "/spec"),
@@ -259,7 +259,7 @@ fn nest(leaf: &Value) -> Value {
     json!({"down": value})
 }
 
-fn nests(on: &Kind<'_>) -> Vec<Attempt> {
+fn nests(on: &ObjectKind<'_>) -> Vec<Attempt> {
     vec![
         on.create("good", "v1", "good", nest(&json!("abc")), "/metadata/generation"),
         on.create(
@@ -286,7 +286,7 @@ fn nests(on: &Kind<'_>) -> Vec<Attempt> {
     ]
 }
 
-fn larges(on: &Kind<'_>) -> Vec<Attempt> {
+fn larges(on: &ObjectKind<'_>) -> Vec<Attempt> {
     vec![
         on.create("a template and sections", "v1", "good", json!({"template": template(), "section0": {"name": "a"}, "section1": {"name": "b", "labels": {"x": "y"}, "port": "http"}}), "/spec/section0"),
         on.create("a rule", "v1", "rule", json!({"section3": {"name": "a", "owner": "a"}}), "/details/causes"),

@@ -6,9 +6,9 @@ use http::{Request, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::{PATIENCE, POLL, Player, StepError, content};
+use super::{CasePlayer, PATIENCE, POLL, StepError, content};
 
-impl Player<'_> {
+impl CasePlayer<'_> {
     /// Waits until the kind of a given definition is served in every version it serves.
     pub(super) async fn served(&mut self, definition: &Value) -> Result<(), StepError> {
         let spec = &definition["spec"];

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::{ACCEPT, USER_AGENT};
 
-use super::{Player, StepError, content};
+use super::{CasePlayer, StepError, content};
 
 /// A kind as case files name it, and its collection. Webhooks go first, since they might refuse the rest.
 const OUTLIVING: [(&str, &str); 7] = [
@@ -36,7 +36,7 @@ pub(super) fn of(source: &str) -> Vec<&'static str> {
     mentioned.map(|(_, collection)| *collection).collect()
 }
 
-impl Player<'_> {
+impl CasePlayer<'_> {
     /// Deletes the objects whose names contain what makes the case's names unique.
     pub(super) async fn forget_leftovers(&mut self) {
         for collection in self.leaves.clone() {

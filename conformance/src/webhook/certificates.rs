@@ -29,29 +29,34 @@ pub enum CertificateError {
     Serve(#[from] rustls::Error),
 }
 
-/// How a listener presents itself.
+/// The certificate that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Face {
-    /// With a certificate for the name or address it is reached at.
-    Honest,
-    /// With one that was valid once.
+pub(super) enum ServedCertificate {
+    /// One for the name or address that the listener is reached at.
+    Valid,
+    /// One that is valid no more.
     Expired,
-    /// With one of an authority that nobody is told about.
-    Stranger,
-    /// With one for another address and another name.
-    Misnamed,
+    /// One of an authority that is in no bundle.
+    UnknownAuthority,
+    /// One for another address and another name.
+    WrongName,
 }
 
-impl Face {
-    pub(super) const ALL: [Face; 4] = [Face::Honest, Face::Expired, Face::Stranger, Face::Misnamed];
+impl ServedCertificate {
+    pub(super) const ALL: [ServedCertificate; 4] = [
+        ServedCertificate::Valid,
+        ServedCertificate::Expired,
+        ServedCertificate::UnknownAuthority,
+        ServedCertificate::WrongName,
+    ];
 
     /// What cases call it.
     pub(super) fn variable(self) -> &'static str {
         match self {
-            Face::Honest => "webhook",
-            Face::Expired => "webhook.expired",
-            Face::Stranger => "webhook.stranger",
-            Face::Misnamed => "webhook.misnamed",
+            ServedCertificate::Valid => "webhook",
+            ServedCertificate::Expired => "webhook.expired",
+            ServedCertificate::UnknownAuthority => "webhook.stranger",
+            ServedCertificate::WrongName => "webhook.misnamed",
         }
     }
 }
@@ -59,8 +64,8 @@ impl Face {
 /// The certificates of all listeners.
 pub(super) struct Certificates {
     authority: Authority,
-    stranger: Authority,
-    honest: Leaf,
+    unknown: Authority,
+    valid: Leaf,
     /// Certificates for the names that services are called by, made when first asked for.
     named: Mutex<BTreeMap<String, Arc<CertifiedKey>>>,
 }
@@ -80,31 +85,36 @@ struct Leaf {
 impl Certificates {
     pub(super) fn generate() -> Result<Self, CertificateError> {
         let authority = Authority::new("webhook-ca")?;
-        let honest = authority.leaf(&[LOCALHOST], None)?;
+        let valid = authority.leaf(&[LOCALHOST], None)?;
         Ok(Self {
-            stranger: Authority::new("another-ca")?,
-            honest,
+            unknown: Authority::new("another-ca")?,
+            valid,
             authority,
             named: Mutex::default(),
         })
     }
 
-    /// The bundle that makes a server trust every listener but the stranger; base64 as in objects.
+    /// The bundle that makes a server trust every listener but the one of the unknown authority; base64 as in objects.
     pub(super) fn bundle(&self) -> String {
         BASE64.encode(&self.authority.certificate)
     }
 
-    /// The honest listener's own certificate as a bundle.
+    /// The valid certificate itself as a bundle.
     pub(super) fn leaf_bundle(&self) -> String {
-        BASE64.encode(&self.honest.certificate)
+        BASE64.encode(&self.valid.certificate)
     }
 
-    pub(super) fn server_config(certificates: &Arc<Self>, face: Face) -> Result<ServerConfig, CertificateError> {
-        let resolver: Arc<dyn ResolvesServerCert> = match face {
-            Face::Honest => Arc::new(ByName(Arc::clone(certificates))),
-            Face::Expired => Arc::new(Always(certificates.authority.leaf(&[LOCALHOST], Some(EXPIRED))?.key)),
-            Face::Stranger => Arc::new(Always(certificates.stranger.leaf(&[LOCALHOST], None)?.key)),
-            Face::Misnamed => {
+    pub(super) fn server_config(
+        certificates: &Arc<Self>,
+        served: ServedCertificate,
+    ) -> Result<ServerConfig, CertificateError> {
+        let resolver: Arc<dyn ResolvesServerCert> = match served {
+            ServedCertificate::Valid => Arc::new(ByName(Arc::clone(certificates))),
+            ServedCertificate::Expired => {
+                Arc::new(Always(certificates.authority.leaf(&[LOCALHOST], Some(EXPIRED))?.key))
+            }
+            ServedCertificate::UnknownAuthority => Arc::new(Always(certificates.unknown.leaf(&[LOCALHOST], None)?.key)),
+            ServedCertificate::WrongName => {
                 let elsewhere = ["other.example.com", "192.0.2.1"];
                 Arc::new(Always(certificates.authority.leaf(&elsewhere, None)?.key))
             }
@@ -179,7 +189,7 @@ impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         match hello.server_name() {
             Some(name) => self.0.named(name),
-            None => Some(Arc::clone(&self.0.honest.key)),
+            None => Some(Arc::clone(&self.0.valid.key)),
         }
     }
 }

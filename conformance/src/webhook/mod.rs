@@ -17,14 +17,14 @@ use std::thread;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use certificates::{Certificates, Face};
+use certificates::{Certificates, ServedCertificate};
 pub use script::{Script, ScriptError};
 
 use crate::template::Variables;
 
 /// Why there is no webhook process.
 #[derive(Debug, Error)]
-pub enum HubError {
+pub enum WebhookServerError {
     /// No certificates.
     #[error("the webhook process has no certificates: {0}")]
     Certificates(#[from] certificates::CertificateError),
@@ -34,14 +34,14 @@ pub enum HubError {
 }
 
 /// The webhook process of this program, started when the first case needs it.
-pub fn hub() -> Result<&'static Hub, &'static HubError> {
-    static HUB: OnceLock<Result<Hub, HubError>> = OnceLock::new();
-    HUB.get_or_init(Hub::start).as_ref()
+pub fn server() -> Result<&'static WebhookServer, &'static WebhookServerError> {
+    static SERVER: OnceLock<Result<WebhookServer, WebhookServerError>> = OnceLock::new();
+    SERVER.get_or_init(WebhookServer::start).as_ref()
 }
 
 /// A running webhook process.
-pub struct Hub {
-    listening: Vec<(Face, SocketAddr)>,
+pub struct WebhookServer {
+    listening: Vec<(ServedCertificate, SocketAddr)>,
     certificates: Arc<Certificates>,
     state: Arc<State>,
 }
@@ -83,17 +83,17 @@ impl State {
     }
 }
 
-impl Hub {
-    fn start() -> Result<Self, HubError> {
+impl WebhookServer {
+    fn start() -> Result<Self, WebhookServerError> {
         let certificates = Arc::new(Certificates::generate()?);
         let state = Arc::new(State::default());
         let mut listening = Vec::new();
         let mut doors = Vec::new();
-        for face in Face::ALL {
+        for served in ServedCertificate::ALL {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             listener.set_nonblocking(true)?;
-            listening.push((face, listener.local_addr()?));
-            doors.push((listener, Certificates::server_config(&certificates, face)?));
+            listening.push((served, listener.local_addr()?));
+            doors.push((listener, Certificates::server_config(&certificates, served)?));
         }
         let shared = Arc::clone(&state);
         thread::Builder::new()
@@ -136,8 +136,8 @@ impl Hub {
     /// What `${webhook…}` means in a case.
     pub fn variables(&self, case: &str) -> Variables {
         let mut variables = Variables::new();
-        for (face, address) in &self.listening {
-            let name = face.variable();
+        for (served, address) in &self.listening {
+            let name = served.variable();
             variables.insert(format!("{name}.url"), json!(format!("https://{address}/{case}")));
             variables.insert(format!("{name}.port"), json!(address.port()));
         }
@@ -152,8 +152,8 @@ impl Hub {
             (self.certificates.bundle(), "<webhook.ca>".to_owned()),
             (self.certificates.leaf_bundle(), "<webhook.leaf>".to_owned()),
         ];
-        for (face, address) in &self.listening {
-            let name = face.variable();
+        for (served, address) in &self.listening {
+            let name = served.variable();
             places.push((address.to_string(), format!("<{name}>")));
             for before in [":", "port "] {
                 places.push((format!("{before}{}", address.port()), format!("{before}<{name}.port>")));

@@ -97,19 +97,19 @@ fn calls_made_all_at_once_are_ordered_by_name() {
     let conversion = json!({"call": "z", "body": {"kind": "ConversionReview"}});
     assert!(state.called("case", "z", conversion).is_some());
     assert!(state.called("case", "other", json!(null)).is_none());
-    let hub = Hub {
+    let webhooks = WebhookServer {
         listening: Vec::new(),
         certificates: Arc::new(Certificates::generate().unwrap()),
         state: Arc::new(state),
     };
-    let calls: Vec<_> = hub.calls("case").iter().map(|call| call["call"].clone()).collect();
+    let calls: Vec<_> = webhooks.calls("case").iter().map(|call| call["call"].clone()).collect();
     assert_eq!(calls, ["z", "validate-a", "validate-b"]);
-    assert!(hub.calls("case").is_empty());
+    assert!(webhooks.calls("case").is_empty());
 }
 
 /// Calls a webhook of a running process as a server does, trusting what its bundle holds.
-async fn called(face: &str, name: &str, path: &str) -> Result<(u16, String), String> {
-    let variables = hub().map_err(ToString::to_string)?.variables("served");
+async fn called(served: &str, name: &str, path: &str) -> Result<(u16, String), String> {
+    let variables = server().map_err(ToString::to_string)?.variables("served");
     let bundle = BASE64.decode(variables["webhook.ca"].as_str().unwrap()).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&bundle).unwrap()).unwrap();
@@ -118,7 +118,7 @@ async fn called(face: &str, name: &str, path: &str) -> Result<(u16, String), Str
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let port = variables[&format!("{face}.port")].as_u64().unwrap();
+    let port = variables[&format!("{served}.port")].as_u64().unwrap();
     let tcp = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).await;
     let name = ServerName::try_from(name.to_owned()).unwrap();
     let stream = TlsConnector::from(Arc::new(config)).connect(name, tcp.unwrap()).await;
@@ -137,9 +137,9 @@ async fn called(face: &str, name: &str, path: &str) -> Result<(u16, String), Str
 
 #[tokio::test]
 async fn the_process_answers_over_tls_and_notes_what_it_was_asked() {
-    let hub = hub().unwrap();
+    let webhooks = server().unwrap();
     let scripts = json!({"allow": {}, "fail": {"status": 500, "text": "no"}, "gone": {"close": true}});
-    hub.open("served", Script::all(&scripts).unwrap());
+    webhooks.open("served", Script::all(&scripts).unwrap());
     let (status, body) = called("webhook", "127.0.0.1", "/served/allow?timeout=1s")
         .await
         .unwrap();
@@ -150,19 +150,23 @@ async fn the_process_answers_over_tls_and_notes_what_it_was_asked() {
     assert!(called("webhook", "127.0.0.1", "/served/gone").await.is_err());
     assert_eq!(called("webhook", "127.0.0.1", "/served/unknown").await.unwrap().0, 404);
     assert_eq!(called("webhook", "127.0.0.1", "/another/allow").await.unwrap().0, 404);
-    let calls: Vec<_> = hub.calls("served").iter().map(|call| call["call"].clone()).collect();
+    let calls: Vec<_> = webhooks
+        .calls("served")
+        .iter()
+        .map(|call| call["call"].clone())
+        .collect();
     assert_eq!(calls, ["POST /allow?timeout=1s", "POST /fail/deeper", "POST /gone"]);
-    hub.close("served");
+    webhooks.close("served");
 }
 
 #[tokio::test]
 async fn its_other_faces_are_refused_for_what_they_are() {
-    for (face, why) in [
+    for (served, why) in [
         ("webhook.expired", "expired"),
         ("webhook.stranger", "UnknownIssuer"),
         ("webhook.misnamed", "not valid for name"),
     ] {
-        let refusal = called(face, "127.0.0.1", "/served/allow").await.unwrap_err();
-        assert!(refusal.contains(why), "{face}: {refusal}");
+        let refusal = called(served, "127.0.0.1", "/served/allow").await.unwrap_err();
+        assert!(refusal.contains(why), "{served}: {refusal}");
     }
 }
