@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use http::Method;
 
 use crate::client::Failure;
-use crate::door::Doors;
+use crate::endpoint::Endpoint;
 use crate::work::{NAMESPACE, list_rate, one, rate};
 
 const DEFINITION: &str = include_str!("../data/shop-crd.yaml");
@@ -26,22 +26,25 @@ pub(crate) struct CustomFigures {
     pub(crate) list: f64,
 }
 
-pub(crate) async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<CustomFigures, Failure> {
-    let served = define(doors).await?;
+pub(crate) async fn all(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<CustomFigures, Failure> {
+    let served = define(endpoint).await?;
     tokio::time::sleep(SETTLING).await;
-    let create = rate(doors, objects, clients, |i| {
+    let create = rate(endpoint, objects, clients, |i| {
         (Method::POST, shops(), "application/json", shop(i, "bench"))
     })
     .await?;
-    let get = rate(doors, objects, clients, |i| (Method::GET, path(i), "", String::new())).await?;
-    let patch = rate(doors, objects, clients, |i| {
+    let get = rate(endpoint, objects, clients, |i| {
+        (Method::GET, path(i), "", String::new())
+    })
+    .await?;
+    let patch = rate(endpoint, objects, clients, |i| {
         let body = format!(r#"{{"spec":{{"description":"patched {i}","replicas":5,"debug":true}}}}"#);
         let target = format!("{}?fieldManager=bench", path(i));
         (Method::PATCH, target, "application/merge-patch+json", body)
     })
     .await?;
     // The whole configuration, as whoever keeps it in a repository applies it.
-    let apply = rate(doors, objects, clients, |i| {
+    let apply = rate(endpoint, objects, clients, |i| {
         let target = format!("{}?fieldManager=applier&force=true", path(i));
         (
             Method::PATCH,
@@ -51,7 +54,7 @@ pub(crate) async fn all(doors: &Doors, objects: usize, clients: usize) -> Result
         )
     })
     .await?;
-    let list = list_rate(doors, &shops(), objects).await?;
+    let list = list_rate(endpoint, &shops(), objects).await?;
     Ok(CustomFigures {
         served,
         create,
@@ -63,19 +66,26 @@ pub(crate) async fn all(doors: &Doors, objects: usize, clients: usize) -> Result
 }
 
 /// Writes the definition and tries to create an object of its kind until that succeeds.
-async fn define(doors: &Doors) -> Result<Duration, Failure> {
+async fn define(endpoint: &Endpoint) -> Result<Duration, Failure> {
     let began = Instant::now();
-    one(doors, Method::POST, DEFINITIONS, "application/yaml", DEFINITION.into()).await?;
+    one(
+        endpoint,
+        Method::POST,
+        DEFINITIONS,
+        "application/yaml",
+        DEFINITION.into(),
+    )
+    .await?;
     loop {
         let body = shop(usize::MAX, "first");
-        match one(doors, Method::POST, &shops(), "application/json", body).await {
+        match one(endpoint, Method::POST, &shops(), "application/json", body).await {
             Ok(_) => break,
             Err(error) if began.elapsed() > PATIENCE => return Err(error),
             Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     }
     let taken = began.elapsed();
-    one(doors, Method::DELETE, &path(usize::MAX), "", String::new()).await?;
+    one(endpoint, Method::DELETE, &path(usize::MAX), "", String::new()).await?;
     Ok(taken)
 }
 

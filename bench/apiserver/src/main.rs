@@ -5,7 +5,7 @@
 
 mod client;
 mod custom;
-mod door;
+mod endpoint;
 mod peer;
 mod report;
 mod scale;

@@ -10,7 +10,7 @@ use kubewright_system::process::status_field;
 use tokio::process::{Child, Command};
 
 use crate::client::{Credentials, Failure};
-use crate::door::Doors;
+use crate::endpoint::Endpoint;
 
 /// A running server.
 pub(crate) struct Peer {
@@ -87,14 +87,16 @@ async fn start(mut command: Command, kubeconfig: PathBuf, folder: tempfile::Temp
 }
 
 async fn answers(credentials: &Credentials) -> bool {
-    let doors = Doors::Tls(credentials.clone());
-    let Ok(mut door) = doors.open().await else { return false };
+    let endpoint = Endpoint::Tls(credentials.clone());
+    let Ok(mut client) = endpoint.open().await else {
+        return false;
+    };
     let mut request = Request::get("/api/v1/namespaces/default");
-    if let Some(value) = doors.authorization() {
+    if let Some(value) = endpoint.authorization() {
         request = request.header("Authorization", value);
     }
     match request.header("Host", "localhost").body(Bytes::new()) {
-        Ok(request) => door.send(request).await.is_ok(),
+        Ok(request) => client.send(request).await.is_ok(),
         Err(_) => false,
     }
 }

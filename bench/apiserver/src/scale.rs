@@ -12,7 +12,7 @@ use kubewright_apiserver::{ApiServer, Options};
 use kubewright_system::process::Process;
 
 use crate::client::Failure;
-use crate::door::Doors;
+use crate::endpoint::Endpoint;
 use crate::report::number;
 use crate::work::{config_map, one, rate};
 
@@ -24,20 +24,20 @@ pub(crate) async fn table() -> Result<String, Failure> {
     );
     for count in [1_000, 10_000, 100_000] {
         let server = ApiServer::new(Options::new());
-        let doors = Doors::InProcess(server.clone());
-        rate(&doors, count, 2, |i| {
+        let endpoint = Endpoint::InProcess(server.clone());
+        rate(&endpoint, count, 2, |i| {
             (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(i))
         })
         .await?;
         // The whole process, history and client included.
         let memory = resident();
         let began = Instant::now();
-        one(&doors, Method::GET, CONFIG_MAPS, "", String::new()).await?;
+        one(&endpoint, Method::GET, CONFIG_MAPS, "", String::new()).await?;
         let listed = began.elapsed();
         let began = Instant::now();
         for i in 0..1000 {
             let request = Request::get(format!("{CONFIG_MAPS}/cm-{}", i * (count / 1000))).body(Bytes::new())?;
-            doors.open().await?.send(request).await?;
+            endpoint.open().await?.send(request).await?;
         }
         let get = began.elapsed() / 1000;
         let api: Api<ConfigMap> = Api::namespaced(server.client(), "default");

@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::Failure;
-use crate::door::{Door, Doors};
+use crate::endpoint::{Endpoint, EndpointClient};
 use crate::work::{NAMESPACE, request};
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -32,45 +32,52 @@ const TIMED: usize = 400;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How much longer a create takes with an HTTPS webhook in its way, at the median.
-pub(crate) async fn added(doors: &Doors) -> Result<Duration, Failure> {
-    let hook = Hook::start().await?;
-    added_by(doors, &hook, "tls").await
+pub(crate) async fn added(endpoint: &Endpoint) -> Result<Duration, Failure> {
+    let hook = Webhook::start().await?;
+    added_by(endpoint, &hook, "tls").await
 }
 
 /// The same with a webhook in the server's own process, where there is one.
-pub(crate) async fn added_in_process(doors: &Doors) -> Result<Option<Duration>, Failure> {
-    let Doors::InProcess(server) = doors else {
+pub(crate) async fn added_in_process(endpoint: &Endpoint) -> Result<Option<Duration>, Failure> {
+    let Endpoint::InProcess(server) = endpoint else {
         return Ok(None);
     };
-    let mut hook = Hook::start().await?;
+    let mut hook = Webhook::start().await?;
     hook.url = String::from("https://hook.bench/");
     let count = Arc::clone(&hook.asked);
     server.handle_host("hook.bench", 443, move |request: http::Request<Bytes>| {
         let count = Arc::clone(&count);
         async move { answer(request.body(), &count).unwrap_or_default() }
     });
-    added_by(doors, &hook, "here").await.map(Some)
+    added_by(endpoint, &hook, "here").await.map(Some)
 }
 
-async fn added_by(doors: &Doors, hook: &Hook, prefix: &str) -> Result<Duration, Failure> {
-    let mut door = doors.open().await?;
-    let without = median(doors, &mut door, &format!("{prefix}-without")).await?;
+async fn added_by(endpoint: &Endpoint, hook: &Webhook, prefix: &str) -> Result<Duration, Failure> {
+    let mut client = endpoint.open().await?;
+    let without = median(endpoint, &mut client, &format!("{prefix}-without")).await?;
     let configuration = configuration(hook).to_string();
-    let create = request(doors, Method::POST, CONFIGURATIONS, "application/json", configuration)?;
-    door.send(create).await?;
-    until_asked(doors, &mut door, hook, prefix).await?;
+    let create = request(
+        endpoint,
+        Method::POST,
+        CONFIGURATIONS,
+        "application/json",
+        configuration,
+    )?;
+    client.send(create).await?;
+    until_asked(endpoint, &mut client, hook, prefix).await?;
     let before = hook.asked();
-    let with = median(doors, &mut door, &format!("{prefix}-with")).await?;
+    let with = median(endpoint, &mut client, &format!("{prefix}-with")).await?;
     if hook.asked() - before < TIMED {
         return Err("the webhook was not asked about every create".into());
     }
     let path = format!("{CONFIGURATIONS}/{NAME}");
-    door.send(request(doors, Method::DELETE, &path, "", String::new())?)
+    client
+        .send(request(endpoint, Method::DELETE, &path, "", String::new())?)
         .await?;
     Ok(with.saturating_sub(without))
 }
 
-fn configuration(hook: &Hook) -> Value {
+fn configuration(hook: &Webhook) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -86,28 +93,29 @@ fn configuration(hook: &Hook) -> Value {
     })
 }
 
-async fn create(doors: &Doors, door: &mut Door, name: &str) -> Result<(), Failure> {
+async fn create(endpoint: &Endpoint, client: &mut EndpointClient, name: &str) -> Result<(), Failure> {
     let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
     let body = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": name, "labels": { "hooked": "yes" } }, "data": { "key": "value" },
     });
-    door.send(request(
-        doors,
-        Method::POST,
-        &path,
-        "application/json",
-        body.to_string(),
-    )?)
-    .await?;
+    client
+        .send(request(
+            endpoint,
+            Method::POST,
+            &path,
+            "application/json",
+            body.to_string(),
+        )?)
+        .await?;
     Ok(())
 }
 
-async fn median(doors: &Doors, door: &mut Door, prefix: &str) -> Result<Duration, Failure> {
+async fn median(endpoint: &Endpoint, client: &mut EndpointClient, prefix: &str) -> Result<Duration, Failure> {
     let mut taken = Vec::with_capacity(TIMED);
     for i in 0..TIMED {
         let began = Instant::now();
-        create(doors, door, &format!("{prefix}-{i}")).await?;
+        create(endpoint, client, &format!("{prefix}-{i}")).await?;
         taken.push(began.elapsed());
     }
     taken.sort_unstable();
@@ -115,10 +123,15 @@ async fn median(doors: &Doors, door: &mut Door, prefix: &str) -> Result<Duration
 }
 
 /// The real server reads configurations a moment after they are written.
-async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook, prefix: &str) -> Result<(), Failure> {
+async fn until_asked(
+    endpoint: &Endpoint,
+    client: &mut EndpointClient,
+    hook: &Webhook,
+    prefix: &str,
+) -> Result<(), Failure> {
     let began = Instant::now();
     for i in 0.. {
-        create(doors, door, &format!("{prefix}-marker-{i}")).await?;
+        create(endpoint, client, &format!("{prefix}-marker-{i}")).await?;
         if hook.asked() > 0 {
             break;
         }
@@ -131,7 +144,7 @@ async fn until_asked(doors: &Doors, door: &mut Door, hook: &Hook, prefix: &str) 
 }
 
 /// A webhook that allows everything.
-struct Hook {
+struct Webhook {
     url: String,
     /// The certificate to trust, as PEM.
     authority: String,
@@ -140,8 +153,8 @@ struct Hook {
     _stopper: Stopper,
 }
 
-impl Hook {
-    async fn start() -> Result<Hook, Failure> {
+impl Webhook {
+    async fn start() -> Result<Webhook, Failure> {
         let certificate = certificates::self_signed(&["127.0.0.1"])?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -171,7 +184,7 @@ impl Hook {
                 let _ = listen::serve_http(&http, stream, service, &stop).await;
             }
         }));
-        Ok(Hook {
+        Ok(Webhook {
             url: format!("https://{address}/"),
             authority: certificate.certificate_pem(),
             asked,

@@ -10,7 +10,7 @@ use kubewright_apiserver::{ApiServer, Options};
 
 use crate::client::Failure;
 use crate::custom;
-use crate::door::Doors;
+use crate::endpoint::Endpoint;
 use crate::peer::Peer;
 use crate::report::Figures;
 use crate::webhook;
@@ -23,7 +23,7 @@ const WATCHED: usize = 500;
 const LISTS: usize = 20;
 
 pub(crate) async fn over_tls(peer: &Peer, objects: usize, clients: usize) -> Result<Figures, Failure> {
-    let mut figures = all(&Doors::Tls(peer.credentials.clone()), objects, clients).await?;
+    let mut figures = all(&Endpoint::Tls(peer.credentials.clone()), objects, clients).await?;
     figures.start = Some(peer.started);
     figures.fresh_memory = Some(peer.fresh_memory);
     Ok(figures)
@@ -34,16 +34,16 @@ pub(crate) async fn in_process(objects: usize, clients: usize) -> Result<Figures
     let began = Instant::now();
     let server = ApiServer::new(Options::new());
     let started = began.elapsed();
-    let mut figures = all(&Doors::InProcess(server), objects, clients).await?;
+    let mut figures = all(&Endpoint::InProcess(server), objects, clients).await?;
     figures.start = Some(started);
     Ok(figures)
 }
 
 /// The rates of custom resources alone.
 pub(crate) async fn custom_in_process(objects: usize, clients: usize) -> Result<String, Failure> {
-    let doors = Doors::InProcess(ApiServer::new(Options::new()));
-    make_namespace(&doors).await?;
-    let figures = custom::all(&doors, objects, clients).await?;
+    let endpoint = Endpoint::InProcess(ApiServer::new(Options::new()));
+    make_namespace(&endpoint).await?;
+    let figures = custom::all(&endpoint, objects, clients).await?;
     Ok(format!(
         "first {:?}, create {:.0}/s, get {:.0}/s, merge patch {:.0}/s, apply {:.0}/s, list {:.0}/s",
         figures.served, figures.create, figures.get, figures.patch, figures.apply, figures.list
@@ -52,20 +52,23 @@ pub(crate) async fn custom_in_process(objects: usize, clients: usize) -> Result<
 
 pub(crate) async fn through_kube(objects: usize, clients: usize) -> Result<Figures, Failure> {
     let server = ApiServer::new(Options::new());
-    all(&Doors::Kube(server.client()), objects, clients).await
+    all(&Endpoint::Kube(server.client()), objects, clients).await
 }
 
-async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, Failure> {
+async fn all(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<Figures, Failure> {
     let began = Instant::now();
-    one(doors, Method::GET, "/openapi/v2", "", String::new()).await?;
+    one(endpoint, Method::GET, "/openapi/v2", "", String::new()).await?;
     let document = began.elapsed();
-    make_namespace(doors).await?;
-    let create = rate(doors, objects, clients, |i| {
+    make_namespace(endpoint).await?;
+    let create = rate(endpoint, objects, clients, |i| {
         (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(i))
     })
     .await?;
-    let get = rate(doors, objects, clients, |i| (Method::GET, path(i), "", String::new())).await?;
-    let patch = rate(doors, objects, clients, |i| {
+    let get = rate(endpoint, objects, clients, |i| {
+        (Method::GET, path(i), "", String::new())
+    })
+    .await?;
+    let patch = rate(endpoint, objects, clients, |i| {
         let body = format!(r#"{{"data":{{"patched":"{i}"}}}}"#);
         (
             Method::PATCH,
@@ -75,7 +78,7 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         )
     })
     .await?;
-    let apply = rate(doors, objects, clients, |i| {
+    let apply = rate(endpoint, objects, clients, |i| {
         let body = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"cm-{i}"}},"data":{{"applied":"{i}"}}}}"#
         );
@@ -87,11 +90,11 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         )
     })
     .await?;
-    let list = list_rate(doors, CONFIG_MAPS, objects).await?;
-    let (p50, p99) = watch_latency(doors).await?;
+    let list = list_rate(endpoint, CONFIG_MAPS, objects).await?;
+    let (p50, p99) = watch_latency(endpoint).await?;
     let began = Instant::now();
     let deleted = objects + WATCHED;
-    one(doors, Method::DELETE, CONFIG_MAPS, "application/json", String::new()).await?;
+    one(endpoint, Method::DELETE, CONFIG_MAPS, "application/json", String::new()).await?;
     let delete = deleted as f64 / began.elapsed().as_secs_f64();
     Ok(Figures {
         start: None,
@@ -105,15 +108,15 @@ async fn all(doors: &Doors, objects: usize, clients: usize) -> Result<Figures, F
         delete,
         p50,
         p99,
-        webhook: webhook::added(doors).await?,
-        webhook_in_process: webhook::added_in_process(doors).await?,
-        custom: custom::all(doors, objects, clients).await?,
+        webhook: webhook::added(endpoint).await?,
+        webhook_in_process: webhook::added_in_process(endpoint).await?,
+        custom: custom::all(endpoint, objects, clients).await?,
     })
 }
 
-async fn make_namespace(doors: &Doors) -> Result<(), Failure> {
+async fn make_namespace(endpoint: &Endpoint) -> Result<(), Failure> {
     let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}"#);
-    one(doors, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
+    one(endpoint, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
     Ok(())
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn config_map(i: usize) -> String {
 }
 
 pub(crate) fn request(
-    doors: &Doors,
+    endpoint: &Endpoint,
     method: Method,
     path: &str,
     content_type: &str,
@@ -144,29 +147,29 @@ pub(crate) fn request(
     if !content_type.is_empty() {
         request = request.header("Content-Type", content_type);
     }
-    if let Some(value) = doors.authorization() {
+    if let Some(value) = endpoint.authorization() {
         request = request.header("Authorization", value);
     }
     Ok(request.body(Bytes::from(body))?)
 }
 
 pub(crate) async fn one(
-    doors: &Doors,
+    endpoint: &Endpoint,
     method: Method,
     path: &str,
     content_type: &str,
     body: String,
 ) -> Result<usize, Failure> {
-    doors
+    endpoint
         .open()
         .await?
-        .send(request(doors, method, path, content_type, body)?)
+        .send(request(endpoint, method, path, content_type, body)?)
         .await
 }
 
 /// Requests per second of `count` requests by `clients` callers at once.
 pub(crate) async fn rate(
-    doors: &Doors,
+    endpoint: &Endpoint,
     count: usize,
     clients: usize,
     make: impl Fn(usize) -> (Method, String, &'static str, String) + Send + Sync + 'static,
@@ -175,12 +178,12 @@ pub(crate) async fn rate(
     let next = Arc::new(AtomicUsize::new(0));
     let mut opened = Vec::new();
     for _ in 0..clients {
-        opened.push(doors.open().await?);
+        opened.push(endpoint.open().await?);
     }
     let began = Instant::now();
     let mut callers = Vec::new();
-    for mut door in opened {
-        let (make, next, doors) = (Arc::clone(&make), Arc::clone(&next), doors.clone());
+    for mut client in opened {
+        let (make, next, endpoint) = (Arc::clone(&make), Arc::clone(&next), endpoint.clone());
         callers.push(tokio::spawn(async move {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -188,7 +191,9 @@ pub(crate) async fn rate(
                     return Ok::<(), Failure>(());
                 }
                 let (method, path, content_type, body) = make(i);
-                door.send(request(&doors, method, &path, content_type, body)?).await?;
+                client
+                    .send(request(&endpoint, method, &path, content_type, body)?)
+                    .await?;
             }
         }));
     }
@@ -199,30 +204,32 @@ pub(crate) async fn rate(
 }
 
 /// Objects listed per second by one client that counts bytes and decodes nothing.
-pub(crate) async fn list_rate(doors: &Doors, path: &str, objects: usize) -> Result<f64, Failure> {
-    let mut door = doors.open().await?;
+pub(crate) async fn list_rate(endpoint: &Endpoint, path: &str, objects: usize) -> Result<f64, Failure> {
+    let mut client = endpoint.open().await?;
     let began = Instant::now();
     for _ in 0..LISTS {
-        door.send(request(doors, Method::GET, path, "", String::new())?).await?;
+        client
+            .send(request(endpoint, Method::GET, path, "", String::new())?)
+            .await?;
     }
     Ok((objects * LISTS) as f64 / began.elapsed().as_secs_f64())
 }
 
 /// From sending a create to seeing its frame, while nothing else happens.
-async fn watch_latency(doors: &Doors) -> Result<(Duration, Duration), Failure> {
-    let mut watching = doors.open().await?;
+async fn watch_latency(endpoint: &Endpoint) -> Result<(Duration, Duration), Failure> {
+    let mut watching = endpoint.open().await?;
     let path = format!("{CONFIG_MAPS}?watch=1&labelSelector=watched");
     let mut frames = watching
-        .stream(request(doors, Method::GET, &path, "", String::new())?)
+        .stream(request(endpoint, Method::GET, &path, "", String::new())?)
         .await?
         .into_body();
-    let mut writing = doors.open().await?;
+    let mut writing = endpoint.open().await?;
     let mut taken = Vec::with_capacity(WATCHED);
     for i in 0..WATCHED {
         let body = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"w-{i}","labels":{{"watched":"yes"}}}}}}"#
         );
-        let request = request(doors, Method::POST, CONFIG_MAPS, "application/json", body)?;
+        let request = request(endpoint, Method::POST, CONFIG_MAPS, "application/json", body)?;
         let began = Instant::now();
         let (sent, seen) = tokio::join!(writing.send(request), async {
             let frame = frames.next().await;

@@ -10,7 +10,7 @@ use kubewright_apiserver::ApiServer;
 use crate::client::{Credentials, Failure};
 
 /// A way to send requests, one at a time.
-pub(crate) enum Door {
+pub(crate) enum EndpointClient {
     Tls(SendRequest<Full<Bytes>>),
     InProcess(ApiServer),
     Kube(kube::Client),
@@ -42,39 +42,39 @@ impl Stream {
 
 /// Where doors come from.
 #[derive(Clone)]
-pub(crate) enum Doors {
+pub(crate) enum Endpoint {
     Tls(Credentials),
     InProcess(ApiServer),
     Kube(kube::Client),
 }
 
-impl Doors {
-    pub(crate) async fn open(&self) -> Result<Door, Failure> {
+impl Endpoint {
+    pub(crate) async fn open(&self) -> Result<EndpointClient, Failure> {
         Ok(match self {
-            Doors::Tls(credentials) => Door::Tls(credentials.connect().await?),
-            Doors::InProcess(server) => Door::InProcess(server.clone()),
-            Doors::Kube(client) => Door::Kube(client.clone()),
+            Endpoint::Tls(credentials) => EndpointClient::Tls(credentials.connect().await?),
+            Endpoint::InProcess(server) => EndpointClient::InProcess(server.clone()),
+            Endpoint::Kube(client) => EndpointClient::Kube(client.clone()),
         })
     }
 
     /// The header that says who asks, where a certificate does not.
     pub(crate) fn authorization(&self) -> Option<&str> {
         match self {
-            Doors::Tls(credentials) => credentials.authorization.as_deref(),
-            Doors::InProcess(_) | Doors::Kube(_) => None,
+            Endpoint::Tls(credentials) => credentials.authorization.as_deref(),
+            Endpoint::InProcess(_) | Endpoint::Kube(_) => None,
         }
     }
 }
 
-impl Door {
+impl EndpointClient {
     pub(crate) async fn stream(&mut self, request: Request<Bytes>) -> Result<Response<Stream>, Failure> {
         match self {
-            Door::Tls(sender) => {
+            EndpointClient::Tls(sender) => {
                 sender.ready().await?;
                 Ok(sender.send_request(request.map(Full::new)).await?.map(Stream::Tls))
             }
-            Door::InProcess(server) => Ok(server.handle(request).await.map(Stream::InProcess)),
-            Door::Kube(client) => Ok(client
+            EndpointClient::InProcess(server) => Ok(server.handle(request).await.map(Stream::InProcess)),
+            EndpointClient::Kube(client) => Ok(client
                 .send(request.map(kube::client::Body::from))
                 .await?
                 .map(Stream::Kube)),
