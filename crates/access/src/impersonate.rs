@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kubewright_apimachinery::names::is_dns1123_subdomain;
 use kubewright_codec::quote;
 use parking_lot::Mutex;
 
@@ -9,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::decision::{Decision, Forbidden};
 use crate::go;
 use crate::user::split_service_account;
-use crate::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_groups, is_subdomain};
+use crate::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_groups};
 
 /// From so many groups or extras on, one question about all of them comes first.
 const MANY: usize = 4;
@@ -142,7 +143,8 @@ impl Mode {
 
 /// The node that a user's name is, if it is one.
 fn node_name(user: &str) -> Option<&str> {
-    user.strip_prefix("system:node:").filter(|name| is_subdomain(name))
+    user.strip_prefix("system:node:")
+        .filter(|name| is_dns1123_subdomain(name))
 }
 
 struct Attempt<'a> {
@@ -299,7 +301,7 @@ fn path_fault(key: &str) -> Option<String> {
         return Some(invalid(key, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
     };
     let mut faults = Vec::new();
-    if !is_subdomain(domain) {
+    if !is_dns1123_subdomain(domain) {
         faults.push(invalid(
             domain,
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \

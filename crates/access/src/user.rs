@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::names;
+
 /// The group of everybody who said who they are.
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// The group of everybody who did not.
@@ -112,25 +114,7 @@ pub(crate) fn is_account(user: &str, namespace: &str, name: &str) -> bool {
 /// Namespace and name of the service account that a user's name is, if it is one.
 pub fn split_service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
-    (is_label(namespace) && is_subdomain(name)).then_some((namespace, name))
-}
-
-/// A DNS label, as the names of namespaces are.
-fn is_label(text: &str) -> bool {
-    text.len() <= 63 && is_label_of_any_length(text)
-}
-
-/// A DNS subdomain, as the names of service accounts and nodes are.
-pub(crate) fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_label_of_any_length)
-}
-
-fn is_label_of_any_length(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    bytes.first().is_some_and(is_plain)
-        && bytes.last().is_some_and(is_plain)
-        && bytes.iter().all(|byte| is_plain(byte) || *byte == b'-')
+    (names::is_dns1123_label(namespace) && names::is_dns1123_subdomain(name)).then_some((namespace, name))
 }
 
 #[cfg(test)]

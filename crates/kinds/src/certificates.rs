@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::core_group::pem;
 use crate::rules::access::{at, keep, list_at, map_mut, opt_int_at, remove, same, str_at, strings_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const APPROVED: &str = "Approved";
 const DENIED: &str = "Denied";
@@ -261,7 +261,7 @@ pub(crate) fn validate_signer_name(signer: &str, path: &PathRef<'_>, errors: &mu
 }
 
 /// The complaints about the first part that has any.
-fn validate_parts(text: &str, rule: fn(&str) -> names::Complaints, path: &PathRef<'_>, errors: &mut Errors) {
+fn validate_parts(text: &str, rule: fn(&str) -> Vec<String>, path: &PathRef<'_>, errors: &mut Errors) {
     let first_bad = text
         .split('.')
         .map(|part| (part, rule(part)))

@@ -10,7 +10,8 @@ use crate::pod::{internal, volume_sources};
 use crate::rules::access::{
     IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, set_default, set_default_str, str_at, strings_at,
 };
-use crate::rules::{labels, names, resource_names};
+use crate::rules::{labels, resource_names};
+use kubewright_apimachinery::names;
 
 const REQUESTS_MAX: usize = 32;
 const CONSTRAINTS_MAX: usize = 32;

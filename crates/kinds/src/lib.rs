@@ -2,7 +2,7 @@
 //! kind's strategy owns, and validation in upstream's words. Pure functions over values, one small file per kind.
 //!
 //! ```
-//! use kubewright_kinds::{behaviour, rules::names};
+//! use kubewright_kinds::behaviour;
 //! use serde_json::json;
 //!
 //! let jobs = behaviour("batch", "cronjobs");
@@ -11,9 +11,6 @@
 //! jobs.validate_create(&cron_job, &mut errors);
 //! let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
 //! assert!(said.iter().any(|said| said.starts_with("spec.schedule: Invalid value")), "{said:?}");
-//!
-//! assert!(names::dns1123_subdomain("shop.example.com").is_empty());
-//! assert!(names::dns1123_subdomain("Shop")[0].starts_with("a lowercase RFC 1123 subdomain must consist of"));
 //! ```
 
 mod admissionregistration;

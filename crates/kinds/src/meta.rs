@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use crate::rules::access::{
     self, at, bool_at, complain, int_at, list_at, require_non_negative, require_same, str_at, strings_at,
 };
-use crate::rules::names::{self, NameRule};
+use crate::rules::name_rule::NameRule;
 use crate::rules::shown;
 use crate::rules::{annotations, labels};
 use crate::strategy::{MetaCheck, MetaRules, Strategy};
+use kubewright_apimachinery::names;
 
 const OWNER_ORDER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
 

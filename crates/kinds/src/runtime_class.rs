@@ -12,9 +12,10 @@ use crate::pod::options::Options;
 use crate::pod::scheduling::validate_tolerations;
 use crate::pod::warnings::deprecated_label;
 use crate::rules::access::{at, complain, list_at, map_at, require_immutable_str, str_at};
+use crate::rules::labels;
 use crate::rules::resource_names::{amounts, is_huge_page, validate_amount, validate_container_name};
 use crate::rules::shown;
-use crate::rules::{labels, names};
+use kubewright_apimachinery::names;
 
 pub(crate) struct RuntimeClass;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::names;
+
 /// Why a name cannot be used, with an example of a valid one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {given:?} {wrong} (for example {example:?})")]
@@ -22,9 +24,6 @@ impl NameError {
         }
     }
 }
-
-const LABEL_LENGTH: usize = 63;
-const SUBDOMAIN_LENGTH: usize = 253;
 
 /// Checks the domain in which the groups of a project end.
 ///
@@ -56,7 +55,7 @@ pub fn check_group(group: &str, domain: &str) -> Result<(), NameError> {
         (true, false) => return Ok(()),
         _ => subdomain(group).map_err(|wrong| refuse(wrong.to_owned()))?,
     }
-    if group.len() + domain.len() >= SUBDOMAIN_LENGTH {
+    if group.len() + domain.len() >= names::SUBDOMAIN_MAX {
         return Err(refuse(format!(
             "is longer than 253 characters with the domain {domain}"
         )));
@@ -143,7 +142,7 @@ pub fn check_project(name: &str) -> Result<(), NameError> {
         return refuse("starts with a digit, which the name of a crate cannot");
     }
     // The longest name that follows from it is `<name>-controller-manager-metrics-service`, a label too.
-    if name.len() > LABEL_LENGTH - "-controller-manager-metrics-service".len() {
+    if name.len() > names::LABEL_MAX - "-controller-manager-metrics-service".len() {
         return refuse(
             "is longer than 28 characters, and <name>-controller-manager-metrics-service would be no DNS label",
         );
@@ -154,45 +153,46 @@ pub fn check_project(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
+/// Kubernetes decides whether a name is one; the rest says why it is none in words for who chose it.
 fn subdomain(text: &str) -> Result<(), &'static str> {
-    if text.is_empty() {
-        return Err("is empty");
+    if names::is_dns1123_subdomain(text) {
+        return Ok(());
     }
-    if text.len() > SUBDOMAIN_LENGTH {
-        return Err("is longer than 253 characters");
-    }
-    text.split('.').try_for_each(|part| match lowercase_dashed(part) {
-        Err("is empty") => Err("has an empty part between its dots"),
-        verdict => verdict,
+    Err(if text.is_empty() {
+        "is empty"
+    } else if text.len() > names::SUBDOMAIN_MAX {
+        "is longer than 253 characters"
+    } else {
+        let first = text.split('.').find_map(misspelled);
+        first.unwrap_or("has an empty part between its dots")
     })
 }
 
 fn label(text: &str, starts_with_letter: bool) -> Result<(), &'static str> {
-    if text.is_empty() {
-        return Err("is empty");
+    if !names::is_dns1123_label(text) {
+        return Err(if text.is_empty() {
+            "is empty"
+        } else if text.len() > names::LABEL_MAX {
+            "is longer than 63 characters"
+        } else {
+            misspelled(text).unwrap_or("is no DNS label")
+        });
     }
-    if text.len() > LABEL_LENGTH {
-        return Err("is longer than 63 characters");
-    }
-    lowercase_dashed(text)?;
-    if starts_with_letter && !text.starts_with(|first: char| first.is_ascii_lowercase()) {
+    if starts_with_letter && !names::is_dns1035_label(text) {
         return Err("must start with a letter");
     }
     Ok(())
 }
 
-fn lowercase_dashed(text: &str) -> Result<(), &'static str> {
-    if text.is_empty() {
-        return Err("is empty");
+fn misspelled(label: &str) -> Option<&'static str> {
+    let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !label.chars().all(is_known) {
+        Some("must consist of lower case letters, digits and dashes")
+    } else if label.starts_with('-') || label.ends_with('-') {
+        Some("must start and end with a letter or digit")
+    } else {
+        None
     }
-    let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    if text.contains(|c: char| !known(c) && c != '-') {
-        return Err("must consist of lower case letters, digits and dashes");
-    }
-    if text.starts_with('-') || text.ends_with('-') {
-        return Err("must start and end with a letter or digit");
-    }
-    Ok(())
 }
 
 /// The plural of a kind, as `#[kubewright::resource]` and controller-gen make it.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::names::{is_label_value, is_qualified_name};
 use serde_json::Value;
 
 use crate::read::{entries, list, strings, text};
@@ -22,7 +23,7 @@ pub(crate) fn format_selector(selector: &Value) -> String {
 pub(crate) fn requirements(selector: &Value) -> Option<String> {
     let mut all: Vec<(&str, String)> = Vec::new();
     for (key, value) in entries(&selector["matchLabels"]) {
-        if !is_key(key) || !is_value(value) {
+        if !is_qualified_name(key) || !is_label_value(value) {
             return None;
         }
         all.push((key, format!("{key}={value}")));
@@ -30,7 +31,7 @@ pub(crate) fn requirements(selector: &Value) -> Option<String> {
     for expression in list(&selector["matchExpressions"]) {
         let key = text(&expression["key"]);
         let mut values: Vec<&str> = strings(&expression["values"]).collect();
-        if !is_key(key) || !values.iter().all(|value| is_value(value)) {
+        if !is_qualified_name(key) || !values.iter().all(|value| is_label_value(value)) {
             return None;
         }
         values.sort_unstable();
@@ -71,39 +72,6 @@ pub(crate) fn debug(selector: &Value) -> String {
 
 fn or_none(text: String) -> String {
     if text.is_empty() { "<none>".into() } else { text }
-}
-
-/// A label's key: an optional DNS subdomain, a slash, and a name.
-fn is_key(key: &str) -> bool {
-    let name = match key.split_once('/') {
-        Some((prefix, name)) => {
-            let is_domain = !prefix.is_empty() && prefix.len() <= 253 && prefix.split('.').all(is_domain_part);
-            if !is_domain {
-                return false;
-            }
-            name
-        }
-        None => key,
-    };
-    !name.is_empty() && is_value(name)
-}
-
-fn is_domain_part(part: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    part.bytes().all(|byte| inner(byte) || byte == b'-')
-        && part.bytes().next().is_some_and(inner)
-        && part.bytes().last().is_some_and(inner)
-}
-
-/// A label's value: at most 63 characters that begin and end with a letter or digit, or nothing.
-fn is_value(value: &str) -> bool {
-    let edge = |byte: Option<u8>| byte.is_none_or(|byte| byte.is_ascii_alphanumeric());
-    value.len() <= 63
-        && edge(value.bytes().next())
-        && edge(value.bytes().last())
-        && value
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 #[cfg(test)]

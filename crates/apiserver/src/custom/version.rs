@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_kinds::strategy::{Strategy, custom_strategy};
-use kubewright_kinds::{Behaviour, Create, Update, rules::names};
+use kubewright_kinds::{Behaviour, Create, Update};
 use kubewright_merge::ConversionError;
 use kubewright_schema::Decoded;
 use kubewright_store::Record;

@@ -1,7 +1,7 @@
 //! Label selectors: `a=b, c!=d, e in (f,g), h notin (i), j, !k, l>1`.
 
 use kubewright_apimachinery::field::{FieldError, PathRef};
-use kubewright_kinds::rules::names;
+use kubewright_apimachinery::names;
 use kubewright_store::Record;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The selectors of access reviews: what is wrong with them, and what of them cannot be read (Z6).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::rules::names;
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::reviews::text;

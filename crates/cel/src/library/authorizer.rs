@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kubewright_apimachinery::names;
+
 use crate::error::EvalError;
-use crate::library::{Implementation, Opaque, formats, wrong};
+use crate::library::{Implementation, Opaque, wrong};
 use crate::value::{Outcome, Value};
 
 /// Answers what a user may do.
@@ -234,10 +236,10 @@ fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let (State::Authorizer, [namespace, name]) = (state, names.as_slice()) else {
         return wrong();
     };
-    if !formats::is_dns1123_subdomain(name) {
+    if !names::is_dns1123_subdomain(name) {
         return Err(EvalError::fixed("Invalid service account name"));
     }
-    if !formats::is_dns1123_label(namespace) {
+    if !names::is_dns1123_label(namespace) {
         return Err(EvalError::fixed("Invalid service account namespace"));
     }
     Ok(value(Authorization {

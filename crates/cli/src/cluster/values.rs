@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kubewright_apimachinery::names::is_dns1123_label;
+
 /// A duration as Go writes it: `90s`, `2m30s`, `1h`, `500ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     const HELP: &str = "write a duration such as 90s, 5m or 1m30s";
@@ -31,7 +33,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 /// The name of a namespace.
 pub(crate) fn namespace(text: &str) -> Result<String, String> {
-    if text.len() > 63 || !is_label(text) {
+    if !is_dns1123_label(text) {
         return Err("a namespace has at most 63 lowercase letters, digits and dashes, and begins and ends with a letter or digit".to_owned());
     }
     Ok(text.to_owned())
@@ -39,7 +41,7 @@ pub(crate) fn namespace(text: &str) -> Result<String, String> {
 
 /// What names begin with.
 pub(crate) fn prefix(text: &str) -> Result<String, String> {
-    if text.len() > 40 || !is_label(&format!("{text}x")) {
+    if text.len() > 40 || !is_dns1123_label(&format!("{text}x")) {
         return Err(
             "a prefix has at most 40 lowercase letters, digits and dashes, and begins with a letter or digit"
                 .to_owned(),
@@ -54,11 +56,6 @@ pub(crate) fn image(text: &str) -> Result<String, String> {
         return Err("write an image such as registry.example.com/shop:v1".to_owned());
     }
     Ok(text.to_owned())
-}
-
-fn is_label(text: &str) -> bool {
-    let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    text.starts_with(is_end) && text.ends_with(is_end) && text.chars().all(|c| is_end(c) || c == '-')
 }
 
 #[cfg(test)]

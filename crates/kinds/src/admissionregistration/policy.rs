@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::rule;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, opt_str_at, same, str_at, strings_at};
+use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, validate_selector};
-use crate::rules::{conditions, names};
+use kubewright_apimachinery::names;
 
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
 const VALUE_EXPRESSION_MAX: usize = 5 * 1024;

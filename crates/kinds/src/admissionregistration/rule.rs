@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{complain, list_at, opt_str_at, str_at, strings_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const CONDITIONS_MAX: usize = 64;
 

@@ -4,7 +4,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{int_at, opt_str_at, str_at};
-use crate::rules::{go_url, names};
+use crate::rules::go_url;
+use kubewright_apimachinery::names;
 
 const FORM: &str = "; desired format: https://host[/path]";
 

@@ -9,7 +9,7 @@ use super::{rule, url};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, opt_int_at, opt_str_at, same, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const NO_SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];

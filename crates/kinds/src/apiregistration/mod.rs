@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, int_at, list_at, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// The rules of `APIServices`.
 pub(crate) struct ApiService;

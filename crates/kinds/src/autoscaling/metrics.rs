@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::validate::{Reference, api_version_problem, validate_reference};
 use crate::rules::access::{at, complain, list_at, opt_int_at, str_at};
-use crate::rules::names;
 use crate::rules::resource_names::validate_container_name;
+use kubewright_apimachinery::names;
 
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 

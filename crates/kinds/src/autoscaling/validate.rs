@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::metrics;
 use crate::rules::access::{at, int_at, list_at, opt_int_at, opt_str_at, require_name, require_non_negative, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const PERIOD_MAX: i64 = 1800;
 const STABILIZATION_MAX: i64 = 3600;

@@ -12,8 +12,8 @@ use crate::rules::access::{
     part, require_non_negative, same, set_default, str_at,
 };
 use crate::rules::labels::{self, SelectorOptions};
-use crate::rules::names;
 use crate::workloads::common;
+use kubewright_apimachinery::names;
 
 use super::{job_policies, job_status};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, entries_at, map_at, same};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// The most bytes the values of a `ConfigMap` or `Secret` may have together.
 pub(crate) const SIZE_LIMIT: usize = 1024 * 1024;

@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::behaviour::Behaviour;
 use crate::networking::endpoint_address;
 use crate::rules::access::{at, complain, complain_if_set, int_at, list_at, opt_str_at, same, str_at};
-use crate::rules::{names, net, ports};
+use crate::rules::{net, ports};
+use kubewright_apimachinery::names;
 
 pub(crate) struct Endpoints;
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{complain, list_at, map_at, str_at};
-use crate::rules::names;
 use crate::rules::resource_names::{self, amounts, is_overcommit_allowed};
+use kubewright_apimachinery::names;
 
 pub(crate) struct LimitRange;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::meta::finalizer_is_known;
 use crate::rules::access::{at, complain, keep, map_mut, str_at, strings_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// The label every namespace has, with its own name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

@@ -9,7 +9,8 @@ use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{at, is_unset, list_at, map_at, remove, str_at, strings_at};
 use crate::rules::resource_names::{amounts, validate_amount};
 use crate::rules::shown;
-use crate::rules::{labels, names, net};
+use crate::rules::{labels, net};
+use kubewright_apimachinery::names;
 
 pub(crate) struct Node;
 

@@ -10,7 +10,8 @@ use crate::rules::access::{
     IMMUTABLE, at, complain, keep, list_at, map_at, map_mut, opt_str_at, part, remove, str_at, strings_at,
 };
 use crate::rules::resource_names::amounts;
-use crate::rules::{names, storage};
+use crate::rules::storage;
+use kubewright_apimachinery::names;
 
 pub(crate) struct PersistentVolume;
 

@@ -9,8 +9,8 @@ use crate::pod::{claims, diff, internal};
 use crate::rules::access::{
     IMMUTABLE, at, complain, keep, map_at, map_mut, opt_str_at, part, remove, str_at, strings_at,
 };
-use crate::rules::names;
 use crate::rules::resource_names::{amount, amounts, is_native};
+use kubewright_apimachinery::names;
 
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 

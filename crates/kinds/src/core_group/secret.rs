@@ -9,7 +9,8 @@ use super::config_map::{SIZE_LIMIT, decoded_length, validate_immutable};
 use super::pem;
 use crate::behaviour::{Behaviour, Update};
 use crate::rules::access::{complain, entries_at, keep, map_at, map_mut, require_immutable_str, str_at};
-use crate::rules::{go_json, names};
+use crate::rules::go_json;
+use kubewright_apimachinery::names;
 
 pub(crate) struct Secret;
 

@@ -11,7 +11,8 @@ use crate::rules::access::{
     at, complain, complain_if_set, list_at, opt_str_at, require_immutable_str, same, str_at, strings_at,
 };
 use crate::rules::net::{ip_warnings, parse_ip_sloppy, validate_ip, validate_ip_of_old_field};
-use crate::rules::{labels, names, ports};
+use crate::rules::{labels, ports};
+use kubewright_apimachinery::names;
 
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{mandatory, validate_conditions};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, int_at, list_at, str_at, strings_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const PRECEDENCE_MAX: i64 = 10_000;
 const VERBS: [&str; 9] = [

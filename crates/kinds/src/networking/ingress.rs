@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_name, str_at, strings_at};
-use crate::rules::names;
 use crate::rules::net::{parse_ip_sloppy, validate_ip_of_old_field};
 use crate::service::{balancer_warnings, validate_host_name};
+use kubewright_apimachinery::names;
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";

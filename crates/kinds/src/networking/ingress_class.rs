@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ingress::validate_reference;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, opt_str_at, require_immutable_str, set_default, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const CONTROLLER_MAX: usize = 250;
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, is_unset, list_at, map_mut, opt_int_at, opt_str_at, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use crate::rules::names;
 use crate::rules::net::{cidr_warnings, parse_cidr_sloppy, validate_cidr_of_old_field};
+use kubewright_apimachinery::names;
 
 /// The rules of `NetworkPolicies`.
 pub(crate) struct NetworkPolicy;

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, complain_if_set, same, str_at, strings_at};
-use crate::rules::names;
 use crate::rules::net::{parse_cidr_sloppy, validate_cidr};
 use crate::rules::shown;
+use kubewright_apimachinery::names;
 
 /// The rules of `ServiceCIDRs`.
 pub(crate) struct ServiceCidr;

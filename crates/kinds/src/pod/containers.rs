@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, is_unset, list_at, opt_int_at, opt_str_at, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 use super::spec::Scope;
 use super::{env, mounts, probes, resources, security};

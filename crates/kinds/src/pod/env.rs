@@ -4,8 +4,9 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, complain_if_set, list_at, require_name, str_at};
-use crate::rules::names;
+use crate::rules::name_rule::NameRule;
 use crate::rules::resource_names::quantity;
+use kubewright_apimachinery::names;
 
 use super::paths;
 
@@ -241,7 +242,7 @@ pub(crate) fn validate_from(container: &Value, path: &PathRef<'_>, errors: &mut 
             if name.is_empty() {
                 errors.push(FieldError::required(&name_path, ""));
             } else {
-                complain(&name_path, name, names::NameRule::DnsSubdomain.prefix(name), errors);
+                complain(&name_path, name, NameRule::DnsSubdomain.prefix(name), errors);
             }
         }
         match sources {

@@ -40,7 +40,7 @@ use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{list_at, part, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 use options::Options;
 

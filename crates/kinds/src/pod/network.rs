@@ -4,7 +4,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at, strings_at};
-use crate::rules::{names, net};
+use crate::rules::net;
+use kubewright_apimachinery::names;
 
 const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCHES: usize = 32;

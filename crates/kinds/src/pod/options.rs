@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, list_at, opt_bool_at, opt_str_at, part, str_at, strings_at};
-use crate::rules::{labels, names};
+use crate::rules::labels;
+use kubewright_apimachinery::names;
 
 use super::{annotations, containers, resources, scheduling, security, volumes};
 

@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, opt_int_at, require_non_negative, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// Everything wrong with the hooks and probes of a container that runs with its pod.
 pub(crate) fn validate_life(spec: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {

@@ -7,10 +7,10 @@ use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
 use crate::rules::access::{at, complain, list_at, map_at, opt_str_at, part, str_at};
-use crate::rules::names;
 use crate::rules::resource_names::{
     self, is_huge_page, is_overcommit_allowed, validate_amount, validate_container_name, validate_name,
 };
+use kubewright_apimachinery::names;
 
 use super::containers;
 use super::spec::Scope;

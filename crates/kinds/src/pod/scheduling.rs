@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
 use crate::rules::labels::{self, SelectorOptions};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::spec::Scope;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::rules::access::{
     at, bool_at, complain, entries_at, list_at, opt_bool_at, opt_int_at, opt_str_at, str_at, strings_at,
 };
-use crate::rules::{labels, names, net};
+use crate::rules::{labels, net};
+use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{containers, internal, network, resources, scheduling, security, volumes, windows};
@@ -228,7 +229,7 @@ fn validate_names_and_numbers(spec: &Value, path: &PathRef<'_>, errors: &mut Err
     for (field, rule) in [
         (
             "serviceAccountName",
-            names::dns1123_subdomain as fn(&str) -> names::Complaints,
+            names::dns1123_subdomain as fn(&str) -> Vec<String>,
         ),
         ("nodeName", names::dns1123_subdomain),
     ] {

@@ -6,7 +6,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, str_at};
-use crate::rules::{names, net};
+use crate::rules::net;
+use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{annotations, internal};

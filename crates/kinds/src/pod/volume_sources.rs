@@ -9,7 +9,8 @@ use crate::rules::access::{
     at, bool_at, complain, int_at, is_unset, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at,
 };
 use crate::rules::resource_names::quantity;
-use crate::rules::{annotations, labels, names};
+use crate::rules::{annotations, labels};
+use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{claims, containers, env, paths};

@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{paths, volume_sources};

@@ -7,8 +7,9 @@ use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
+use crate::rules::net;
 use crate::rules::resource_names::quantity;
-use crate::rules::{names, net};
+use kubewright_apimachinery::names;
 
 use super::annotations::{APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD};
 use super::{containers, overlaps};

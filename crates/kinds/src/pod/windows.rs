@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, complain, is_unset, opt_bool_at, opt_str_at, str_at};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 use super::containers;
 
@@ -41,7 +41,7 @@ pub(crate) fn validate_options(options: Option<&Value>, path: &PathRef<'_>, erro
     }
 }
 
-fn user_name(name: &str) -> names::Complaints {
+fn user_name(name: &str) -> Vec<String> {
     let complain = |words: &str| vec![words.to_owned()];
     if name.is_empty() {
         return complain("runAsUserName cannot be an empty string");
@@ -55,7 +55,7 @@ fn user_name(name: &str) -> names::Complaints {
         [domain, user] => (Some(domain), user),
         _ => return complain("runAsUserName cannot contain more than one backslash"),
     };
-    let mut complaints = names::Complaints::new();
+    let mut complaints = Vec::new();
     if let Some(domain) = domain {
         if domain.len() >= DOMAIN_MAX {
             complaints.push(format!(

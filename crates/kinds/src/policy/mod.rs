@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_non_negative};
+use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
 use crate::rules::shown;
-use crate::rules::{conditions, names};
+use kubewright_apimachinery::names;
 
 /// The rules of `PodDisruptionBudgets`.
 pub(crate) struct PodDisruptionBudget;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, set_default_str, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -4,8 +4,6 @@
 use kubewright_apimachinery::field::{BadValue, Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
-use super::names::Complaints;
-
 /// The value at `path` below `object`; `None` when it is absent or null.
 pub(crate) fn at<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
     let found = path.iter().try_fold(object, |value, step| value.get(step))?;
@@ -149,7 +147,7 @@ pub(crate) fn keep(object: &mut Value, old: &Value, path: &[&str]) {
 }
 
 /// Reports each complaint about `value`.
-pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaints: Complaints, errors: &mut Errors) {
+pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaints: Vec<String>, errors: &mut Errors) {
     if complaints.is_empty() {
         return;
     }
@@ -165,7 +163,7 @@ pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaint
 pub(crate) fn complain_if_set(
     holder: &Value,
     field: &str,
-    rule: fn(&str) -> Complaints,
+    rule: fn(&str) -> Vec<String>,
     path: &PathRef<'_>,
     errors: &mut Errors,
 ) {
@@ -179,7 +177,7 @@ pub(crate) fn complain_if_set(
 pub(crate) fn require_name(
     holder: &Value,
     field: &str,
-    rule: fn(&str) -> Complaints,
+    rule: fn(&str) -> Vec<String>,
     path: &PathRef<'_>,
     errors: &mut Errors,
 ) {

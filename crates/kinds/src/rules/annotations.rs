@@ -3,7 +3,8 @@
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
-use super::{access, names};
+use super::access;
+use kubewright_apimachinery::names;
 
 /// The most bytes the keys and values of an object's annotations may have.
 pub(crate) const TOTAL_SIZE_LIMIT: usize = 256 * 1024;

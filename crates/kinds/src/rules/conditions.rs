@@ -6,7 +6,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::access::{complain, int_at, is_unset, str_at};
-use super::{labels, names};
+use super::labels;
+use kubewright_apimachinery::names;
 
 const REASON_MAX: usize = 1024;
 const MESSAGE_MAX: usize = 32 * 1024;

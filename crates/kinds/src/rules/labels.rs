@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::{Map, Value};
 
 use super::access::{self, list_at, map_at, str_at, strings_at};
-use super::names;
+use kubewright_apimachinery::names;
 
 /// Everything wrong with the labels in `map`, the value of a `labels` or `matchLabels` field.
 pub(crate) fn validate_labels(map: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {

@@ -7,7 +7,7 @@ pub(crate) mod conditions;
 pub(crate) mod go_json;
 pub mod go_url;
 pub(crate) mod labels;
-pub mod names;
+pub mod name_rule;
 pub(crate) mod net;
 pub(crate) mod ports;
 pub(crate) mod resource_names;

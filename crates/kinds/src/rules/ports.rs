@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::access::{complain, opt_str_at};
-use super::names;
+use kubewright_apimachinery::names;
 
 /// `protocol` is one of the three; `path` is the port's.
 pub(crate) fn validate_protocol(protocol: Option<&str>, path: &PathRef<'_>, errors: &mut Errors) {

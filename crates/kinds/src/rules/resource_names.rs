@@ -6,7 +6,7 @@ use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::access::complain;
-use super::names;
+use kubewright_apimachinery::names;
 
 /// Resources of Kubernetes that come in amounts.
 const MEASURED: [&str; 11] = [

@@ -11,7 +11,8 @@ use crate::networking::endpoint_address;
 use crate::rules::access::{complain, entries_at, opt_str_at};
 use crate::rules::net::{parse_ip_sloppy, validate_cidr_of_old_field, validate_ip_of_old_field};
 use crate::rules::shown;
-use crate::rules::{labels, names, ports};
+use crate::rules::{labels, ports};
+use kubewright_apimachinery::names;
 
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";

@@ -10,7 +10,7 @@ use crate::rules::access::{
     at, complain, entries_at, list_at, opt_str_at, require_immutable, require_immutable_str, str_at,
 };
 use crate::rules::labels::{SelectorOptions, validate_selector};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// The rules of `CSIStorageCapacities`.
 pub(crate) struct CsiStorageCapacity;

@@ -10,7 +10,8 @@ use crate::pod::warnings::deprecated_label;
 use crate::rules::access::{
     at, complain, entries_at, list_at, opt_str_at, require_immutable, same, str_at, strings_at,
 };
-use crate::rules::{labels, names};
+use crate::rules::labels;
+use kubewright_apimachinery::names;
 
 const PARAMETERS_MAX: usize = 512;
 const PARAMETERS_SIZE_MAX: usize = 256 * 1024;

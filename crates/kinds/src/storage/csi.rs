@@ -10,8 +10,8 @@ use crate::rules::access::{
     IMMUTABLE, at, complain, is_unset, list_at, map_mut, opt_int_at, opt_str_at, remove, require_non_negative, same,
     str_at, strings_at,
 };
-use crate::rules::names;
 use crate::rules::shown;
+use kubewright_apimachinery::names;
 
 const DRIVER_NAME_MAX: usize = 63;
 const TOKENS_EXPOSED: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";

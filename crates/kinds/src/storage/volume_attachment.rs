@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::csi::validate_driver_name;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, entries_at, opt_int_at, opt_str_at, same, str_at};
-use crate::rules::names;
 use crate::rules::shown;
+use kubewright_apimachinery::names;
 
 const METADATA_SIZE_MAX: usize = 256 * 1024;
 const MESSAGE_MAX: usize = 1024;

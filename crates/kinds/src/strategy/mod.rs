@@ -7,7 +7,7 @@ mod table;
 use serde_json::{Map, Value};
 
 use crate::rules::access::{self, at, int_at};
-use crate::rules::names::NameRule;
+use crate::rules::name_rule::NameRule;
 
 pub use fields::{FieldSource, SelectableField, UnsupportedField};
 pub use table::{custom_strategy, strategy};

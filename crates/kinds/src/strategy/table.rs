@@ -5,7 +5,7 @@ use super::MetaCheck::{Create, Update};
 use super::StatusMetadata::{Free, KeepsAll, KeepsLabels, KeepsOwners, KeepsUserFields};
 use super::UnsupportedField::{NotKnown, NotSupported, NotSupportedFor, NotSupportedForKind};
 use super::{Generation, MetaRules, Propagation, ResetFields, Strategy, fields};
-use crate::rules::names::NameRule;
+use crate::rules::name_rule::NameRule;
 
 /// A resource without status and generation, named by a DNS subdomain.
 const BASE: Strategy = Strategy {

@@ -10,7 +10,7 @@ use crate::rules::access::{
     IMMUTABLE, at, int_at, map_at, opt_int_at, part, remove, require_non_negative, same, str_at,
 };
 use crate::rules::labels::{self, SelectorOptions};
-use crate::rules::names;
+use kubewright_apimachinery::names;
 
 /// Resets the status and drops what 1.36 has disabled.
 pub(crate) fn prepare_create(object: &mut Value) {

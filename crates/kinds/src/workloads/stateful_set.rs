@@ -14,7 +14,8 @@ use crate::rules::access::{
     set_default_str, str_at,
 };
 use crate::rules::shown;
-use crate::rules::{annotations, labels, names};
+use crate::rules::{annotations, labels};
+use kubewright_apimachinery::names;
 
 use super::common;
 

@@ -1,13 +1,18 @@
 //! What events are called.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::names;
 
 use crate::chance::Chance;
 
 /// The object's name and the time, or a random id where that is not a name the server accepts.
 pub(super) fn event_name(object: &str, nanoseconds: i128, chance: &Chance) -> String {
     let name = format!("{object}.{nanoseconds:x}");
-    if is_subdomain(&name) { name } else { chance.uuid() }
+    if names::is_dns1123_subdomain(&name) {
+        name
+    } else {
+        chance.uuid()
+    }
 }
 
 /// Nanoseconds since 1970, each only once: two events at the same moment must not have the same name.
@@ -19,18 +24,6 @@ impl Ticks {
         self.0 = now.as_nanosecond().max(self.0 + 1);
         self.0
     }
-}
-
-/// RFC 1123: lower-case letters, digits, `-` and `.`; every label begins and ends with a letter or digit.
-fn is_subdomain(name: &str) -> bool {
-    let alphanumeric = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    let is_label = |label: &str| {
-        let bytes = label.as_bytes();
-        alphanumeric(bytes.first())
-            && alphanumeric(bytes.last())
-            && bytes.iter().all(|byte| alphanumeric(Some(byte)) || *byte == b'-')
-    };
-    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 #[cfg(test)]

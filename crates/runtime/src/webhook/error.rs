@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::names;
 use kubewright_description::{WebhookDescription, WebhookType};
 
 use super::builder::Webhook;
@@ -162,13 +163,5 @@ fn is_path(path: &str) -> bool {
 
 /// The API server's rule for names: a DNS name of at least three labels.
 fn is_qualified(name: &str) -> bool {
-    let label = |label: &str| {
-        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= 253 && name.split('.').count() >= 3 && name.split('.').all(label)
+    name.len() <= names::SUBDOMAIN_MAX && name.split('.').count() >= 3 && name.split('.').all(names::is_dns1123_label)
 }

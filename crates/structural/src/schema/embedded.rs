@@ -1,7 +1,7 @@
 //! Embedded resources (`x-kubernetes-embedded-resource`): they are objects of the API, and checked as such.
 
 use kubewright_apimachinery::field::{Errors, FieldError};
-use kubewright_kinds::{meta, rules::names::NameRule};
+use kubewright_kinds::{meta, rules::name_rule::NameRule};
 use serde_json::{Map, Value};
 
 use super::{coerce, node::Node, path::At};

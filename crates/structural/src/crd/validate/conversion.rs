@@ -1,7 +1,7 @@
 //! How objects of one version become objects of another: by nothing but their `apiVersion`, or by a webhook (C11, C12).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::rules::names::dns1035_label;
+use kubewright_apimachinery::names::dns1035_label;
 use kubewright_kinds::webhook;
 use serde_json::Value;
 

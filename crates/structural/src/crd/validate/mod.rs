@@ -19,7 +19,7 @@ mod spec;
 pub(in crate::crd) mod structural;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::rules::names::dns1123_subdomain;
+use kubewright_apimachinery::names::dns1123_subdomain;
 use serde_json::Value;
 
 use self::internal::Spec;

@@ -1,7 +1,7 @@
 //! The names of a kind: requested ones and accepted ones follow the same rules.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::rules::names::dns1035_label;
+use kubewright_apimachinery::names::dns1035_label;
 use serde_json::Value;
 
 use crate::crd::access::{text, texts};

@@ -8,6 +8,7 @@ use super::options::{Options, needs_structure, preserves_unknown_fields};
 use super::props::Props;
 use super::{columns, conversion, names, open_api, shown, structural};
 use crate::crd::access::{at, flag, text};
+use kubewright_apimachinery::names;
 
 /// Everything wrong with a spec.
 pub(super) fn validate(spec: &Spec<'_>, mut options: Options, errors: &mut Errors) {

@@ -2,10 +2,12 @@
 
 mod codes;
 mod email;
-mod names;
+mod hosts;
 mod net;
 mod time;
 mod uri;
+
+use kubewright_apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 
 /// A format of strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl Format {
             Format::BsonObjectId => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
             Format::Uri => uri::is_request_uri(text),
             Format::Email => email::is_address(text),
-            Format::Hostname => names::is_hostname(text),
+            Format::Hostname => hosts::is_hostname(text),
             Format::Ipv4 => net::is_ipv4(text),
             Format::Ipv6 => net::is_ipv6(text),
             Format::Cidr => net::is_cidr(text),
@@ -99,8 +101,8 @@ impl Format {
             Format::Date => time::is_date(text),
             Format::Duration => time::is_duration(text),
             Format::DateTime => time::is_date_time(text),
-            Format::ShortName => names::is_short_name(text),
-            Format::LongName => names::is_long_name(text),
+            Format::ShortName => is_dns1123_label(text),
+            Format::LongName => is_dns1123_subdomain(text),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Names: hosts, and the names of Kubernetes objects.
+//! Host names.
 
 use std::sync::LazyLock;
 
@@ -46,23 +46,4 @@ fn is_dotted(text: &str) -> bool {
             && label.chars().all(|c| c == '-' || is_host_character(c))
     };
     (2..=63).contains(&top.chars().count()) && top.chars().all(is_letter) && labels.split('.').all(is_label)
-}
-
-pub(super) fn is_short_name(text: &str) -> bool {
-    text.len() <= 63 && is_segment(text)
-}
-
-pub(super) fn is_long_name(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_segment)
-}
-
-fn is_segment(text: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = text.as_bytes();
-    match (bytes.first(), bytes.last()) {
-        (Some(first), Some(last)) => {
-            is_inner(*first) && is_inner(*last) && bytes.iter().all(|byte| *byte == b'-' || is_inner(*byte))
-        }
-        _ => false,
-    }
 }
