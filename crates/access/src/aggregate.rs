@@ -1,5 +1,6 @@
 //! Cluster roles made of others: what `aggregationRule` gathers (Z4, Z5).
 
+use kubewright_apimachinery::labels::selects;
 use serde_json::{Map, Value};
 
 use crate::rule::Rule;
@@ -17,7 +18,7 @@ impl ClusterRoleSelectors {
 
     /// Whether one of the selectors selects a role with these labels.
     pub fn select(&self, labels: Option<&Map<String, Value>>) -> bool {
-        self.0.iter().any(|selector| matches(selector, labels))
+        self.0.iter().any(|selector| selects(selector, &labels))
     }
 }
 
@@ -35,7 +36,7 @@ pub fn aggregated<'r>(role: &Value, all: &(impl Iterator<Item = &'r Value> + Clo
     for selector in &selectors.0 {
         for other in all.clone().filter(|other| name(other) != own) {
             let labels = other.pointer("/metadata/labels").and_then(Value::as_object);
-            if !matches(selector, labels) {
+            if !selects(selector, &labels) {
                 continue;
             }
             for rule in Rule::all_of(other) {
@@ -46,30 +47,6 @@ pub fn aggregated<'r>(role: &Value, all: &(impl Iterator<Item = &'r Value> + Clo
         }
     }
     Some(rules)
-}
-
-fn matches(selector: &Value, labels: Option<&Map<String, Value>>) -> bool {
-    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-    let wanted = selector.get("matchLabels").and_then(Value::as_object);
-    let equal = wanted
-        .into_iter()
-        .flatten()
-        .all(|(key, value)| label(key).is_some() && label(key) == value.as_str());
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    equal
-        && expressions.into_iter().flatten().all(|expression| {
-            let text = |key: &str| expression.get(key).and_then(Value::as_str).unwrap_or_default();
-            let value = label(text("key"));
-            let values = expression.get("values").and_then(Value::as_array);
-            let listed = || values.into_iter().flatten().any(|listed| listed.as_str() == value);
-            match text("operator") {
-                "In" => value.is_some() && listed(),
-                "NotIn" => value.is_none() || !listed(),
-                "Exists" => value.is_some(),
-                "DoesNotExist" => value.is_none(),
-                _ => false,
-            }
-        })
 }
 
 #[cfg(test)]

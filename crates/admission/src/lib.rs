@@ -55,11 +55,9 @@ pub mod patch;
 pub mod response;
 pub mod review;
 mod rules;
-mod selector;
 mod webhook;
 
 pub use attributes::{Attributes, Kind, Operation, Place, UserInfo};
 pub use client_config::{ClientConfig, Endpoint};
 pub use conditions::{Conditions, MAX_COST, Variables, check_expression};
-pub use selector::Selector;
 pub use webhook::{FailurePolicy, Invocation, Phase, SideEffects, Undecided, Webhook, is_exempt};

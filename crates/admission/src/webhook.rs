@@ -1,12 +1,12 @@
 //! A webhook of a configuration, compiled, and whether a request is shown to it (A6).
 
+use kubewright_apimachinery::labels::Selector;
 use serde_json::Value;
 
 use crate::attributes::{Attributes, Kind, Place};
 use crate::client_config::ClientConfig;
 use crate::conditions::Conditions;
 use crate::rules::Rule;
-use crate::selector::Selector;
 
 /// When webhooks are called: while the object may still change, or when it is final (A1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +126,8 @@ impl Webhook {
             conditions: Conditions::read(list("matchConditions"), failure_policy),
             equivalent: text("matchPolicy") == Some("Equivalent"),
             rules: list("rules").map(Rule::read).collect(),
-            namespaces: Selector::read(hook.get("namespaceSelector")),
-            objects: Selector::read(hook.get("objectSelector")),
+            namespaces: selector(hook, "namespaceSelector"),
+            objects: selector(hook, "objectSelector"),
         }
     }
 
@@ -152,7 +152,7 @@ impl Webhook {
             return Ok(None);
         }
         let selected = match &self.objects {
-            Ok(selector) => Ok(selector.is_empty() || selector.matches_object(object) || selector.matches_object(old)),
+            Ok(selector) => Ok(selector.is_everything() || selects(selector, object) || selects(selector, old)),
             Err(why) => Err(Undecided::Selector(why.clone())),
         };
         if matches!(selected, Ok(false)) {
@@ -200,13 +200,26 @@ impl Webhook {
         }
         match &self.namespaces {
             Err(why) => Err(Undecided::Selector(why.clone())),
-            Ok(selector) if selector.is_empty() => Ok(true),
+            Ok(selector) if selector.is_everything() => Ok(true),
             Ok(selector) => {
                 let labels = labels().map_err(Undecided::Namespace)?;
-                Ok(selector.matches(labels.as_object()))
+                Ok(selector.matches(&labels.as_object()))
             }
         }
     }
+}
+
+fn selector(hook: &Value, field: &str) -> Result<Selector, String> {
+    let selector = hook.get(field).unwrap_or(&Value::Null);
+    Selector::from_label_selector(selector).map_err(|error| error.to_string())
+}
+
+/// Whether a selector selects an object by its own labels. What is no object is not selected.
+fn selects(selector: &Selector, object: &Value) -> bool {
+    object.get("metadata").is_some_and(|metadata| {
+        let labels = metadata.get("labels").and_then(Value::as_object);
+        selector.matches(&labels)
+    })
 }
 
 /// Whether requests about this kind are shown to no webhook, so that none can lock its own configuration (A10).

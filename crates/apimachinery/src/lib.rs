@@ -4,5 +4,7 @@
 //! This crate does no I/O and depends on no other crate of the workspace.
 
 pub mod field;
+pub mod fields;
 pub mod go;
+pub mod labels;
 pub mod names;

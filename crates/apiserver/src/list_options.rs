@@ -1,11 +1,12 @@
 //! The query parameters of list, watch and deletecollection, checked as upstream checks them (R2, R8, V7).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::labels::SelectorError;
 use kubewright_store::Revision;
 
 use crate::registry::Resource;
 use crate::request::route::Target;
-use crate::select::{Selection, fields, labels};
+use crate::select::{Selection, fields};
 use crate::status::{Result, Status};
 use crate::wire::query::Query;
 
@@ -33,7 +34,8 @@ pub(crate) enum VersionMatch {
 impl ListOptions {
     pub(crate) fn parse(query: &Query, target: &Target<'_>, watch: bool) -> Result<ListOptions> {
         let resource = &target.resource;
-        let labels = labels::Selector::parse(query.text("labelSelector")).map_err(Status::bad_request)?;
+        let labels = query.text("labelSelector").parse();
+        let labels = labels.map_err(|error: SelectorError| Status::bad_request(error.to_string()))?;
         let limit = query.integer("limit")?.unwrap_or(0);
         let timeout = query.integer("timeoutSeconds")?;
         let mut options = ListOptions {

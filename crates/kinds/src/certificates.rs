@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::core_group::pem;
 use crate::rules::access::{at, keep, list_at, map_mut, opt_int_at, remove, same, str_at, strings_at};
-use kubewright_apimachinery::names;
 
 const APPROVED: &str = "Approved";
 const DENIED: &str = "Denied";

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -11,7 +12,6 @@ use crate::rules::access::{
     IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, set_default, set_default_str, str_at, strings_at,
 };
 use crate::rules::{labels, resource_names};
-use kubewright_apimachinery::names;
 
 const REQUESTS_MAX: usize = 32;
 const CONSTRAINTS_MAX: usize = 32;

@@ -2,12 +2,12 @@
 //! converts between them.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Map, Value};
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, is_unset, same, str_at};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 /// The fields the two writings name differently: core/v1 first.
 const RENAMED: [(&str, &str); 7] = [

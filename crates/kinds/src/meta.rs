@@ -3,6 +3,7 @@
 //! has several equal causes; the strategy says how often.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_schema::field::go_quote;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,6 @@ use crate::rules::name_rule::NameRule;
 use crate::rules::shown;
 use crate::rules::{annotations, labels};
 use crate::strategy::{MetaCheck, MetaRules, Strategy};
-use kubewright_apimachinery::names;
 
 const OWNER_ORDER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
 

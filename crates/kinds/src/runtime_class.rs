@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use crate::rules::access::{at, complain, list_at, map_at, require_immutable_str,
 use crate::rules::labels;
 use crate::rules::resource_names::{amounts, is_huge_page, validate_amount, validate_container_name};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 pub(crate) struct RuntimeClass;
 

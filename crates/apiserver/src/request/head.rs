@@ -3,10 +3,10 @@
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use kubewright_access::{Attributes, ListQuery, RequestInfo, ResourceInfo};
+use kubewright_apimachinery::{fields, labels::Selector};
 
 use super::route::Verb;
 use crate::registry::Subresource;
-use crate::select::{fields, labels};
 use crate::timeout;
 use crate::wire::negotiate::{self, Output};
 use crate::wire::query::Query;
@@ -82,12 +82,9 @@ impl ListQuery for Query {
     }
 
     fn exact_name(&self) -> Option<String> {
-        let mut terms = fields::requirements(self.get("fieldSelector")?).ok()?;
-        // Upstream reads the terms in their order.
-        terms.sort();
-        let (_, _, name) = terms
-            .into_iter()
-            .find(|(field, equal, _)| *field == "metadata.name" && *equal)?;
+        let mut requirements = fields::parse(self.get("fieldSelector")?).ok()?.into_iter();
+        let name = requirements.find(|requirement| requirement.field == "metadata.name" && requirement.is_equal)?;
+        let name = name.value;
         let is_fit = !matches!(name.as_str(), "." | "..") && !name.contains(['/', '%']);
         (is_fit && has_readable_list_options(self)).then_some(name)
     }
@@ -108,5 +105,5 @@ fn has_readable_list_options(query: &Query) -> bool {
         && is_number("timeoutSeconds")
         && query
             .get("labelSelector")
-            .is_none_or(|text| labels::Selector::parse(text).is_ok())
+            .is_none_or(|text| text.parse::<Selector>().is_ok())
 }

@@ -1,8 +1,8 @@
 //! Label and field selectors: which objects a list, a watch or a deletecollection means (R8).
 
 pub(crate) mod fields;
-pub(crate) mod labels;
 
+use kubewright_apimachinery::labels::{self, Labels};
 use kubewright_store::Record;
 
 /// Both selectors of a request.
@@ -14,10 +14,18 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub(crate) fn is_everything(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
+        self.labels.is_everything() && self.fields.is_empty()
     }
 
     pub(crate) fn matches(&self, record: &Record) -> bool {
-        self.labels.matches(record) && self.fields.matches(record)
+        self.labels.matches(&LabelsOf(record)) && self.fields.matches(record)
+    }
+}
+
+struct LabelsOf<'a>(&'a Record);
+
+impl Labels for LabelsOf<'_> {
+    fn label(&self, key: &str) -> Option<&str> {
+        self.0.label(key)
     }
 }

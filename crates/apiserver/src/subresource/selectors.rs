@@ -1,11 +1,10 @@
 //! The selectors of access reviews: what is wrong with them, and what of them cannot be read (Z6).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_apimachinery::names;
+use kubewright_apimachinery::{fields, labels::Selector, names};
 use serde_json::Value;
 
 use super::reviews::text;
-use crate::select::{fields, labels};
 
 /// Everything wrong with the selectors of `resourceAttributes`. Operators that nobody knows are for newer servers.
 pub(super) fn validate(attributes: &Value, path: &PathRef<'_>, errors: &mut Errors) {
@@ -84,7 +83,7 @@ pub(super) fn faults(attributes: &Value) -> String {
         "fieldSelector",
         read(
             &attributes["fieldSelector"],
-            |raw| fields::requirements(raw).is_ok(),
+            |raw| fields::parse(raw).is_ok(),
             |requirement| matches!(text(requirement, "operator"), "In" | "NotIn") && values(requirement).len() == 1,
         ),
     );
@@ -92,7 +91,7 @@ pub(super) fn faults(attributes: &Value) -> String {
         "labelSelector",
         read(
             &attributes["labelSelector"],
-            |raw| labels::Selector::parse(raw).is_ok(),
+            |raw| raw.parse::<Selector>().is_ok(),
             |requirement| {
                 matches!(
                     text(requirement, "operator"),

@@ -1,6 +1,7 @@
 //! Whether a Pod fits on a node, and how well: pure.
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
+use kubewright_apimachinery::labels::Operator;
 
 use super::node_info::NodeInfo;
 use super::pod_affinity::PodAffinity;
@@ -111,21 +112,8 @@ fn term_selects(term: &NodeSelectorTerm, info: &NodeInfo) -> bool {
 }
 
 fn is_met(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
-    let values = requirement.values.as_deref().unwrap_or_default();
-    let listed = value.is_some_and(|value| values.iter().any(|other| other == value));
-    let compared = || -> Option<std::cmp::Ordering> {
-        let bound: i64 = values.first()?.parse().ok()?;
-        Some(value?.parse::<i64>().ok()?.cmp(&bound))
-    };
-    match requirement.operator.as_str() {
-        "In" => listed,
-        "NotIn" => !listed,
-        "Exists" => value.is_some(),
-        "DoesNotExist" => value.is_none(),
-        "Gt" => compared() == Some(std::cmp::Ordering::Greater),
-        "Lt" => compared() == Some(std::cmp::Ordering::Less),
-        _ => false,
-    }
+    let values = requirement.values.iter().flatten().map(String::as_str);
+    Operator::named(&requirement.operator).is_some_and(|operator| operator.holds(value, values))
 }
 
 /// How well a Pod fits on a node; less is better: by preferences, then by Pods of the same controller, then by free resources.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_cel::RESERVED_WORDS;
 use serde_json::Value;
 
@@ -11,7 +12,6 @@ use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, opt_str_at, same, str_at, strings_at};
 use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, validate_selector};
-use kubewright_apimachinery::names;
 
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
 const VALUE_EXPRESSION_MAX: usize = 5 * 1024;

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{complain, list_at, opt_str_at, str_at, strings_at};
-use kubewright_apimachinery::names;
 
 const CONDITIONS_MAX: usize = 64;
 

@@ -1,11 +1,11 @@
 //! Where a webhook is reached: a URL, or a path of a Service (A5).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{int_at, opt_str_at, str_at};
 use crate::rules::go_url;
-use kubewright_apimachinery::names;
 
 const FORM: &str = "; desired format: https://host[/path]";
 

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::{rule, url};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, opt_int_at, opt_str_at, same, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use kubewright_apimachinery::names;
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const NO_SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];

@@ -1,12 +1,12 @@
 //! `APIServices`: which server answers for a group and version.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_schema::field::go_quote;
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, int_at, list_at, str_at};
-use kubewright_apimachinery::names;
 
 /// The rules of `APIServices`.
 pub(crate) struct ApiService;

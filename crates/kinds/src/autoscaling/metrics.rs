@@ -1,13 +1,13 @@
 //! What an autoscaler looks at. A metric has one source, and the source must be the one its type names.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::Value;
 
 use super::validate::{Reference, api_version_problem, validate_reference};
 use crate::rules::access::{at, complain, list_at, opt_int_at, str_at};
 use crate::rules::resource_names::validate_container_name;
-use kubewright_apimachinery::names;
 
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 

@@ -1,12 +1,12 @@
 //! Everything that can be wrong with an autoscaler, in upstream's order; metrics have a file of their own.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::Value;
 
 use super::metrics;
 use crate::rules::access::{at, int_at, list_at, opt_int_at, opt_str_at, require_name, require_non_negative, str_at};
-use kubewright_apimachinery::names;
 
 const PERIOD_MAX: i64 = 1800;
 const STABILIZATION_MAX: i64 = 3600;

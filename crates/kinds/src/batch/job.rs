@@ -2,6 +2,7 @@
 //! does; most of a Job never changes.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -13,7 +14,6 @@ use crate::rules::access::{
 };
 use crate::rules::labels::{self, SelectorOptions};
 use crate::workloads::common;
-use kubewright_apimachinery::names;
 
 use super::{job_policies, job_status};
 

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::pod::internal;
 use crate::rules::access::{at, complain, list_at, opt_int_at, opt_str_at, require_non_negative, str_at};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 use super::indexes;
 

@@ -1,11 +1,11 @@
 //! Config maps: keys that are file names, a size limit over text and bytes, and immutability.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, entries_at, map_at, same};
-use kubewright_apimachinery::names;
 
 /// The most bytes the values of a `ConfigMap` or `Secret` may have together.
 pub(crate) const SIZE_LIMIT: usize = 1024 * 1024;

@@ -1,13 +1,13 @@
 //! Endpoints, the predecessor of endpoint slices.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::networking::endpoint_address;
 use crate::rules::access::{at, complain, complain_if_set, int_at, list_at, opt_str_at, same, str_at};
 use crate::rules::{net, ports};
-use kubewright_apimachinery::names;
 
 pub(crate) struct Endpoints;
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{complain, list_at, map_at, str_at};
 use crate::rules::resource_names::{self, amounts, is_overcommit_allowed};
-use kubewright_apimachinery::names;
 
 pub(crate) struct LimitRange;
 

@@ -1,12 +1,12 @@
 //! Namespaces: the finalizer that keeps their content in order, the label with their name, the phase (D8).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::meta::finalizer_is_known;
 use crate::rules::access::{at, complain, keep, map_mut, str_at, strings_at};
-use kubewright_apimachinery::names;
 
 /// The label every namespace has, with its own name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

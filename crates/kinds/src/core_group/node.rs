@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -10,7 +11,6 @@ use crate::rules::access::{at, is_unset, list_at, map_at, remove, str_at, string
 use crate::rules::resource_names::{amounts, validate_amount};
 use crate::rules::shown;
 use crate::rules::{labels, net};
-use kubewright_apimachinery::names;
 
 pub(crate) struct Node;
 

@@ -1,6 +1,7 @@
 //! Persistent volumes: exactly one source, which never changes.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Behaviour, Create};
@@ -11,7 +12,6 @@ use crate::rules::access::{
 };
 use crate::rules::resource_names::amounts;
 use crate::rules::storage;
-use kubewright_apimachinery::names;
 
 pub(crate) struct PersistentVolume;
 

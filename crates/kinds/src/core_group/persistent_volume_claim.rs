@@ -1,6 +1,7 @@
 //! Persistent volume claims: two names for the data source, and a spec of which only the size may change, once bound.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,6 @@ use crate::rules::access::{
     IMMUTABLE, at, complain, keep, map_at, map_mut, opt_str_at, part, remove, str_at, strings_at,
 };
 use crate::rules::resource_names::{amount, amounts, is_native};
-use kubewright_apimachinery::names;
 
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 

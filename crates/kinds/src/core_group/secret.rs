@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::config_map::{SIZE_LIMIT, decoded_length, validate_immutable};
@@ -10,7 +11,6 @@ use super::pem;
 use crate::behaviour::{Behaviour, Update};
 use crate::rules::access::{complain, entries_at, keep, map_at, map_mut, require_immutable_str, str_at};
 use crate::rules::go_json;
-use kubewright_apimachinery::names;
 
 pub(crate) struct Secret;
 

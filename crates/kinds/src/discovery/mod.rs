@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -12,7 +13,6 @@ use crate::rules::access::{
 };
 use crate::rules::net::{ip_warnings, parse_ip_sloppy, validate_ip, validate_ip_of_old_field};
 use crate::rules::{labels, ports};
-use kubewright_apimachinery::names;
 
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;

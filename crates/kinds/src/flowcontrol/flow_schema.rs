@@ -1,12 +1,12 @@
 //! `FlowSchemas`: which requests belong together, and to which priority level.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use super::{mandatory, validate_conditions};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, int_at, list_at, str_at, strings_at};
-use kubewright_apimachinery::names;
 
 const PRECEDENCE_MAX: i64 = 10_000;
 const VERBS: [&str; 9] = [

@@ -1,13 +1,13 @@
 //! Ingresses: hosts, paths and the backends behind them.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_name, str_at, strings_at};
 use crate::rules::net::{parse_ip_sloppy, validate_ip_of_old_field};
 use crate::service::{balancer_warnings, validate_host_name};
-use kubewright_apimachinery::names;
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";

@@ -1,12 +1,12 @@
 //! `IngressClasses`: which controller serves an Ingress.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::ingress::validate_reference;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, opt_str_at, require_immutable_str, set_default, str_at};
-use kubewright_apimachinery::names;
 
 const CONTROLLER_MAX: usize = 250;
 

@@ -1,13 +1,13 @@
 //! `NetworkPolicies`: who may talk to selected pods, and to whom they may talk.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, is_unset, list_at, map_mut, opt_int_at, opt_str_at, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
 use crate::rules::net::{cidr_warnings, parse_cidr_sloppy, validate_cidr_of_old_field};
-use kubewright_apimachinery::names;
 
 /// The rules of `NetworkPolicies`.
 pub(crate) struct NetworkPolicy;

@@ -1,13 +1,13 @@
 //! `ServiceCIDRs` and `IPAddresses`: the ranges Services get their addresses from, and who holds which address (B2).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, complain_if_set, same, str_at, strings_at};
 use crate::rules::net::{parse_cidr_sloppy, validate_cidr};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 /// The rules of `ServiceCIDRs`.
 pub(crate) struct ServiceCidr;

@@ -1,13 +1,13 @@
 //! The spec of a persistent volume claim inside another object: an ephemeral volume, a `StatefulSet`'s claim template.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, complain_if_set, opt_str_at, str_at, strings_at};
 use crate::rules::labels::{self, SelectorOptions};
 use crate::rules::resource_names::quantity;
 use crate::rules::storage;
-use kubewright_apimachinery::names;
 
 /// Everything wrong with a claim's spec.
 pub(crate) fn validate(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, is_unset, list_at, opt_int_at, opt_str_at, str_at};
-use kubewright_apimachinery::names;
 
 use super::spec::Scope;
 use super::{env, mounts, probes, resources, security};

@@ -1,12 +1,12 @@
 //! Environment variables: their names, and where their values come from.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, complain_if_set, list_at, require_name, str_at};
 use crate::rules::name_rule::NameRule;
 use crate::rules::resource_names::quantity;
-use kubewright_apimachinery::names;
 
 use super::paths;
 

@@ -36,11 +36,11 @@ pub(crate) mod warnings;
 mod windows;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{list_at, part, str_at};
-use kubewright_apimachinery::names;
 
 use options::Options;
 

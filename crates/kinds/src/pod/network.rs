@@ -1,11 +1,11 @@
 //! A pod's own DNS settings: servers, search domains and options, and how many of them a resolver takes.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at, strings_at};
 use crate::rules::net;
-use kubewright_apimachinery::names;
 
 const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCHES: usize = 32;

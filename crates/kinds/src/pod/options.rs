@@ -1,11 +1,11 @@
 //! What a pod may hold beyond the rules, because the stored one already does: validation ratchets, it never breaks an
 //! object that was accepted before.
 
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, list_at, opt_bool_at, opt_str_at, part, str_at, strings_at};
 use crate::rules::labels;
-use kubewright_apimachinery::names;
 
 use super::{annotations, containers, resources, scheduling, security, volumes};
 

@@ -1,10 +1,10 @@
 //! Probes and lifecycle hooks: exactly one handler each, and numbers that make sense together.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, opt_int_at, require_non_negative, str_at};
-use kubewright_apimachinery::names;
 
 /// Everything wrong with the hooks and probes of a container that runs with its pod.
 pub(crate) fn validate_life(spec: &Value, container: &Value, path: &PathRef<'_>, errors: &mut Errors) {

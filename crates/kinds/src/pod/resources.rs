@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use kubewright_apimachinery::field::{ErrorType, Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
@@ -10,7 +11,6 @@ use crate::rules::access::{at, complain, list_at, map_at, opt_str_at, part, str_
 use crate::rules::resource_names::{
     self, is_huge_page, is_overcommit_allowed, validate_amount, validate_container_name, validate_name,
 };
-use kubewright_apimachinery::names;
 
 use super::containers;
 use super::spec::Scope;

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
 use crate::rules::labels::{self, SelectorOptions};
-use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::spec::Scope;

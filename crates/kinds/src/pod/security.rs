@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, complain, list_at, opt_bool_at, opt_int_at, opt_str_at, part, str_at};
-use kubewright_apimachinery::names;
 
 use super::spec::Scope;
 use super::{internal, paths, windows};

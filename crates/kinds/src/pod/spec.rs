@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{
     at, bool_at, complain, entries_at, list_at, opt_bool_at, opt_int_at, opt_str_at, str_at, strings_at,
 };
 use crate::rules::{labels, net};
-use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{containers, internal, network, resources, scheduling, security, volumes, windows};

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, str_at};
 use crate::rules::net;
-use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{annotations, internal};

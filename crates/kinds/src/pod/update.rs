@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, keep, list_at, map_at, opt_int_at, opt_str_at, part, remove, same, str_at};
-use kubewright_apimachinery::names;
 
 use super::annotations::{self, MIRROR};
 use super::options::Options;

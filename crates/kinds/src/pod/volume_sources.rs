@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{
@@ -10,7 +11,6 @@ use crate::rules::access::{
 };
 use crate::rules::resource_names::quantity;
 use crate::rules::{annotations, labels};
-use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{claims, containers, env, paths};

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, complain, list_at, str_at};
-use kubewright_apimachinery::names;
 
 use super::options::Options;
 use super::{paths, volume_sources};

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::PathRef;
+use kubewright_apimachinery::names;
 use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
 use crate::rules::net;
 use crate::rules::resource_names::quantity;
-use kubewright_apimachinery::names;
 
 use super::annotations::{APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD};
 use super::{containers, overlaps};

@@ -1,10 +1,10 @@
 //! What is particular to Windows pods, and what they may not have.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{at, bool_at, complain, is_unset, opt_bool_at, opt_str_at, str_at};
-use kubewright_apimachinery::names;
 
 use super::containers;
 

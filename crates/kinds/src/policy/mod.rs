@@ -1,6 +1,7 @@
 //! `PodDisruptionBudgets`: how many pods an eviction must leave.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -8,7 +9,6 @@ use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_no
 use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 /// The rules of `PodDisruptionBudgets`.
 pub(crate) struct PodDisruptionBudget;

@@ -1,12 +1,12 @@
 //! Roles and their bindings. Whether a writer may grant what it grants is for authorization to say, not for these rules.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, set_default_str, str_at, strings_at};
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use kubewright_apimachinery::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -1,10 +1,10 @@
 //! Annotations: keys are qualified names whatever their case, and all of them together have a size limit (M5).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::access;
-use kubewright_apimachinery::names;
 
 /// The most bytes the keys and values of an object's annotations may have.
 pub(crate) const TOTAL_SIZE_LIMIT: usize = 256 * 1024;

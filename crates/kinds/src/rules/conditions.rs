@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::access::{complain, int_at, is_unset, str_at};
 use super::labels;
-use kubewright_apimachinery::names;
 
 const REASON_MAX: usize = 1024;
 const MESSAGE_MAX: usize = 32 * 1024;

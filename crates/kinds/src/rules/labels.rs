@@ -1,9 +1,10 @@
 //! Labels, and the two kinds of selector that objects hold: `LabelSelector` objects and plain maps.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::labels::selects;
 use serde_json::{Map, Value};
 
-use super::access::{self, list_at, map_at, str_at, strings_at};
+use super::access::{self, list_at, str_at, strings_at};
 use kubewright_apimachinery::names;
 
 /// Everything wrong with the labels in `map`, the value of a `labels` or `matchLabels` field.
@@ -92,26 +93,7 @@ pub(crate) fn has_invalid_values(selector: Option<&Value>) -> bool {
 /// Whether a `LabelSelector` object selects labels: absent selects nothing, empty selects everything. An operator that
 /// does not exist selects nothing.
 pub(crate) fn selector_matches(selector: Option<&Value>, labels: Option<&Map<String, Value>>) -> bool {
-    let Some(selector) = selector.filter(|selector| !selector.is_null()) else {
-        return false;
-    };
-    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-    let wanted = map_at(selector, &["matchLabels"]);
-    wanted
-        .into_iter()
-        .flatten()
-        .all(|(key, value)| label(key) == value.as_str())
-        && list_at(selector, &["matchExpressions"]).iter().all(|requirement| {
-            let found = label(str_at(requirement, &["key"]));
-            let values = strings_at(requirement, &["values"]);
-            match str_at(requirement, &["operator"]) {
-                "In" => found.is_some_and(|value| values.contains(&value)),
-                "NotIn" => found.is_none_or(|value| !values.contains(&value)),
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
+    selector.is_some_and(|selector| !selector.is_null() && selects(selector, &labels))
 }
 
 /// Whether a plain map of labels (the selector of a `Service` or `ReplicationController`) selects labels: every entry must be

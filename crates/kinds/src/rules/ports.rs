@@ -1,10 +1,10 @@
 //! The protocols that ports of Services, Endpoints and slices name.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::access::{complain, opt_str_at};
-use kubewright_apimachinery::names;
 
 /// `protocol` is one of the three; `path` is the port's.
 pub(crate) fn validate_protocol(protocol: Option<&str>, path: &PathRef<'_>, errors: &mut Errors) {

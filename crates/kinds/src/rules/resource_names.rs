@@ -2,11 +2,11 @@
 //! Which names there are, what each may be used for, and which amounts it takes.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::access::complain;
-use kubewright_apimachinery::names;
 
 /// Resources of Kubernetes that come in amounts.
 const MEASURED: [&str; 11] = [

@@ -1,10 +1,10 @@
 //! What persistent volumes and the claims on them have in common.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::access::{complain_if_set, opt_str_at};
-use kubewright_apimachinery::names;
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 

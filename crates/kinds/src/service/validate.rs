@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::cluster_ips;
@@ -12,7 +13,6 @@ use crate::rules::access::{complain, entries_at, opt_str_at};
 use crate::rules::net::{parse_ip_sloppy, validate_cidr_of_old_field, validate_ip_of_old_field};
 use crate::rules::shown;
 use crate::rules::{labels, ports};
-use kubewright_apimachinery::names;
 
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";

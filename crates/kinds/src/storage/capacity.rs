@@ -1,6 +1,7 @@
 //! `CSIStorageCapacities`: how much room a class of storage has where.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use kubewright_quantity::Quantity;
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use crate::rules::access::{
     at, complain, entries_at, list_at, opt_str_at, require_immutable, require_immutable_str, str_at,
 };
 use crate::rules::labels::{SelectorOptions, validate_selector};
-use kubewright_apimachinery::names;
 
 /// The rules of `CSIStorageCapacities`.
 pub(crate) struct CsiStorageCapacity;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
@@ -11,7 +12,6 @@ use crate::rules::access::{
     at, complain, entries_at, list_at, opt_str_at, require_immutable, same, str_at, strings_at,
 };
 use crate::rules::labels;
-use kubewright_apimachinery::names;
 
 const PARAMETERS_MAX: usize = 512;
 const PARAMETERS_SIZE_MAX: usize = 256 * 1024;

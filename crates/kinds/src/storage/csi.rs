@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -11,7 +12,6 @@ use crate::rules::access::{
     str_at, strings_at,
 };
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 const DRIVER_NAME_MAX: usize = 63;
 const TOKENS_EXPOSED: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";

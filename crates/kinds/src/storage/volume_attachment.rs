@@ -1,13 +1,13 @@
 //! `VolumeAttachments`: a volume on its way to a node.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::csi::validate_driver_name;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, entries_at, opt_int_at, opt_str_at, same, str_at};
 use crate::rules::shown;
-use kubewright_apimachinery::names;
 
 const METADATA_SIZE_MAX: usize = 256 * 1024;
 const MESSAGE_MAX: usize = 1024;

@@ -1,6 +1,7 @@
 //! What the workload controllers have in common: a selector, a template that must match it, counts in the status.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Update;
@@ -10,7 +11,6 @@ use crate::rules::access::{
     IMMUTABLE, at, int_at, map_at, opt_int_at, part, remove, require_non_negative, same, str_at,
 };
 use crate::rules::labels::{self, SelectorOptions};
-use kubewright_apimachinery::names;
 
 /// Resets the status and drops what 1.36 has disabled.
 pub(crate) fn prepare_create(object: &mut Value) {

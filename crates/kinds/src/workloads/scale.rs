@@ -1,11 +1,10 @@
 //! The `scale` subresource: the replicas of a workload, seen as an `autoscaling/v1` Scale.
 
-use std::collections::BTreeSet;
-
 use kubewright_apimachinery::field::{Errors, PathRef};
+use kubewright_apimachinery::labels::Selector;
 use serde_json::{Map, Value, json};
 
-use crate::rules::access::{at, int_at, list_at, map_at, map_mut, remove, require_non_negative, str_at, strings_at};
+use crate::rules::access::{at, int_at, map_at, map_mut, remove, require_non_negative, str_at};
 
 /// The Scale of a Deployment, `ReplicaSet`, `StatefulSet` or `ReplicationController`.
 pub fn of(object: &Value) -> Value {
@@ -76,24 +75,8 @@ fn selector_text(object: &Value) -> String {
             .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
         return pairs.collect::<Vec<_>>().join(",");
     }
-    let labels = map_at(selector, &["matchLabels"]).into_iter().flatten();
-    let mut parts: Vec<(&str, String)> = labels
-        .map(|(key, value)| (key.as_str(), format!("{key}={}", value.as_str().unwrap_or_default())))
-        .collect();
-    for expression in list_at(selector, &["matchExpressions"]) {
-        let key = str_at(expression, &["key"]);
-        let values: BTreeSet<&str> = strings_at(expression, &["values"]).into_iter().collect();
-        let values = values.into_iter().collect::<Vec<_>>().join(",");
-        let text = match str_at(expression, &["operator"]) {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.to_owned(),
-        };
-        parts.push((key, text));
-    }
-    parts.sort_by_key(|(key, _)| *key);
-    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
+    // Validation refused what is no selector.
+    Selector::from_label_selector(selector).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -15,7 +16,6 @@ use crate::rules::access::{
 };
 use crate::rules::shown;
 use crate::rules::{annotations, labels};
-use kubewright_apimachinery::names;
 
 use super::common;
 

@@ -1,5 +1,6 @@
 //! Field selectors, as far as we must judge them ourselves: would a watch with this selector show this object?
 
+use kubewright_apimachinery::fields;
 use serde_json::Value;
 
 use crate::object::Record;
@@ -8,25 +9,20 @@ use crate::object::Record;
 ///
 /// The server knows a few fields that are not paths of the object; what is not found is taken for empty, as there.
 pub(super) fn matches(selector: &str, record: &Record) -> bool {
+    let Ok(requirements) = fields::parse(selector) else {
+        return false;
+    };
     let object: Value = serde_json::from_slice(record.json()).unwrap_or_default();
-    selector.split(',').filter(|term| !term.trim().is_empty()).all(|term| {
-        let (path, wanted, equal) = match term.split_once("!=") {
-            Some((path, unwanted)) => (path, unwanted, false),
-            None => match term.split_once("==").or_else(|| term.split_once('=')) {
-                Some((path, wanted)) => (path, wanted, true),
-                None => return false,
-            },
-        };
+    requirements.iter().all(|requirement| {
         let mut value = &object;
-        for part in path.trim().split('.') {
+        for part in requirement.field.split('.') {
             value = value.get(part).unwrap_or(&Value::Null);
         }
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => value.to_string(),
-            _ => String::new(),
-        };
-        (text == wanted.trim()) == equal
+        match value {
+            Value::String(text) => requirement.matches(text),
+            Value::Bool(_) | Value::Number(_) => requirement.matches(&value.to_string()),
+            _ => requirement.matches(""),
+        }
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kubewright_access::{Attributes, ListQuery};
+use kubewright_apimachinery::fields;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,10 +37,9 @@ impl ListQuery for Query<'_> {
 
     fn exact_name(&self) -> Option<String> {
         let selector = self.value("fieldSelector")?;
-        selector
-            .split(',')
-            .find_map(|term| term.strip_prefix("metadata.name="))
-            .map(|name| name.trim_start_matches('=').to_owned())
+        let mut requirements = fields::parse(&selector).ok()?.into_iter();
+        let name = requirements.find(|requirement| requirement.field == "metadata.name" && requirement.is_equal)?;
+        Some(name.value)
     }
 
     fn field_selector(&self) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The spec of a definition: group, scope, versions and what they share, names, conversion.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::internal::Spec;
@@ -8,7 +9,6 @@ use super::options::{Options, needs_structure, preserves_unknown_fields};
 use super::props::Props;
 use super::{columns, conversion, names, open_api, shown, structural};
 use crate::crd::access::{at, flag, text};
-use kubewright_apimachinery::names;
 
 /// Everything wrong with a spec.
 pub(super) fn validate(spec: &Spec<'_>, mut options: Options, errors: &mut Errors) {
