@@ -3,6 +3,8 @@
 //!
 //! This crate does no I/O and depends on no other crate of the workspace.
 
+pub mod cron;
+pub mod duration;
 pub mod field;
 pub mod fields;
 pub mod go;

@@ -227,14 +227,14 @@ impl Decl {
             (DeclKind::List { .. }, _) => Err(EvalError::fixed(
                 "invalid data, expected an array for the provided schema with type=array",
             )),
-            (DeclKind::Duration, Json::String(text)) => {
-                time::parse_duration(text).map(Value::Duration).ok_or_else(|| {
+            (DeclKind::Duration, Json::String(text)) => kubewright_apimachinery::duration::parse(text)
+                .map(Value::Duration)
+                .map_err(|_| {
                     EvalError::new(format!(
                         "Invalid duration {text}: time: invalid duration {text}",
                         text = quote(text)
                     ))
-                })
-            }
+                }),
             (DeclKind::Date, Json::String(text)) => time::parse_date(text)
                 .map(Value::Timestamp)
                 .ok_or_else(|| EvalError::new(format!("Invalid date formatted string {text}"))),

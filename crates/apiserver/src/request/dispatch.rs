@@ -1,7 +1,7 @@
 //! The dispatch stage: from the verb of a request to what does it.
 
 use http::Response;
-use kubewright_kinds::rules::names;
+use kubewright_apimachinery::names;
 
 use super::route::Verb;
 use crate::admit::Deadline;

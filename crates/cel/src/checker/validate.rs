@@ -19,7 +19,7 @@ type Check = (&'static str, fn(u32, &Literal, &mut Patterns) -> bool);
 
 const CHECKS: &[Check] = &[
     ("duration", |_, literal, _| match literal {
-        Literal::String(text) => time::parse_duration(text).is_some(),
+        Literal::String(text) => kubewright_apimachinery::duration::parse(text).is_ok(),
         _ => true,
     }),
     ("timestamp", |_, literal, _| match literal {

@@ -118,7 +118,7 @@ pub(super) fn bytes<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 pub(super) fn duration<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Duration(nanos) | Value::Int(nanos)] => Ok(Value::Duration(*nanos)),
-        [value @ Value::String(text)] => match time::parse_duration(text.as_str()) {
+        [value @ Value::String(text)] => match kubewright_apimachinery::duration::parse(text.as_str()).ok() {
             Some(nanos) => Ok(Value::Duration(nanos)),
             None => failed(value, "google.protobuf.Duration"),
         },

@@ -177,54 +177,6 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     Timestamp::new(days * 86_400 + hour * 3600 + minute * 60 + second - offset, nanos)
 }
 
-/// A length of time as Go writes it, such as `1h30m`, in nanoseconds.
-pub(crate) fn parse_duration(text: &str) -> Option<i64> {
-    let (negative, mut rest) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let number_end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
-        let (number, after) = rest.split_at(number_end);
-        let unit_end = after
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_end);
-        let unit: i128 = match unit {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => i128::from(NANOS),
-            "m" => 60 * i128::from(NANOS),
-            "h" => 3600 * i128::from(NANOS),
-            _ => return None,
-        };
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') || whole.len() > 19 {
-            return None;
-        }
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        let fraction = &fraction[..fraction.len().min(18)];
-        let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-        total += whole * unit + part * unit / 10i128.pow(fraction.len() as u32);
-        if total > i128::from(i64::MAX) + 1 {
-            return None;
-        }
-        rest = after;
-    }
-    i64::try_from(if negative { -total } else { total }).ok()
-}
-
 /// A length of time as `string()` writes it: seconds.
 pub(crate) fn duration_text(nanos: i64) -> String {
     let seconds = nanos.unsigned_abs() / NANOS as u64;

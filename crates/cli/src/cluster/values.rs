@@ -2,33 +2,12 @@
 
 use std::time::Duration;
 
+use kubewright_apimachinery::duration;
 use kubewright_apimachinery::names::is_dns1123_label;
 
 /// A duration as Go writes it: `90s`, `2m30s`, `1h`, `500ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    const HELP: &str = "write a duration such as 90s, 5m or 1m30s";
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    if rest.is_empty() {
-        return Err(HELP.to_owned());
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (number, after) = rest.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| HELP.to_owned())?;
-        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(end);
-        let part = match unit {
-            "ms" => Some(Duration::from_millis(number)),
-            "s" => Some(Duration::from_secs(number)),
-            "m" => number.checked_mul(60).map(Duration::from_secs),
-            "h" => number.checked_mul(3600).map(Duration::from_secs),
-            _ => None,
-        };
-        total = part.and_then(|part| total.checked_add(part)).ok_or(HELP)?;
-        rest = after;
-    }
-    Ok(total)
+    duration::parse_unsigned(text).ok_or_else(|| "write a duration such as 90s, 5m or 1m30s".to_owned())
 }
 
 /// The name of a namespace.

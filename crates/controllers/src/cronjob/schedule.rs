@@ -1,190 +1,68 @@
-//! Schedules as cron writes them, by the rules of the parser upstream uses: five fields, names, steps, `@daily`, `@every`.
-
-use std::time::Duration;
+//! When the next time of a schedule is, by the clocks of a time zone.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
+use kubewright_apimachinery::cron::{self, Fields, Times};
 
 /// When something is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Schedule {
-    /// At these times.
-    Fields(Box<Fields>),
-    /// Again and again after this long.
-    Every(Duration),
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    times: Times,
+    /// The zone that the schedule itself names, which comes before any other.
+    zone: Option<TimeZone>,
 }
-
-/// The minutes, hours and days that are meant, as bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fields {
-    minutes: u64,
-    hours: u64,
-    days: u64,
-    months: u64,
-    weekdays: u64,
-    /// Whether days or weekdays are all meant: then the other decides alone.
-    any_day: bool,
-}
-
-/// Why a schedule cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ScheduleError {
-    #[error("expected exactly 5 fields, found {0}: {1}")]
-    Count(usize, String),
-    #[error("failed to parse field {0:?} of {1:?}")]
-    Field(String, String),
-    #[error("unrecognized descriptor: {0}")]
-    Descriptor(String),
-}
-
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
-const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 impl Schedule {
-    /// Reads a schedule.
-    pub(super) fn parse(text: &str) -> Result<Self, ScheduleError> {
-        let text = text.trim();
-        if let Some(name) = text.strip_prefix('@') {
-            return descriptor(name).ok_or_else(|| ScheduleError::Descriptor(text.to_owned()));
-        }
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let [minutes, hours, days, months, weekdays] = fields.as_slice() else {
-            return Err(ScheduleError::Count(fields.len(), text.to_owned()));
-        };
-        let read = |field: &str, first: u32, last: u32, names: &[&str]| {
-            bits(field, first, last, names).ok_or_else(|| ScheduleError::Field(field.to_owned(), text.to_owned()))
-        };
-        let is_any = |field: &str| {
-            field
-                .split(',')
-                .any(|part| matches!(part.split('/').next(), Some("*" | "?")))
-        };
-        Ok(Schedule::Fields(Box::new(Fields {
-            minutes: read(minutes, 0, 59, &[])?,
-            hours: read(hours, 0, 23, &[])?,
-            days: read(days, 1, 31, &[])?,
-            months: read(months, 1, 12, &MONTHS)?,
-            weekdays: read(weekdays, 0, 6, &WEEKDAYS)?,
-            any_day: is_any(days) || is_any(weekdays),
-        })))
+    /// Reads a schedule; the error is the sentence of upstream's parser.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut zone = None;
+        let schedule = cron::Schedule::parse(text, |name| {
+            zone = Some(TimeZone::get(name).map_err(|_| format!("unknown time zone {name}"))?);
+            Ok(())
+        })?;
+        Ok(Schedule {
+            times: schedule.times,
+            zone,
+        })
     }
 
     /// The next time after a moment; none if there is none within five years.
     pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        match self {
-            Schedule::Every(period) => {
+        match &self.times {
+            Times::Every { seconds } => {
                 let whole = Timestamp::from_second(after.as_second()).ok()?;
-                whole.checked_add(SignedDuration::try_from(*period).ok()?).ok()
+                let period = SignedDuration::from_secs(i64::try_from(*seconds).ok()?);
+                whole.checked_add(period).ok()
             }
-            Schedule::Fields(fields) => fields.next(after, zone),
+            Times::Fields(fields) => next(fields, after, self.zone.as_ref().unwrap_or(zone)),
         }
     }
 }
 
-fn descriptor(name: &str) -> Option<Schedule> {
-    let fields = match name {
-        "yearly" | "annually" => "0 0 1 1 *",
-        "monthly" => "0 0 1 * *",
-        "weekly" => "0 0 * * 0",
-        "daily" | "midnight" => "0 0 * * *",
-        "hourly" => "0 * * * *",
-        _ => {
-            let period = every(name.strip_prefix("every ")?.trim())?;
-            return Some(Schedule::Every(period.max(Duration::from_secs(1))));
-        }
-    };
-    Schedule::parse(fields).ok()
-}
-
-/// A duration as Go writes it, in whole seconds.
-fn every(text: &str) -> Option<Duration> {
-    let mut seconds: u64 = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
-        let number: u64 = rest[..end].parse().ok()?;
-        let unit = rest[end..].chars().next()?;
-        let factor = match unit {
-            'h' => 3600,
-            'm' => 60,
-            's' => 1,
-            _ => return None,
-        };
-        seconds = seconds.checked_add(number.checked_mul(factor)?)?;
-        rest = &rest[end + unit.len_utf8()..];
-    }
-    (!text.is_empty()).then(|| Duration::from_secs(seconds))
-}
-
-/// The values a field means, as bits.
-fn bits(field: &str, first: u32, last: u32, names: &[&str]) -> Option<u64> {
-    let mut all = 0;
-    for part in field.split(',') {
-        let (range, step) = match part.split_once('/') {
-            Some((range, step)) => (range, Some(step.parse::<u32>().ok().filter(|step| *step > 0)?)),
-            None => (part, None),
-        };
-        let value = |text: &str| -> Option<u32> {
-            let name = text.to_ascii_lowercase();
-            match names.iter().position(|known| *known == name) {
-                Some(place) => Some(u32::try_from(place).ok()? + first),
-                None => text.parse().ok(),
-            }
-        };
-        let (from, to) = match range {
-            "*" | "?" => (first, last),
-            range => match range.split_once('-') {
-                Some((from, to)) => (value(from)?, value(to)?),
-                // A single value with a step goes on to the end.
-                None if step.is_some() => (value(range)?, last),
-                None => (value(range)?, value(range)?),
-            },
-        };
-        if from < first || to > last || from > to {
+/// As robfig's cron walks: by months and days of the calendar, by hours and minutes that really pass. A time that is
+/// skipped when clocks go forward is not met, and one that comes twice is met twice.
+fn next(fields: &Fields, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let minute = after.as_second().div_euclid(60) * 60 + 60;
+    let mut time = Timestamp::from_second(minute).ok()?.to_zoned(zone.clone());
+    let last_year = time.year().checked_add(5)?;
+    loop {
+        if time.year() > last_year {
             return None;
         }
-        let step = usize::try_from(step.unwrap_or(1)).ok()?;
-        for number in (from..=to).step_by(step) {
-            all |= 1 << number;
-        }
-    }
-    Some(all)
-}
-
-impl Fields {
-    fn means_day(&self, time: &Zoned) -> bool {
-        let day = has(self.days, time.day().into());
-        let weekday = has(self.weekdays, time.weekday().to_sunday_zero_offset().into());
-        if self.any_day { day && weekday } else { day || weekday }
-    }
-
-    /// As robfig's cron walks: by months and days of the calendar, by hours and minutes that really pass. A time that is
-    /// skipped when clocks go forward is not met, and one that comes twice is met twice.
-    fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let minute = after.as_second().div_euclid(60) * 60 + 60;
-        let mut time = Timestamp::from_second(minute).ok()?.to_zoned(zone.clone());
-        let last_year = time.year().checked_add(5)?;
-        loop {
-            if time.year() > last_year {
-                return None;
-            }
-            time = if !has(self.months, time.month().into()) {
-                let first = time.first_of_month().ok()?;
-                midnight(&first.checked_add(1.month()).ok()?)?
-            } else if !self.means_day(&time) {
-                midnight(&time.checked_add(1.day()).ok()?)?
-            } else if !has(self.hours, time.hour().into()) {
-                let to_the_hour = 60 - i64::from(time.minute());
-                time.checked_add(Span::new().minutes(to_the_hour)).ok()?
-            } else if !has(self.minutes, time.minute().into()) {
-                time.checked_add(1.minute()).ok()?
-            } else {
-                return Some(time.timestamp());
-            };
-        }
+        time = if !fields.has_month(unsigned(time.month())) {
+            let first = time.first_of_month().ok()?;
+            midnight(&first.checked_add(1.month()).ok()?)?
+        } else if !fields.has_day(unsigned(time.day()), unsigned(time.weekday().to_sunday_zero_offset())) {
+            midnight(&time.checked_add(1.day()).ok()?)?
+        } else if !fields.has_hour(unsigned(time.hour())) {
+            let to_the_hour = 60 - i64::from(time.minute());
+            time.checked_add(Span::new().minutes(to_the_hour)).ok()?
+        } else if !fields.has_minute(unsigned(time.minute())) {
+            time.checked_add(1.minute()).ok()?
+        } else {
+            return Some(time.timestamp());
+        };
     }
 }
 
@@ -195,8 +73,9 @@ fn midnight(time: &Zoned) -> Option<Zoned> {
         .ok()
 }
 
-fn has(bits: u64, number: i64) -> bool {
-    u32::try_from(number).is_ok_and(|number| number < 64 && bits & (1 << number) != 0)
+/// The calendar counts in signed numbers, none of which is negative.
+fn unsigned(number: i8) -> u8 {
+    number.unsigned_abs()
 }
 
 #[cfg(test)]
@@ -224,27 +103,18 @@ mod tests {
     }
 
     #[test]
-    fn a_day_and_a_weekday_are_either_or_unless_one_is_any() {
+    fn a_star_with_a_step_restricts_the_days_as_well() {
         assert_eq!(next("0 0 15 * FRI", "2026-03-01T00:00:00Z"), "2026-03-06T00:00:00Z");
-        assert_eq!(next("0 0 15 * FRI", "2026-03-13T00:00:00Z"), "2026-03-15T00:00:00Z");
-        assert_eq!(next("0 0 */2 * FRI", "2026-03-01T00:00:00Z"), "2026-03-13T00:00:00Z");
+        assert_eq!(next("0 0 */2 * FRI", "2026-03-01T00:00:00Z"), "2026-03-03T00:00:00Z");
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for wrong in [
-            "",
-            "* * * *",
-            "60 * * * *",
-            "5-1 * * * *",
-            "*/0 * * * *",
-            "x * * * *",
-            "* * * * 7",
-            "@sometimes",
-            "@every soon",
-        ] {
-            assert!(Schedule::parse(wrong).is_err(), "{wrong}");
-        }
+    fn a_schedule_may_name_its_zone() {
+        assert_eq!(next("TZ=UTC 0 0 1 * *", "2026-03-01T12:00:00Z"), "2026-04-01T00:00:00Z");
+        assert_eq!(
+            Schedule::parse("TZ=Nowhere 0 0 1 * *").unwrap_err(),
+            "provided bad location Nowhere: unknown time zone Nowhere"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kubewright_apimachinery::duration;
 
 /// Where all of these annotations begin.
 const PREFIX: &str = "kubewright.dev/";
@@ -74,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 
     fn duration(&mut self, name: &str) -> Option<Duration> {
-        self.parsed(name, "a duration such as 1m30s or 250ms", duration)
+        self.parsed(name, "a duration such as 1m30s or 250ms", seconds_or_duration)
     }
 }
 
@@ -128,7 +129,7 @@ pub(super) fn of_container(pod: &Pod, container: &str, restarted: i32) -> (Conta
     });
     let run_time = reader.parsed("run-time", "a duration such as 1m30s, or forever", |text| match text {
         "forever" => Some(None),
-        text => duration(text).map(Some),
+        text => seconds_or_duration(text).map(Some),
     });
     let ready = reader.parsed("ready", "true or false", |text| text.parse().ok());
     let script = ContainerScript {
@@ -147,29 +148,11 @@ pub(super) fn of_container(pod: &Pod, container: &str, restarted: i32) -> (Conta
 }
 
 /// A duration as Go writes it, or a number of seconds.
-fn duration(text: &str) -> Option<Duration> {
+fn seconds_or_duration(text: &str) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u32>() {
         return Some(Duration::from_secs(seconds.into()));
     }
-    let mut rest = text;
-    let mut sum = Duration::ZERO;
-    while !rest.is_empty() {
-        let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let (number, tail) = rest.split_at(end);
-        let number: f64 = number.parse().ok()?;
-        let end = tail.find(|letter: char| letter.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(end);
-        let seconds = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        sum = sum.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
-        rest = tail;
-    }
-    (!text.is_empty()).then_some(sum)
+    duration::parse_unsigned(text)
 }
 
 #[cfg(test)]
@@ -188,13 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_as_go_writes_them() {
-        assert_eq!(duration("1m30s"), Some(Duration::from_secs(90)));
-        assert_eq!(duration("250ms"), Some(Duration::from_millis(250)));
-        assert_eq!(duration("1.5h"), Some(Duration::from_mins(90)));
-        assert_eq!(duration("7"), Some(Duration::from_secs(7)));
-        for wrong in ["", "s", "5 minutes", "1d", "-1s", "999999999999999999999999h"] {
-            assert_eq!(duration(wrong), None, "{wrong}");
+    fn a_number_by_itself_is_seconds() {
+        assert_eq!(seconds_or_duration("7"), Some(Duration::from_secs(7)));
+        assert_eq!(seconds_or_duration("1.5h"), Some(Duration::from_mins(90)));
+        for wrong in ["", "5 minutes", "-1s", "-1"] {
+            assert_eq!(seconds_or_duration(wrong), None, "{wrong}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! `CronJobs`: a schedule, a time zone, and the Job that is made from a template each time. What is wrong with that Job is
 //! said by the rules of Jobs.
 
+use kubewright_apimachinery::cron::Schedule;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::rules::access::{
 };
 use crate::workloads::common;
 
-use super::{cron, job, time_zone};
+use super::{job, time_zone};
 
 /// The name of a job is the `CronJob`'s with eleven characters added, and it becomes a label.
 const NAME_MAX: usize = 52;
@@ -150,8 +151,8 @@ fn validate_schedule(spec: &Value, old: Option<&Value>, path: &PathRef<'_>, erro
         errors.push(FieldError::required(path, ""));
         return;
     }
-    if let Err(complaint) = cron::check(schedule) {
-        errors.push(FieldError::invalid(path, schedule, complaint));
+    if let Err(error) = Schedule::parse(schedule, time_zone::check) {
+        errors.push(FieldError::invalid(path, schedule, error));
     }
     if !schedule.contains("TZ") {
         return;
@@ -191,7 +192,7 @@ fn validate_time_zone(zone: Option<&str>, path: &PathRef<'_>, errors: &mut Error
         let words = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         errors.push(FieldError::invalid(path, zone, words));
     }
-    if !time_zone::exists(zone) {
-        errors.push(FieldError::invalid(path, zone, time_zone::refusal(zone)));
+    if let Err(error) = time_zone::check(zone) {
+        errors.push(FieldError::invalid(path, zone, error));
     }
 }

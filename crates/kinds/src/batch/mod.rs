@@ -1,7 +1,6 @@
 //! The kinds of `batch`: Jobs, whose pods run to completion, and `CronJobs`, which make them on a schedule.
 
-pub(crate) mod cron;
-mod cron_job;
+pub(crate) mod cron_job;
 mod indexes;
 mod job;
 mod job_policies;

@@ -3,19 +3,16 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// Whether there is a zone of that name.
-pub(crate) fn exists(name: &str) -> bool {
+/// Whether there is a zone of that name; the error is that of Go's `time.LoadLocation`, which looks for a file of that name.
+pub(crate) fn check(name: &str) -> Result<(), String> {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    matches!(name, "" | "UTC" | "Local")
-        || NAMES
-            .get_or_init(|| include_str!("time_zones.txt").lines().collect())
-            .contains(name)
-}
-
-/// Why Go's time package does not take a name: it looks for a file of that name, and only where it should.
-pub(crate) fn refusal(name: &str) -> String {
-    if name.contains("..") || name.starts_with(['/', '\\']) {
-        return "time: invalid location name".to_owned();
+    let names = || NAMES.get_or_init(|| include_str!("time_zones.txt").lines().collect());
+    if matches!(name, "" | "UTC" | "Local") || names().contains(name) {
+        return Ok(());
     }
-    format!("unknown time zone {name}")
+    Err(if name.contains("..") || name.starts_with(['/', '\\']) {
+        "time: invalid location name".to_owned()
+    } else {
+        format!("unknown time zone {name}")
+    })
 }

@@ -1,7 +1,6 @@
 //! The spec of a definition: group, scope, versions and what they share, names, conversion.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use super::internal::Spec;

@@ -69,67 +69,7 @@ fn is_zone(text: &str) -> bool {
 
 /// A duration of Go, or a number and a word that begins like a unit, anywhere in the text.
 pub(super) fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || has_worded_duration(text)
-}
-
-fn is_go_duration(text: &str) -> bool {
-    const LIMIT: u64 = 1 << 63;
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    let mut total: u64 = 0;
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let Some(whole) = leading_int(&rest[..digits]) else {
-            return false;
-        };
-        rest = &rest[digits..];
-        let mut fraction = "";
-        if let Some(after) = rest.strip_prefix('.') {
-            let length = after.bytes().take_while(u8::is_ascii_digit).count();
-            (fraction, rest) = after.split_at(length);
-        }
-        if digits == 0 && fraction.is_empty() {
-            return false;
-        }
-        let end = rest
-            .find(|c: char| c == '.' || c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (unit, after) = rest.split_at(end);
-        rest = after;
-        let unit: u64 = match unit {
-            "ns" => 1,
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return false,
-        };
-        let Some(mut amount) = whole.checked_mul(unit).filter(|amount| *amount <= LIMIT) else {
-            return false;
-        };
-        let fraction: f64 = format!("0.{fraction}0").parse().unwrap_or(0.0);
-        amount += (fraction * unit as f64) as u64;
-        total = total.saturating_add(amount);
-        if amount > LIMIT || total > LIMIT {
-            return false;
-        }
-    }
-    // One more is possible below zero than above.
-    total < LIMIT || text.starts_with('-')
-}
-
-fn leading_int(digits: &str) -> Option<u64> {
-    const LIMIT: u64 = 1 << 63;
-    digits.bytes().try_fold(0u64, |value, byte| {
-        let value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
-        (value <= LIMIT).then_some(value)
-    })
+    kubewright_apimachinery::duration::parse(text).is_ok() || has_worded_duration(text)
 }
 
 fn has_worded_duration(text: &str) -> bool {
