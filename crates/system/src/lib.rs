@@ -1,7 +1,7 @@
 //! What touches the machine, in one place: listening for connections, signals, processes, certificates, kubeconfigs, the clock,
 //! randomness, shutdown.
 //!
-//! This crate knows nothing of Kubernetes objects; of the workspace it depends on `x509` alone.
+//! This crate knows nothing of Kubernetes objects; of the workspace it depends on the leaf crates `apimachinery` and `x509` alone.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -24,6 +24,7 @@ pub mod clock;
 pub mod kubeconfig;
 pub mod listen;
 pub mod process;
+pub mod prometheus;
 pub mod random;
 pub mod signals;
 pub mod stop;

@@ -1,8 +1,7 @@
 //! What the operating system knows about this process; empty where it does not say.
 
-use std::fmt::Write as _;
-
 use kubewright_system::process::{METRICS, Process};
+use kubewright_system::prometheus;
 
 /// Writes the `process_` metrics.
 pub(super) fn render(text: &mut String) {
@@ -10,8 +9,8 @@ pub(super) fn render(text: &mut String) {
     for metric in METRICS {
         if let Some(value) = (metric.value)(&process) {
             let kind = if metric.is_counter { "counter" } else { "gauge" };
-            super::render::head(text, metric.name, kind, metric.help);
-            let _ = writeln!(text, "{} {value}", metric.name);
+            prometheus::family(text, metric.name, kind, metric.help);
+            prometheus::sample(text, metric.name, "", value);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The counters in Prometheus' text format.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use kubewright_store::Store;
+use kubewright_system::prometheus;
 
-use super::{BUCKETS, Labels, Metrics, Series, Shard, process};
+use super::{BUCKETS, Histogram, Labels, Metrics, Series, Shard, process};
 use crate::custom::Served;
 use crate::registry::{Registry, Resource};
 use crate::request::route::Verb;
@@ -43,16 +43,13 @@ impl Metrics {
         let name = "apiserver_current_inflight_requests";
         let help = "[STABLE] Maximal number of currently used inflight request limit of this apiserver per request \
                     kind in last second.";
-        head(text, name, "gauge", help);
+        prometheus::family(text, name, "gauge", help);
         for (kind, gauge) in [
             ("mutating", &self.counters.mutating),
             ("readOnly", &self.counters.read_only),
         ] {
-            let _ = writeln!(
-                text,
-                "{name}{{request_kind=\"{kind}\"}} {}",
-                gauge.load(Ordering::Relaxed)
-            );
+            let labels = format!("request_kind=\"{kind}\"");
+            prometheus::sample(text, name, &labels, gauge.load(Ordering::Relaxed) as f64);
         }
     }
 
@@ -60,14 +57,14 @@ impl Metrics {
         let name = "apiserver_longrunning_requests";
         let help = "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, version, \
                     resource, scope and component. Not all requests are tracked this way.";
-        head(text, name, "gauge", help);
+        prometheus::family(text, name, "gauge", help);
         let running = self.counters.long_running.lock().clone();
         let lines: BTreeMap<String, i64> = running
             .into_iter()
             .map(|(labels, count)| (labels.text(false), count))
             .collect();
         for (labels, count) in lines {
-            let _ = writeln!(text, "{name}{{{labels}}} {count}");
+            prometheus::sample(text, name, &labels, count as f64);
         }
     }
 }
@@ -76,10 +73,10 @@ fn requests(series: &BTreeMap<String, Series>, text: &mut String) {
     let name = "apiserver_request_total";
     let help = "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, \
                 resource, scope, component, and HTTP response code.";
-    head(text, name, "counter", help);
+    prometheus::family(text, name, "counter", help);
     for (labels, series) in series {
         for (code, count) in &series.codes {
-            let _ = writeln!(text, "{name}{{code=\"{code}\",{labels}}} {count}");
+            prometheus::sample(text, name, &format!("code=\"{code}\",{labels}"), *count as f64);
         }
     }
 }
@@ -88,18 +85,16 @@ fn durations(series: &BTreeMap<String, Series>, text: &mut String) {
     let name = "apiserver_request_duration_seconds";
     let help = "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, \
                 resource, subresource, scope and component.";
-    head(text, name, "histogram", help);
+    prometheus::family(text, name, "histogram", help);
     for (labels, series) in series {
+        let Histogram { buckets, count, sum } = &series.durations;
         let mut below = 0;
-        for (bound, count) in BUCKETS.iter().zip(series.durations.buckets) {
+        let bounded = BUCKETS.iter().zip(buckets).map(|(bound, count)| {
             below += count;
-            let bound = f64::from(*bound) / 1000.0;
-            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
-        }
-        let count = series.durations.count;
-        let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
-        let _ = writeln!(text, "{name}_sum{{{labels}}} {}", series.durations.sum.as_secs_f64());
-        let _ = writeln!(text, "{name}_count{{{labels}}} {count}");
+            (f64::from(*bound) / 1000.0, below)
+        });
+        let all = bounded.chain([(f64::INFINITY, *count)]);
+        prometheus::histogram(text, name, labels, all, sum.as_secs_f64());
     }
 }
 
@@ -107,7 +102,7 @@ fn objects(store: &Store, served: &Served, text: &mut String) {
     let name = "apiserver_resource_objects";
     let help = "[ALPHA] Number of stored objects at the time of last check split by kind. In case of a fetching error, \
                 the value will be -1.";
-    head(text, name, "gauge", help);
+    prometheus::family(text, name, "gauge", help);
     // What can be watched is stored, and in one version only.
     let is_stored = |resource: &&Arc<Resource>| resource.allows(Verb::Watch, None) && resource.conversion().is_none();
     let all = Registry::builtin().iter().chain(served.registry.iter());
@@ -121,12 +116,9 @@ fn objects(store: &Store, served: &Served, text: &mut String) {
         })
         .collect();
     for ((group, resource), count) in counts {
-        let _ = writeln!(text, "{name}{{group=\"{group}\",resource=\"{resource}\"}} {count}");
+        let labels = format!("group=\"{group}\",resource=\"{resource}\"");
+        prometheus::sample(text, name, &labels, count as f64);
     }
-}
-
-pub(super) fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
 impl Labels {

@@ -1,12 +1,11 @@
 //! The series of one name, told apart by their labels.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
+use kubewright_system::prometheus;
 use parking_lot::RwLock;
 
-use super::number;
 use super::value::{Counter, Gauge, Histogram};
 
 /// What every family is to the registry.
@@ -116,17 +115,11 @@ impl<M: Metric, const N: usize> Collect for Family<M, N> {
             return;
         }
         let name = &self.0.name;
-        let help = self.0.help.replace('\\', "\\\\").replace('\n', "\\n");
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", M::TYPE);
+        prometheus::family(text, name, M::TYPE, &self.0.help);
         for (values, metric) in &*series {
             let mut labels = String::new();
             for at in self.0.order {
-                let comma = if labels.is_empty() { "" } else { "," };
-                let value = values[at]
-                    .replace('\\', "\\\\")
-                    .replace('\n', "\\n")
-                    .replace('"', "\\\"");
-                let _ = write!(labels, "{comma}{}=\"{value}\"", self.0.labels[at]);
+                prometheus::label(&mut labels, &self.0.labels[at], &values[at]);
             }
             metric.render(text, name, &labels);
         }
@@ -145,15 +138,6 @@ impl<M: Metric, const N: usize> std::fmt::Debug for Family<M, N> {
     }
 }
 
-fn sample(text: &mut String, name: &str, labels: &str, value: f64) {
-    let value = number::text(value);
-    let _ = if labels.is_empty() {
-        writeln!(text, "{name} {value}")
-    } else {
-        writeln!(text, "{name}{{{labels}}} {value}")
-    };
-}
-
 impl Metric for Counter {
     type Shape = ();
     const TYPE: &'static str = "counter";
@@ -163,7 +147,7 @@ impl Metric for Counter {
     }
 
     fn render(&self, text: &mut String, name: &str, labels: &str) {
-        sample(text, name, labels, self.get());
+        prometheus::sample(text, name, labels, self.get());
     }
 }
 
@@ -176,7 +160,7 @@ impl Metric for Gauge {
     }
 
     fn render(&self, text: &mut String, name: &str, labels: &str) {
-        sample(text, name, labels, self.get());
+        prometheus::sample(text, name, labels, self.get());
     }
 }
 
@@ -189,15 +173,6 @@ impl Metric for Histogram {
     }
 
     fn render(&self, text: &mut String, name: &str, labels: &str) {
-        let comma = if labels.is_empty() { "" } else { "," };
-        let mut count = 0;
-        for (bound, below) in self.cumulative() {
-            let labels = format!("{labels}{comma}le=\"{}\"", number::text(bound));
-            sample(text, &format!("{name}_bucket"), &labels, below as f64);
-            count = below;
-        }
-        sample(text, &format!("{name}_sum"), labels, self.sum());
-        // The last bucket, so that the two agree while others count.
-        sample(text, &format!("{name}_count"), labels, count as f64);
+        prometheus::histogram(text, name, labels, self.cumulative(), self.sum());
     }
 }

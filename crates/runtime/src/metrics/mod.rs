@@ -6,7 +6,6 @@
 //! so that a query for a bucket by its bound finds nothing.
 
 mod family;
-mod number;
 mod process;
 mod registry;
 mod rest;
