@@ -7,7 +7,7 @@ use kubewright_system::random::Random;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource};
 use crate::status::{Result, Status};
@@ -150,7 +150,13 @@ fn remember(store: &Store, mut object: Value, time: &str, chance: &Random) {
     set_meta(&mut object, "uid", chance.uuid());
     set_meta(&mut object, "creationTimestamp", time);
     set_meta(&mut object, "generation", 1);
-    let object = manage::update(addresses, None, "kube-apiserver", time, None, object);
+    let writer = FieldWriter {
+        resource: addresses,
+        subresource: None,
+        manager: "kube-apiserver",
+        time,
+    };
+    let object = writer.update(None, object);
     // An object of that name is there already only if a client made it by hand; it then shows the client's claim.
     let _ = store.create(
         addresses.table,

@@ -35,8 +35,6 @@ pub(crate) struct Call<'a> {
     pub(crate) deadline: &'a OnceLock<Deadline>,
     /// `Warning` headers of the response.
     pub(crate) warnings: Vec<String>,
-    /// The Scale that was sent and the one that is, for those who have a say in it.
-    pub(crate) scale: Option<(Value, Value)>,
 }
 
 impl<'a> Call<'a> {

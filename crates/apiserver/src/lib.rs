@@ -42,7 +42,6 @@ mod decode;
 mod delete_options;
 mod discovery;
 mod door;
-mod effects;
 mod go_text;
 mod health;
 mod list_options;

@@ -104,51 +104,36 @@ pub(crate) fn refusal(error: ApplyError) -> Box<Status> {
     }
 }
 
-/// Computes managedFields of what a create, PUT or patch is about to store.
-pub(crate) fn update(
-    resource: &Resource,
-    subresource: Option<Subresource<'_>>,
-    manager: &str,
-    time: &str,
-    live: Option<&Value>,
-    new: Value,
-) -> Value {
-    let kind = Kind::new(resource, subresource);
-    merge::update(&kind, &field_manager(resource, subresource, manager, time), live, new)
+/// Who writes a resource through which endpoint, as managedFields record it.
+#[derive(Clone, Copy)]
+pub(crate) struct FieldWriter<'a> {
+    pub(crate) resource: &'a Resource,
+    pub(crate) subresource: Option<Subresource<'a>>,
+    pub(crate) manager: &'a str,
+    /// When, as RFC 3339.
+    pub(crate) time: &'a str,
 }
 
-/// Merges an applied configuration onto the live object.
-pub(crate) fn apply(
-    resource: &Resource,
-    subresource: Option<Subresource<'_>>,
-    manager: &str,
-    time: &str,
-    live: Option<&Value>,
-    applied: &Value,
-    force: bool,
-) -> Result<Value, Box<Status>> {
-    let kind = Kind::new(resource, subresource);
-    merge::apply(
-        &kind,
-        &field_manager(resource, subresource, manager, time),
-        live,
-        applied,
-        force,
-    )
-    .map_err(refusal)
-}
+impl FieldWriter<'_> {
+    /// Computes managedFields of what a create, PUT or patch is about to store.
+    pub(crate) fn update(self, live: Option<&Value>, new: Value) -> Value {
+        let kind = Kind::new(self.resource, self.subresource);
+        merge::update(&kind, &self.field_manager(), live, new)
+    }
 
-fn field_manager<'a>(
-    resource: &'a Resource,
-    subresource: Option<Subresource<'a>>,
-    name: &'a str,
-    time: &'a str,
-) -> FieldManager<'a> {
-    FieldManager {
-        name,
-        api_version: &resource.api_version,
-        kind: &resource.kind,
-        subresource: name_of(subresource),
-        time,
+    /// Merges an applied configuration onto the live object.
+    pub(crate) fn apply(self, live: Option<&Value>, applied: &Value, force: bool) -> Result<Value, Box<Status>> {
+        let kind = Kind::new(self.resource, self.subresource);
+        merge::apply(&kind, &self.field_manager(), live, applied, force).map_err(refusal)
+    }
+
+    fn field_manager(&self) -> FieldManager<'_> {
+        FieldManager {
+            name: self.manager,
+            api_version: &self.resource.api_version,
+            kind: &self.resource.kind,
+            subresource: name_of(self.subresource),
+            time: self.time,
+        }
     }
 }

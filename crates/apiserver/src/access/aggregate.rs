@@ -4,7 +4,7 @@
 use kubewright_access::{Table, aggregated};
 use serde_json::Value;
 
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
@@ -47,7 +47,13 @@ impl Server {
             }
             let mut new = role.clone();
             new["rules"] = gathered;
-            let new = manage::update(resource, None, MANAGER, &self.clock.stamp(), Some(role), new);
+            let writer = FieldWriter {
+                resource,
+                subresource: None,
+                manager: MANAGER,
+                time: &self.clock.stamp(),
+            };
+            let new = writer.update(Some(role), new);
             let draft = object::to_draft(resource, &new);
             // Whoever wrote meanwhile comes here too.
             if self

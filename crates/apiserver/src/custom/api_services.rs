@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kubewright_structural::discovery::api_service;
 use serde_json::{Map, Value};
 
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Registry, Resource};
 use crate::server::Server;
@@ -53,7 +53,13 @@ impl Server {
         let mut service = api_service(group, version, &now);
         let status = service["status"].take();
         service["status"] = Value::Object(Map::new());
-        service = manage::update(resource, None, MANAGER, &now, None, service);
+        let writer = FieldWriter {
+            resource,
+            subresource: None,
+            manager: MANAGER,
+            time: &now,
+        };
+        service = writer.update(None, service);
         service["status"] = status;
         set_meta(&mut service, "uid", self.chance.uuid());
         set_meta(&mut service, "creationTimestamp", now);

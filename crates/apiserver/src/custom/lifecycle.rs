@@ -11,7 +11,7 @@ use super::definitions::Claim;
 use super::kind::Kind;
 use crate::call::record_value;
 use crate::delete_options::DeleteOptions;
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object::{self, finalizers, meta_text};
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::server::Server;
@@ -127,7 +127,13 @@ impl Server {
     fn write_status(&self, name: &str, record: &Record, old: &Value, new: Value) -> Option<Arc<Record>> {
         let resource = definitions();
         let time = self.clock.stamp();
-        let new = manage::update(resource, Some(Subresource::Status), MANAGER, &time, Some(old), new);
+        let writer = FieldWriter {
+            resource,
+            subresource: Some(Subresource::Status),
+            manager: MANAGER,
+            time: &time,
+        };
+        let new = writer.update(Some(old), new);
         let draft = object::to_draft(resource, &new);
         self.store.update(resource.table, name, record.revision, draft).ok()
     }

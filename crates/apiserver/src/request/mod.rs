@@ -32,7 +32,7 @@ use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Offer, Output};
 use crate::wire::query::percent_decode;
 use crate::wire::respond;
-use route::{Route, Target};
+use route::{Route, Target, Verb};
 
 /// The largest body a request may have (H10).
 pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
@@ -76,8 +76,14 @@ impl ApiServer {
         let notes = Notes::default();
         let working = Working::new(&server.audit, &notes, draft);
         let mut observation = server.metrics.observe();
-        let answer = server.answer(&head, &authorized, body, &mut observation, &notes);
-        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        let request = AuthorizedRequest {
+            server,
+            head: &head,
+            authorized: &authorized,
+            notes: &notes,
+            body,
+        };
+        let answer = AssertUnwindSafe(request.answer(&mut observation)).catch_unwind().await;
         let mut response = answer.unwrap_or_else(|_| panicked());
         respond::warn(response.headers_mut(), &authorized.warnings);
         working.finish(&mut response);
@@ -98,22 +104,23 @@ fn is_dry(options: &[u8]) -> bool {
             .is_ok_and(|options| options.pointer("/dryRun/0").is_some_and(|value| value == "All"))
 }
 
-impl Server {
-    /// Answers a request that was authorized.
-    async fn answer(
-        &self,
-        head: &RequestHead<'_>,
-        authorized: &Authorized,
-        body: Bytes,
-        observation: &mut Observation<'_>,
-        notes: &Notes,
-    ) -> Response<Body> {
-        let route = route::route(&self.definitions.served(), &head.info);
+/// A request that was authorized, with its body.
+struct AuthorizedRequest<'a> {
+    server: &'a Server,
+    head: &'a RequestHead<'a>,
+    authorized: &'a Authorized,
+    notes: &'a Notes,
+    body: Bytes,
+}
+
+impl AuthorizedRequest<'_> {
+    async fn answer(self, observation: &mut Observation<'_>) -> Response<Body> {
+        let head = self.head;
+        let route = route::route(&self.server.definitions.served(), &head.info);
         if *head.method() == Method::HEAD {
             let mut response = match route {
                 Route::Resource(target) if target.resource.custom().is_some() => {
-                    self.answer_target(&target, head, authorized, body, observation, notes)
-                        .await
+                    self.answer_target(&target, observation).await
                 }
                 _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
             };
@@ -121,44 +128,80 @@ impl Server {
             return response;
         }
         match route {
-            Route::Resource(target) => {
-                self.answer_target(&target, head, authorized, body, observation, notes)
-                    .await
-            }
+            Route::Resource(target) => self.answer_target(&target, observation).await,
             Route::UnknownResource => respond::refuse(&Status::no_such_path(), head.error_output(), &[]),
             Route::NonResource => {
                 let path = head.info.trimmed_path();
                 observation.plain(head.method(), path);
-                plain::answer(self, head.parts, path, &head.query)
+                plain::answer(self.server, head.parts, path, &head.query)
             }
         }
     }
 
     /// Answers a request for an object, a collection or a subresource.
-    async fn answer_target(
+    async fn answer_target(self, target: &Target<'_>, observation: &mut Observation<'_>) -> Response<Body> {
+        let (server, head) = (self.server, self.head);
+        let (verb, output) = match self.negotiate(target, observation) {
+            Ok(negotiated) => negotiated,
+            Err(response) => return *response,
+        };
+        let deadline = OnceLock::new();
+        let mut call = Call {
+            server,
+            user: &self.authorized.user,
+            notes: self.notes,
+            deadline: &deadline,
+            target,
+            query: &head.query,
+            headers: head.headers(),
+            body: self.body,
+            output,
+            warnings: deprecation(target),
+        };
+        // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
+        let answer = dispatch::in_time(&mut call, verb).await;
+        let answer = answer.and_then(|answer| match answer {
+            Answer::Reply(reply) => {
+                table::print(target, output, &head.query, reply, server.clock.now()).map(Answer::Reply)
+            }
+            done @ Answer::Response(_) => Ok(done),
+        });
+        match answer {
+            Ok(Answer::Reply(reply)) => respond::respond(reply, output, head.headers(), &call.warnings),
+            Ok(Answer::Response(mut response)) => {
+                respond::warn(response.headers_mut(), &call.warnings);
+                response
+            }
+            Err(status) => respond::refuse(&status, head.error_output(), &call.warnings),
+        }
+    }
+
+    /// The verb, and how its answer is written; the error is the response to what cannot be answered.
+    fn negotiate(
         &self,
         target: &Target<'_>,
-        head: &RequestHead<'_>,
-        authorized: &Authorized,
-        body: Bytes,
         observation: &mut Observation<'_>,
-        notes: &Notes,
-    ) -> Response<Body> {
-        let (query, headers, error_output) = (&head.query, head.headers(), head.error_output());
-        let reads = matches!(*head.method(), Method::GET | Method::HEAD);
+    ) -> Result<(Verb, Output), Box<Response<Body>>> {
+        let (query, headers) = (&self.head.query, self.head.headers());
+        let reads = matches!(*self.head.method(), Method::GET | Method::HEAD);
         let is_custom = target.resource.custom().is_some();
         if is_custom && target.all_namespaces && !reads && !target.watch_prefix {
-            return respond::page_not_found();
+            return Err(Box::new(respond::page_not_found()));
         }
-        let warnings: Vec<String> = target.resource.deprecation().map(str::to_owned).into_iter().collect();
+        let refuse = |status: &Status| {
+            let response = respond::refuse(status, self.head.error_output(), &deprecation(target));
+            Err(Box::new(response))
+        };
         if is_custom && !target.resource.has_subresource(target.subresource) {
-            let status = Status::not_found(target.resource.about(), target.name);
-            return respond::refuse(&status, error_output, &warnings);
+            return refuse(&Status::not_found(target.resource.about(), target.name));
         }
-        let Some(verb) = route::verb(head, target) else {
+        let Some(verb) = route::verb(self.head, target) else {
+            let status = route::not_allowed(self.head.method(), target);
+            if is_custom {
+                return refuse(&status);
+            }
             // Upstream's router refuses a method of a built-in before anything is known of the kind.
-            let warnings: &[String] = if is_custom { &warnings } else { &[] };
-            return respond::refuse(&route::not_allowed(head.method(), target), error_output, warnings);
+            return Err(Box::new(respond::refuse(&status, self.head.error_output(), &[])));
         };
         observation.route(verb, target);
         observation.refine(headers, query);
@@ -169,43 +212,21 @@ impl Server {
         };
         let output = match negotiate::output(headers, query.flag("pretty"), offer) {
             Ok(output) => output,
-            Err(status) => return respond::refuse(&status, error_output, &warnings),
+            Err(status) => return refuse(&status),
         };
-        if body.len() > MAX_BODY {
+        if self.body.len() > MAX_BODY {
             let message = format!("Request entity too large: limit is {MAX_BODY}");
-            return respond::refuse(&Status::too_large(message), error_output, &warnings);
+            return refuse(&Status::too_large(message));
         }
         if let Err(why) = timeout::check(query.get("timeout"), verb) {
             let message = format!("invalid timeout specified in the request URL - {why}");
-            return respond::refuse(&Status::bad_request(message), error_output, &warnings);
+            return refuse(&Status::bad_request(message));
         }
-        let deadline = OnceLock::new();
-        let mut call = Call {
-            server: self,
-            user: &authorized.user,
-            notes,
-            deadline: &deadline,
-            target,
-            query,
-            headers,
-            body,
-            output,
-            warnings,
-            scale: None,
-        };
-        // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
-        let answer = dispatch::in_time(&mut call, verb).await;
-        let answer = answer.and_then(|answer| match answer {
-            Answer::Reply(reply) => table::print(target, output, query, reply, self.clock.now()).map(Answer::Reply),
-            done @ Answer::Response(_) => Ok(done),
-        });
-        match answer {
-            Ok(Answer::Reply(reply)) => respond::respond(reply, output, headers, &call.warnings),
-            Ok(Answer::Response(mut response)) => {
-                respond::warn(response.headers_mut(), &call.warnings);
-                response
-            }
-            Err(status) => respond::refuse(&status, error_output, &call.warnings),
-        }
+        Ok((verb, output))
     }
+}
+
+/// What upstream warns of with every answer about a kind that is on its way out.
+fn deprecation(target: &Target<'_>) -> Vec<String> {
+    target.resource.deprecation().map(str::to_owned).into_iter().collect()
 }

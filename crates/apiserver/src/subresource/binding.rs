@@ -12,8 +12,8 @@ use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::request::Answer;
 use crate::status::{About, Result, Status};
-use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
+use crate::write::addressed::place_in_namespace;
 use crate::write_options::OptionsKind;
 
 pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {

@@ -13,9 +13,9 @@ use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::Answer;
 use crate::status::{About, Cause, Details, Result, Status};
-use crate::verbs::addressed::place_in_namespace;
 use crate::verbs::delete::{check_preconditions, delete_one};
 use crate::wire::respond::Reply;
+use crate::write::addressed::place_in_namespace;
 use crate::write_options::OptionsKind;
 
 pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {

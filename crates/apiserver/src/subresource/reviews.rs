@@ -12,13 +12,13 @@ use crate::access::{self, User};
 use crate::call::Call;
 use crate::decode::{self, Expected};
 use crate::go_text;
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object;
 use crate::options::AuthorizationMode;
 use crate::request::Answer;
 use crate::status::{Result, Status};
-use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
+use crate::write::addressed::place_in_namespace;
 use crate::write_options::OptionsKind;
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
@@ -43,7 +43,13 @@ async fn received(call: &mut Call<'_>) -> Result<Value> {
     }
     place_in_namespace(call, &mut review)?;
     let time = call.server.clock.stamp();
-    let mut review = manage::update(resource, None, &options.manager, &time, None, review);
+    let writer = FieldWriter {
+        resource,
+        subresource: None,
+        manager: &options.manager,
+        time: &time,
+    };
+    let mut review = writer.update(None, review);
     part::mutate_review(call, &mut review).await?;
     Ok(review)
 }

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use kubewright_apimachinery::field::Errors;
 use kubewright_codec::{json, yaml};
-use kubewright_kinds::meta;
-use kubewright_kinds::workloads::scale;
 use kubewright_merge::{
     self as merge, ConversionError, FieldManager, JsonPatch, Versions, managed, merge_patch, strategic,
 };
@@ -19,14 +16,13 @@ use crate::custom::conversion;
 use crate::decode::{self, Expected};
 use crate::manage;
 use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
-use crate::registry::Resource;
 use crate::request::Answer;
 use crate::status::{Result, Status};
-use crate::verbs::addressed::check_name;
-use crate::verbs::addressed::place_in_namespace;
 use crate::verbs::patch::{Language, refusal};
 use crate::wire::respond::Reply;
-use crate::write::{self, Written};
+use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::scale::{ScaleWrite, UNSET, check, of, write_into};
+use crate::write::{self, IfMissing, Mode, Proposal, Written};
 use crate::write_options::{OptionsKind, WriteOptions};
 
 /// The version a Scale is served at.
@@ -157,7 +153,11 @@ async fn replace(
     let (server, resource) = (call.server, call.resource());
     let paths = resource.replicas_paths();
     let paths: Vec<(&str, Option<&str>)> = paths.iter().map(|(at, path)| (at.as_str(), path.as_deref())).collect();
-    let written = write::update(call, options.dry_run, false, |call, live| {
+    let mode = Mode {
+        dry_run: options.dry_run,
+        if_missing: IfMissing::Refuse,
+    };
+    let written = write::update(call, mode, |call, live| {
         let live = live.ok_or_else(|| Status::not_found(resource.about(), call.target.name))?;
         let owners = live.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let undecodable = |error: managed::DecodeError| Status::internal(&error.to_string());
@@ -171,15 +171,18 @@ async fn replace(
             set_meta(&mut shown, "managedFields", owners);
         }
         let wanted = make(&shown)?;
-        if call.server.webhooks.any() {
+        // Only webhooks look at a Scale, and those that may change it do so before it is checked.
+        let scale = if call.server.webhooks.any() {
             let mut sent = wanted.clone();
             stamp_owners(&mut sent, &call.server.clock.stamp());
-            call.scale = Some((sent, shown));
-        }
-        // Who may change it is asked first.
-        if !call.server.webhooks.any() {
+            Some(ScaleWrite {
+                wanted: sent,
+                live: shown,
+            })
+        } else {
             check(resource, &wanted)?;
-        }
+            None
+        };
         let mut new = live.clone();
         write_into(resource, &wanted, &mut new)?;
         let through = wanted.pointer("/metadata/managedFields").cloned().unwrap_or_default();
@@ -188,7 +191,7 @@ async fn replace(
             Some(owners) => set_meta(&mut new, "managedFields", owners),
             None => remove_meta(&mut new, "managedFields"),
         }
-        Ok(new)
+        Ok(Proposal { object: new, scale })
     })
     .await?;
     let shown = |record: Arc<Record>| {
@@ -204,20 +207,6 @@ async fn replace(
     Ok(Reply::value(code, &of(resource, &object)?).into())
 }
 
-/// Refuses a Scale that cannot be. The rules of a custom resource find what is wrong with its replicas.
-pub(crate) fn check(resource: &Resource, wanted: &Value) -> Result<()> {
-    let mut errors = Errors::new();
-    if resource.custom().is_none() {
-        meta::validate_create_generic(&wanted["metadata"], true, &mut errors);
-        scale::validate(wanted, &mut errors);
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let name = meta_text(wanted, "name");
-    Err(Status::invalid("autoscaling", "Scale", name, &errors))
-}
-
 /// Gives new owners the time, which only those who are shown the Scale see.
 fn stamp_owners(scale: &mut Value, time: &str) {
     let Some(Value::Array(owners)) = scale.pointer_mut("/metadata/managedFields") else {
@@ -226,48 +215,6 @@ fn stamp_owners(scale: &mut Value, time: &str) {
     for owner in owners.iter_mut().filter_map(Value::as_object_mut) {
         owner.entry("time").or_insert_with(|| time.into());
     }
-}
-
-/// Stands for replicas that were never set, so that a patch which does not set them is found out.
-const UNSET: i32 = i32::MIN;
-
-/// The Scale of an object: of a workload, or of a custom resource whose definition says where its parts are (C10).
-pub(crate) fn of(resource: &Resource, object: &Value) -> Result<Value> {
-    let Some(paths) = resource.scale_paths() else {
-        return Ok(scale::of(object));
-    };
-    let scaled = paths
-        .read(object)
-        .map_err(|why| Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
-    Ok(scale::from_parts(
-        object,
-        scaled.wanted.unwrap_or_default().into(),
-        scaled.observed.into(),
-        &scaled.selector,
-    ))
-}
-
-/// Writes a Scale's replicas and resourceVersion into the object it is of.
-pub(crate) fn write_into(resource: &Resource, wanted: &Value, object: &mut Value) -> Result<()> {
-    let Some(paths) = resource.scale_paths() else {
-        scale::apply(wanted, object);
-        return Ok(());
-    };
-    let replicas = wanted.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
-    if replicas == i64::from(UNSET) {
-        let path = kubewright_codec::quote(&paths.spec_replicas_path);
-        return Err(Status::bad_request(format!(
-            "the spec replicas field {path} cannot be empty"
-        )));
-    }
-    paths
-        .write(object, replicas)
-        .map_err(|why| Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
-    let version = meta_text(wanted, "resourceVersion").to_owned();
-    if !version.is_empty() {
-        set_meta(object, "resourceVersion", version);
-    }
-    Ok(())
 }
 
 /// The Scale as server-side apply knows it: one version.

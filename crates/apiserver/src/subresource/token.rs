@@ -18,8 +18,8 @@ use crate::registry::BuiltInId;
 use crate::request::Answer;
 use crate::status::{About, Result, Status};
 use crate::tokens::ISSUER;
-use crate::verbs::addressed::place_in_namespace;
 use crate::wire::respond::Reply;
+use crate::write::addressed::place_in_namespace;
 use crate::write_options::OptionsKind;
 
 const GROUP: &str = "authentication.k8s.io";

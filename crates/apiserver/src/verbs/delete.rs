@@ -13,13 +13,13 @@ use crate::admit::{self, Attributes, Operation};
 use crate::call::{Call, record_value};
 use crate::custom::conversion;
 use crate::delete_options::{DeleteOptions, Propagation};
-use crate::effects::is_definition;
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::server::Server;
 use crate::status::{About, Result, Status};
 use crate::wire::respond::{Reply, text_of};
 use crate::write::bump_generation;
+use crate::write::effects::is_definition;
 
 pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     let options = DeleteOptions::parse(call)?;
@@ -400,20 +400,6 @@ fn carry_out(
         }
         Err(CommitError::Gone | CommitError::Changed(_) | CommitError::Exists(_)) => None,
     }
-}
-
-/// Whether an update that leaves `new` behind ends the deletion of `old` (M8).
-pub(crate) fn is_finished(resource: &Resource, new: &Value, old: &Value) -> bool {
-    if !finalizers(new).is_empty() {
-        return false;
-    }
-    if resource.is(BuiltInId::Namespaces) {
-        return new
-            .pointer("/spec/finalizers")
-            .and_then(Value::as_array)
-            .is_none_or(Vec::is_empty);
-    }
-    meta_number(old, "deletionGracePeriodSeconds") == Some(0)
 }
 
 pub(crate) fn check_preconditions(resource: &Resource, live: &Value, options: &DeleteOptions) -> Result<()> {

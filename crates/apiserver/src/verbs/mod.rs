@@ -1,6 +1,5 @@
 //! What clients do: one file per verb.
 
-pub(crate) mod addressed;
 pub(crate) mod answer;
 pub(crate) mod collection;
 pub(crate) mod create;

@@ -6,20 +6,21 @@ use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
 use serde_json::Value;
 
-use super::addressed::{check_name, place_in_namespace};
 use super::answer::{at_version, reply};
 use crate::call::Call;
 use crate::custom::empties;
 use crate::decode::{self, Expected, TypeDefect, go_kind};
-use crate::effects::is_definition;
 use crate::go_text;
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::object::{differ_by_owners_only, meta_text, set_meta};
-use crate::registry::{BuiltInId, Resource, Subresource};
+use crate::registry::{BuiltInId, Resource};
 use crate::status::{Details, Result, Status};
 use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
-use crate::write;
+use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::defaults::default;
+use crate::write::effects::is_definition;
+use crate::write::{self, IfMissing, Mode};
 use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
 
 /// What a patch is written in.
@@ -60,35 +61,39 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     };
     let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
     let time = call.server.clock.stamp();
-    let resource = call.resource();
     let body = call.body.clone();
-    let mut noticed = false;
+    let patch = Patch {
+        language,
+        writer: FieldWriter {
+            resource: call.resource(),
+            subresource: call.target.subresource,
+            manager: &options.manager,
+            time: &time,
+        },
+        options: &options,
+        body: &body,
+    };
     let may_create = language == Language::Apply && call.target.subresource.is_none();
-    let written = write::update(call, options.dry_run, may_create, |call, live| {
+    let mode = Mode {
+        dry_run: options.dry_run,
+        if_missing: IfMissing::create_if(may_create),
+    };
+    let mut warned = false;
+    let written = write::update(call, mode, |call, live| {
+        let resource = call.resource();
         let at_request = live.map(|live| at_version(resource, live));
         let mut warnings = Vec::new();
         let new = match (language, at_request.as_deref()) {
-            (Language::Apply, live) => {
-                let subresource = call.target.subresource;
-                apply(resource, subresource, &options, &time, live, &body, &mut warnings)?
-            }
+            (Language::Apply, live) => patch.applied(live, &mut warnings)?,
             (_, None) => return Err(Status::not_found(resource.about(), call.target.name)),
             (_, Some(live)) => {
-                let patched = patched(
-                    language,
-                    resource,
-                    live.clone(),
-                    &body,
-                    options.validation,
-                    &mut warnings,
-                )?;
-                let subresource = call.target.subresource;
-                manage::update(resource, subresource, &options.manager, &time, Some(live), patched)
+                let patched = patch.patched(live.clone(), &mut warnings)?;
+                patch.writer.update(Some(live), patched)
             }
         };
-        if !noticed {
+        if !warned {
             call.warnings.extend(warnings);
-            noticed = true;
+            warned = true;
         }
         checked(call, live, new)
     })
@@ -109,115 +114,169 @@ fn checked(call: &Call<'_>, live: Option<&Value>, mut new: Value) -> Result<Valu
     Ok(new)
 }
 
-/// The live object with a patch applied, decoded and defaulted.
-fn patched(
+/// A patch, and how it is to be read.
+struct Patch<'a> {
     language: Language,
-    resource: &Resource,
-    live: Value,
-    body: &[u8],
-    validation: FieldValidation,
-    warnings: &mut Vec<String>,
-) -> Result<Value> {
-    let strictly = validation != FieldValidation::Ignore;
-    let syntax = |error: String| match language {
-        Language::Strategic => Status::bad_request(error),
-        _ if strictly => Status::bad_request(format!("error decoding patch: {error}")),
-        Language::Merge => Status::bad_request("Invalid JSON Patch"),
-        _ => Status::bad_request(error),
-    };
-    let mut decoded = json::decode(body).map_err(|error| syntax(error.to_string()))?;
-    if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
-        return Err(Status::bad_request(why));
-    }
-    let patch = std::mem::take(&mut decoded.value);
-    let mut complaints = Vec::new();
-    let merged = match language {
-        Language::Json => {
-            let patch = JsonPatch::decode(patch, strictly).map_err(|error| refusal(&error))?;
-            if strictly {
-                let found = strict::complaints(&decoded, patch.unknown_fields(), Some(body));
-                complaints.extend(found.into_iter().map(|complaint| format!("json patch {complaint}")));
-            }
-            patch.apply(live).map_err(|error| refusal(&error))?
-        }
-        Language::Merge => {
-            complaints.extend(strict::complaints(&decoded, &[], Some(body)));
-            merge_patch::apply(live, patch, strictly).map_err(|error| refusal(&error))?
-        }
-        Language::Strategic | Language::Apply => {
-            complaints.extend(strict::complaints(&decoded, &[], Some(body)));
-            match resource.ty() {
-                Some(ty) => strategic::apply(live, patch, ty).map_err(|error| refusal(&error))?,
-                None => live,
-            }
-        }
-    };
-    // An empty list in the metadata of a custom resource is dropped when that is decoded, and says nothing then.
-    let resets = resource.custom().is_none() && decode::resets_managed_fields(&merged);
-    let in_words = |why: String| {
-        let shown = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
-        let shown = match language {
-            Language::Strategic => strategic::printed_after_merge(&shown),
-            Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
-            _ => go_text::json_of(resource.ty(), &merged, &shown),
+    writer: FieldWriter<'a>,
+    options: &'a WriteOptions,
+    body: &'a [u8],
+}
+
+impl Patch<'_> {
+    /// The live object with a patch applied, decoded and defaulted.
+    fn patched(&self, live: Value, warnings: &mut Vec<String>) -> Result<Value> {
+        let (language, resource, body) = (self.language, self.writer.resource, self.body);
+        let validation = self.options.validation;
+        let strictly = validation != FieldValidation::Ignore;
+        let syntax = |error: String| match language {
+            Language::Strategic => Status::bad_request(error),
+            _ if strictly => Status::bad_request(format!("error decoding patch: {error}")),
+            Language::Merge => Status::bad_request("Invalid JSON Patch"),
+            _ => Status::bad_request(error),
         };
-        Status::invalid(
-            "",
-            "",
-            "",
-            &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)],
-        )
-    };
-    if language != Language::Strategic
-        && resource.custom().is_none()
-        && let Some(why) = decode::kind_changed(&merged, Expected::of(resource))
-    {
-        return Err(in_words(why));
-    }
-    if resource.custom().is_some()
-        && let Some(defect) = decode::type_defect(&merged)
-    {
-        return Err(match defect {
-            TypeDefect::Unreadable(why) => in_words(why),
-            TypeDefect::MissingVersion => {
-                Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
-            }
-        });
-    }
-    let typed = resource.decode(merged.clone(), None).map_err(|why| {
-        in_words(match resource.ty() {
-            Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
-            _ => why,
-        })
-    })?;
-    if strictly {
-        complaints.extend(
-            typed
-                .unknown
-                .iter()
-                .map(|path| format!("unknown field {}", kubewright_codec::quote(path))),
-        );
-        if !complaints.is_empty() {
-            if validation == FieldValidation::Strict {
-                let why = format!("strict decoding error: {}", complaints.join(", "));
-                return Err(in_words(why));
-            }
-            warnings.extend(complaints);
+        let mut decoded = json::decode(body).map_err(|error| syntax(error.to_string()))?;
+        if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
+            return Err(Status::bad_request(why));
         }
-    }
-    let mut value = typed.value;
-    if resource.custom().is_none() {
-        decode::restore_empty_lists(&merged, &mut value);
-        if resource.is(BuiltInId::CustomResourceDefinitions) {
-            empties::restore(&merged, &mut value);
+        let patch = std::mem::take(&mut decoded.value);
+        let mut complaints = Vec::new();
+        let merged = match language {
+            Language::Json => {
+                let patch = JsonPatch::decode(patch, strictly).map_err(|error| refusal(&error))?;
+                if strictly {
+                    let found = strict::complaints(&decoded, patch.unknown_fields(), Some(body));
+                    complaints.extend(found.into_iter().map(|complaint| format!("json patch {complaint}")));
+                }
+                patch.apply(live).map_err(|error| refusal(&error))?
+            }
+            Language::Merge => {
+                complaints.extend(strict::complaints(&decoded, &[], Some(body)));
+                merge_patch::apply(live, patch, strictly).map_err(|error| refusal(&error))?
+            }
+            Language::Strategic | Language::Apply => {
+                complaints.extend(strict::complaints(&decoded, &[], Some(body)));
+                match resource.ty() {
+                    Some(ty) => strategic::apply(live, patch, ty).map_err(|error| refusal(&error))?,
+                    None => live,
+                }
+            }
+        };
+        // An empty list in the metadata of a custom resource is dropped when that is decoded, and says nothing then.
+        let resets = resource.custom().is_none() && decode::resets_managed_fields(&merged);
+        let in_words = |why: String| {
+            let shown = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
+            let shown = match language {
+                Language::Strategic => strategic::printed_after_merge(&shown),
+                Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
+                _ => go_text::json_of(resource.ty(), &merged, &shown),
+            };
+            Status::invalid("", "", "", &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)])
+        };
+        if language != Language::Strategic
+            && resource.custom().is_none()
+            && let Some(why) = decode::kind_changed(&merged, Expected::of(resource))
+        {
+            return Err(in_words(why));
         }
+        if resource.custom().is_some()
+            && let Some(defect) = decode::type_defect(&merged)
+        {
+            return Err(match defect {
+                TypeDefect::Unreadable(why) => in_words(why),
+                TypeDefect::MissingVersion => {
+                    Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+                }
+            });
+        }
+        let typed = resource.decode(merged.clone(), None).map_err(|why| {
+            in_words(match resource.ty() {
+                Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
+                _ => why,
+            })
+        })?;
+        if strictly {
+            complaints.extend(
+                typed
+                    .unknown
+                    .iter()
+                    .map(|path| format!("unknown field {}", kubewright_codec::quote(path))),
+            );
+            if !complaints.is_empty() {
+                if validation == FieldValidation::Strict {
+                    let why = format!("strict decoding error: {}", complaints.join(", "));
+                    return Err(in_words(why));
+                }
+                warnings.extend(complaints);
+            }
+        }
+        let mut value = typed.value;
+        if resource.custom().is_none() {
+            decode::restore_empty_lists(&merged, &mut value);
+            if resource.is(BuiltInId::CustomResourceDefinitions) {
+                empties::restore(&merged, &mut value);
+            }
+        }
+        if resets {
+            set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
+        }
+        stamp_type(resource, &mut value);
+        default(resource, &mut value);
+        Ok(value)
     }
-    if resets {
-        set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
+
+    /// The live object with a configuration applied, defaulted again.
+    fn applied(&self, live: Option<&Value>, warnings: &mut Vec<String>) -> Result<Value> {
+        let (resource, options, body) = (self.writer.resource, self.options, self.body);
+        let decoded = yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
+        if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
+            return Err(in_yaml(&why));
+        }
+        if !decoded.value.is_object() && !decoded.value.is_null() {
+            let kind = go_kind(&decoded.value);
+            return Err(in_yaml(&format!(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type \
+                 map[string]interface {{}}"
+            )));
+        }
+        let mut new = self.writer.apply(live, &decoded.value, options.force)?;
+        if options.validation != FieldValidation::Ignore
+            && let Some(complaint) = decoded.already_set
+        {
+            if options.validation == FieldValidation::Strict {
+                let message = format!("error strict decoding YAML: error converting YAML to JSON: {complaint}");
+                return Err(Status::bad_request(message));
+            }
+            warnings.extend(strict::warnings(vec![complaint]));
+        }
+        // An apply that changes nothing leaves the object as it was read, also where that lacks a default of this version.
+        if resource.custom().is_some() && live.is_some_and(|live| differ_by_owners_only(live, &new)) {
+            return Ok(new);
+        }
+        // Merging knows the schema; the typed form also canonicalises and drops what is empty.
+        let typed = match resource.custom() {
+            Some(version) => version.decode_applied(new),
+            None => resource.decode(new, None).map(|decoded| decoded.value),
+        };
+        new = typed.map_err(|why| {
+            let why = match resource.ty() {
+                Some(ty) => go_text::restoring(&why, ty, &decoded.value),
+                None => why,
+            };
+            let type_name = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
+            let (namespace, name) = (
+                meta_text(&decoded.value, "namespace"),
+                meta_text(&decoded.value, "name"),
+            );
+            let message = format!(
+                "failed to convert new object ({namespace}/{name}; {type_name}) to proper version: unable to convert \
+                 unstructured object to {type_name}: {why}"
+            );
+            Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+        })?;
+        stamp_type(resource, &mut new);
+        default(resource, &mut new);
+        Ok(new)
     }
-    stamp_type(resource, &mut value);
-    write::default(resource, &mut value);
-    Ok(value)
 }
 
 /// Whether cutting a document short would lose what is its sender's own: a custom resource, or a schema.
@@ -235,75 +294,6 @@ fn stamp_type(resource: &Resource, value: &mut Value) {
         object.insert("kind".into(), (*resource.kind).into());
         object.insert("apiVersion".into(), resource.api_version.as_str().into());
     }
-}
-
-/// The live object with a configuration applied, defaulted again.
-fn apply(
-    resource: &Resource,
-    subresource: Option<Subresource<'_>>,
-    options: &WriteOptions,
-    time: &str,
-    live: Option<&Value>,
-    body: &[u8],
-    warnings: &mut Vec<String>,
-) -> Result<Value> {
-    let decoded = yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
-    if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
-        return Err(in_yaml(&why));
-    }
-    if !decoded.value.is_object() && !decoded.value.is_null() {
-        let kind = go_kind(&decoded.value);
-        return Err(in_yaml(&format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type \
-             map[string]interface {{}}"
-        )));
-    }
-    let mut new = manage::apply(
-        resource,
-        subresource,
-        &options.manager,
-        time,
-        live,
-        &decoded.value,
-        options.force,
-    )?;
-    if options.validation != FieldValidation::Ignore
-        && let Some(complaint) = decoded.already_set
-    {
-        if options.validation == FieldValidation::Strict {
-            let message = format!("error strict decoding YAML: error converting YAML to JSON: {complaint}");
-            return Err(Status::bad_request(message));
-        }
-        warnings.extend(strict::warnings(vec![complaint]));
-    }
-    // An apply that changes nothing leaves the object as it was read, also where that lacks a default of this version.
-    if resource.custom().is_some() && live.is_some_and(|live| differ_by_owners_only(live, &new)) {
-        return Ok(new);
-    }
-    // Merging knows the schema; the typed form also canonicalises and drops what is empty.
-    let typed = match resource.custom() {
-        Some(version) => version.decode_applied(new),
-        None => resource.decode(new, None).map(|decoded| decoded.value),
-    };
-    new = typed.map_err(|why| {
-        let why = match resource.ty() {
-            Some(ty) => go_text::restoring(&why, ty, &decoded.value),
-            None => why,
-        };
-        let type_name = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
-        let (namespace, name) = (
-            meta_text(&decoded.value, "namespace"),
-            meta_text(&decoded.value, "name"),
-        );
-        let message = format!(
-            "failed to convert new object ({namespace}/{name}; {type_name}) to proper version: unable to convert \
-             unstructured object to {type_name}: {why}"
-        );
-        Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
-    })?;
-    stamp_type(resource, &mut new);
-    write::default(resource, &mut new);
-    Ok(new)
 }
 
 pub(crate) fn refusal(error: &PatchError) -> Box<Status> {

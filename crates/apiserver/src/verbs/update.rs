@@ -1,38 +1,41 @@
 //! `update`: PUT of an object or its status (H3, M3, M8–M10, W8).
 
-use super::addressed::{check_name, check_uid, place_in_namespace};
 use super::answer::{at_version, reply};
 use crate::call::Call;
 use crate::decode::{self, Expected};
-use crate::manage;
+use crate::manage::FieldWriter;
 use crate::request;
 use crate::status::Result;
 use crate::wire::respond::Reply;
-use crate::write;
+use crate::write::addressed::{check_name, check_uid, place_in_namespace};
+use crate::write::defaults::{dedup_owners, default};
+use crate::write::{self, IfMissing, Mode};
 use crate::write_options::OptionsKind;
 
 pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let (options, mut object) = decode::received(call, OptionsKind::Update, Expected::of(resource))?;
-    write::default(resource, &mut object);
+    default(resource, &mut object);
     place_in_namespace(call, &mut object)?;
     check_name(call, &object)?;
     request::check_name(call.target.name)?;
-    write::dedup_owners(&mut object, &mut call.warnings);
+    dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
     let may_create = resource.strategy().create_on_update && call.target.subresource.is_none();
-    let written = write::update(call, options.dry_run, may_create, |call, live| {
+    let mode = Mode {
+        dry_run: options.dry_run,
+        if_missing: IfMissing::create_if(may_create),
+    };
+    let writer = FieldWriter {
+        resource,
+        subresource: call.target.subresource,
+        manager: &options.manager,
+        time: &time,
+    };
+    let written = write::update(call, mode, |call, live| {
         check_uid(call, &object, live, options.dry_run)?;
         let live = live.map(|live| at_version(resource, live));
-        let subresource = call.target.subresource;
-        let mut new = manage::update(
-            resource,
-            subresource,
-            &options.manager,
-            &time,
-            live.as_deref(),
-            object.clone(),
-        );
+        let mut new = writer.update(live.as_deref(), object.clone());
         resource.to_stored(&mut new);
         Ok(new)
     })

@@ -13,7 +13,7 @@ use crate::custom::conversion;
 use crate::decode::restore_empty_lists;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
 use crate::status::{Result, Status};
-use crate::write;
+use crate::write::defaults::default;
 
 /// Where else the objects of a resource are served.
 pub(super) struct Equivalents {
@@ -173,7 +173,7 @@ impl Shown {
         match (attributes.part, resource.custom()) {
             (Some(_), _) => {}
             (None, Some(version)) => version.default(&mut next),
-            (None, None) => write::default(resource, &mut next),
+            (None, None) => default(resource, &mut next),
         }
         self.object = next;
         Ok(changed)

@@ -1,0 +1,22 @@
+//! What a write may do beyond its verb: give rights away, create by an update, approve or sign certificates.
+
+use super::PendingWrite;
+use crate::access;
+use crate::status::Result;
+
+impl PendingWrite<'_, '_> {
+    /// Whether the author of a role or a binding may give what it gives.
+    pub(super) fn check_escalation(&self) -> Result<()> {
+        access::check_escalation(self.call, self.resource, &self.object, self.old())
+    }
+
+    /// Whether an update or a patch may create the object that is not there.
+    pub(super) fn check_create_by_update(&self) -> Result<()> {
+        access::check_create_by_update(self.call)
+    }
+
+    /// Whether the author may approve or sign the certificate that is asked for.
+    pub(super) fn check_signer(&self) -> Result<()> {
+        access::check_signer(self.call, self.resource, &self.object, self.old())
+    }
+}

@@ -1,0 +1,133 @@
+//! The store stage: compare-and-swap on a revision, with what follows from it.
+
+use kubewright_store::{CommitError, Draft};
+use serde_json::Value;
+
+use super::{PendingWrite, Written};
+use crate::allocate::Allocation;
+use crate::custom::conversion;
+use crate::object::{self, finalizers, meta_number, meta_text, remove_meta};
+use crate::registry::{BuiltInId, Resource};
+use crate::status::{Result, Status};
+
+/// What etcd takes in one request (H10).
+const MAX_OBJECT_BYTES: usize = 1_572_864;
+
+impl PendingWrite<'_, '_> {
+    /// Stores a new object; `None` when the name is taken.
+    pub(super) async fn store_new(&mut self, allocation: Allocation<'_>) -> Result<Option<Written>> {
+        let (server, resource) = (self.call.server, self.resource);
+        let key = object::key(meta_text(&self.object, "namespace"), meta_text(&self.object, "name"));
+        // A dry run never meets the storage that checks and clears the version.
+        if self.dry_run {
+            if server.store.get(resource.table, &key).is_some() {
+                return Ok(None);
+            }
+            let object = self.as_stored().await?;
+            return Ok(Some(Written::Dry { object, created: true }));
+        }
+        if meta_text(&self.object, "resourceVersion")
+            .parse::<u64>()
+            .is_ok_and(|version| version != 0)
+        {
+            let message = "resourceVersion should not be set on objects to be created";
+            return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
+        }
+        remove_meta(&mut self.object, "resourceVersion");
+        let draft = self.draft().await?;
+        match server.store.create(resource.table, &key, draft) {
+            Ok(record) => {
+                allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                server.after_create(resource, &self.object);
+                Ok(Some(Written::Created(record)))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Stores a changed object, or removes it if that ends its deletion; `None` when it has changed meanwhile.
+    pub(super) async fn store_changed(&mut self, allocation: Allocation<'_>) -> Result<Option<Written>> {
+        if self.dry_run {
+            let object = self.as_stored().await?;
+            return Ok(Some(Written::Dry { object, created: false }));
+        }
+        let Some(live) = self.live.take() else { return Ok(None) };
+        let (server, resource) = (self.call.server, self.resource);
+        let (record, old) = (live.record, live.object);
+        let ends = !meta_text(&old, "deletionTimestamp").is_empty() && is_finished(resource, &self.object, &old);
+        if ends {
+            return match server.store.delete(resource.table, &record.key, record.revision) {
+                Ok(_) => {
+                    allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                    server.after_delete(resource, &self.object);
+                    Ok(Some(Written::Deleted(std::mem::take(&mut self.object))))
+                }
+                Err(_) => Ok(None),
+            };
+        }
+        kubewright_merge::keep_times_of_a_no_op(&old, &mut self.object);
+        if self.object == old {
+            return Ok(Some(Written::Updated(record)));
+        }
+        let draft = self.draft().await?;
+        // What storage does not tell apart is no change either.
+        if draft.body == record.body {
+            return Ok(Some(Written::Updated(record)));
+        }
+        match server.store.update(resource.table, &record.key, record.revision, draft) {
+            Ok(written) => {
+                allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                server.after_update(resource, &self.object);
+                Ok(Some(Written::Updated(written)))
+            }
+            Err(CommitError::Gone | CommitError::Changed(_) | CommitError::Exists(_)) => Ok(None),
+        }
+    }
+
+    /// What storage gets. An object that only its owners' records make too large loses those (M13); an applied one, whose
+    /// meaning they are, is refused.
+    async fn draft(&mut self) -> Result<Draft> {
+        let draft = self.unlimited_draft().await?;
+        if draft.body.len() <= MAX_OBJECT_BYTES {
+            return Ok(draft);
+        }
+        let content_type = self.call.header(http::header::CONTENT_TYPE);
+        if !content_type.starts_with("application/apply-patch") {
+            remove_meta(&mut self.object, "managedFields");
+            let draft = self.unlimited_draft().await?;
+            if draft.body.len() <= MAX_OBJECT_BYTES {
+                return Ok(draft);
+            }
+        }
+        let message = "etcdserver: request is too large";
+        Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message))
+    }
+
+    async fn unlimited_draft(&self) -> Result<Draft> {
+        let (resource, object) = (self.resource, &self.object);
+        conversion::settled(self.call.server, resource, || object::to_draft(resource, object)).await
+    }
+
+    /// The object as storage would give it back.
+    async fn as_stored(&self) -> Result<Value> {
+        let (resource, object) = (self.resource, &self.object);
+        conversion::settled(self.call.server, resource, || {
+            object::as_stored(resource, object.clone())
+        })
+        .await
+    }
+}
+
+/// Whether an update that leaves `new` behind ends the deletion of `old` (M8).
+fn is_finished(resource: &Resource, new: &Value, old: &Value) -> bool {
+    if !finalizers(new).is_empty() {
+        return false;
+    }
+    if resource.is(BuiltInId::Namespaces) {
+        return new
+            .pointer("/spec/finalizers")
+            .and_then(Value::as_array)
+            .is_none_or(Vec::is_empty);
+    }
+    meta_number(old, "deletionGracePeriodSeconds") == Some(0)
+}

@@ -1,0 +1,85 @@
+//! The stages of an update, in their order.
+
+use kubewright_kinds::meta;
+use serde_json::Value;
+
+use super::defaults::dedup_owners;
+use super::{Live, PendingWrite, Proposal, Written, create};
+use crate::call::{Call, record_value};
+use crate::custom::conversion;
+use crate::object;
+use crate::status::{Result, Status};
+
+/// How an update is meant.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    pub(crate) dry_run: bool,
+    pub(crate) if_missing: IfMissing,
+}
+
+/// What an update does where there is no object yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    Create,
+    Refuse,
+}
+
+impl IfMissing {
+    pub(crate) fn create_if(may_create: bool) -> Self {
+        if may_create { IfMissing::Create } else { IfMissing::Refuse }
+    }
+}
+
+/// Replaces the object in the path with what `make` makes of it, as often as it takes to win against other writers.
+///
+/// `make` gets the live object (in the stored version) or, where a missing object may be created, nothing.
+pub(crate) async fn update<P: Into<Proposal>>(
+    call: &mut Call<'_>,
+    mode: Mode,
+    mut make: impl FnMut(&mut Call<'_>, Option<&Value>) -> Result<P> + Send,
+) -> Result<Written> {
+    let Mode { dry_run, if_missing } = mode;
+    let resource = call.resource().stored();
+    let key = call.key();
+    loop {
+        let server = call.server;
+        let Some(record) = server.store.get(resource.table, &key) else {
+            if if_missing == IfMissing::Refuse {
+                return Err(Status::not_found(call.resource().about(), call.target.name));
+            }
+            let proposal = conversion::settled(server, resource, || make(call, None)).await??;
+            let mut object = proposal.into().object;
+            if let Some(metadata) = object::metadata_mut(&mut object) {
+                meta::wipe_system_fields(metadata);
+                if !dry_run {
+                    metadata.remove("resourceVersion");
+                }
+            }
+            return create(call, object, dry_run).await;
+        };
+        let old = conversion::settled(server, resource, || record_value(resource, &record, record.revision)).await?;
+        let proposal = conversion::settled(server, resource, || make(call, Some(&old))).await??;
+        let live = Live { record, object: old };
+        let warned = call.warnings.len();
+        let write = PendingWrite::update(call, proposal.into(), live, dry_run);
+        match attempt(write).await? {
+            Some(written) => return Ok(written),
+            // Somebody else wrote meanwhile: once more on what is there now, without repeating warnings.
+            None => call.warnings.truncate(warned),
+        }
+    }
+}
+
+/// One attempt; `None` when the stored object has changed meanwhile.
+async fn attempt(mut write: PendingWrite<'_, '_>) -> Result<Option<Written>> {
+    write.admit_mutating().await?;
+    write.check_escalation()?;
+    dedup_owners(&mut write.object, &mut write.call.warnings);
+    write.check_version()?;
+    let allocation = write.allocate()?;
+    write.prepare_update();
+    write.validate_update()?;
+    write.check_signer()?;
+    write.admit_validating().await?;
+    write.store_changed(allocation).await
+}

@@ -1,0 +1,141 @@
+//! The validate stage: metadata, the rules of the kind, and the resourceVersion that makes an update conditional.
+
+use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_kinds::strategy::Strategy;
+use kubewright_kinds::{Behaviour, meta};
+use serde_json::Value;
+
+use super::PendingWrite;
+use crate::call::Call;
+use crate::object::{meta_text, set_meta};
+use crate::registry::{Resource, Subresource};
+use crate::status::{MODIFIED, Result, Status};
+
+impl PendingWrite<'_, '_> {
+    pub(super) fn validate_create(&mut self) -> Result<()> {
+        let (resource, object) = (self.resource, &self.object);
+        refuse_other_kinds(resource, object)?;
+        let mut errors = Errors::new();
+        let metadata = object.get("metadata").unwrap_or(&Value::Null);
+        meta::validate_create(metadata, resource.namespaced, own_strategy(self.call), &mut errors);
+        let (rules, served) = rules(self.call, object);
+        rules.validate_create(served.as_ref().unwrap_or(object), &mut errors);
+        if errors.is_empty() {
+            meta::validate_create_generic(metadata, resource.namespaced, &mut errors);
+        }
+        refuse_errors(resource, object, &errors)?;
+        self.call.warnings.extend(resource.behaviour().warnings(object, None));
+        Ok(())
+    }
+
+    pub(super) fn validate_update(&mut self) -> Result<()> {
+        let Some(live) = &self.live else { return Ok(()) };
+        let (resource, new, old) = (self.resource, &self.object, &live.object);
+        let subresource = self.call.target.subresource.map(Subresource::name);
+        refuse_other_kinds(resource, new)?;
+        let mut errors = Errors::new();
+        meta::validate_update(
+            &new["metadata"],
+            &old["metadata"],
+            resource.namespaced,
+            own_strategy(self.call),
+            subresource,
+            &mut errors,
+        );
+        let ((rules, served), (_, before)) = (rules(self.call, new), rules(self.call, old));
+        let (checked, before) = (served.as_ref().unwrap_or(new), before.as_ref().unwrap_or(old));
+        let mut tolerated = Vec::new();
+        match resource.custom() {
+            Some(version) => tolerated = version.validate_change(checked, before, subresource, &mut errors),
+            None => rules.validate_update(checked, before, subresource, &mut errors),
+        }
+        // What is tolerated is told with a refusal too.
+        self.call.warnings.extend(tolerated);
+        refuse_errors(resource, new, &errors)?;
+        self.call.warnings.extend(match self.call.target.subresource {
+            Some(Subresource::Status) => resource.behaviour().status_warnings(new),
+            _ => resource.behaviour().warnings(new, Some(old)),
+        });
+        Ok(())
+    }
+
+    /// A resourceVersion in the request makes the write conditional (M9, E5, W6).
+    pub(super) fn check_version(&mut self) -> Result<()> {
+        let Some(live) = &self.live else { return Ok(()) };
+        let (resource, name) = (self.resource, self.call.target.name);
+        let wanted = meta_text(&self.object, "resourceVersion").to_owned();
+        let current = live.record.revision.to_string();
+        if wanted.is_empty() || wanted == "0" {
+            if !resource.strategy().unconditional_update {
+                let path = PathRef::root("metadata");
+                let path = path.child("resourceVersion");
+                // Upstream shows the missing version as the number it parsed.
+                let error = FieldError::invalid(&path, Value::from(0), "must be specified for an update");
+                return Err(Status::invalid(&resource.group, &resource.plural, name, &vec![error]));
+            }
+            set_meta(&mut self.object, "resourceVersion", current);
+            return Ok(());
+        }
+        if let Err(error) = wanted.parse::<u64>() {
+            let why = if *error.kind() == std::num::IntErrorKind::PosOverflow {
+                "value out of range"
+            } else {
+                "invalid syntax"
+            };
+            let message = format!("strconv.ParseUint: parsing {}: {why}", kubewright_codec::quote(&wanted));
+            return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
+        }
+        if wanted != current {
+            return Err(Status::conflict(self.call.resource().about(), name, MODIFIED));
+        }
+        Ok(())
+    }
+}
+
+/// The strategy of the served version where that has rules of its own, else of the stored one.
+fn own_strategy(call: &Call<'_>) -> &'static Strategy {
+    let resource = call.resource();
+    match resource.conversion().filter(|conversion| conversion.has_own_rules) {
+        Some(_) => resource.strategy(),
+        None => resource.stored().strategy(),
+    }
+}
+
+/// Whose rules a written object must satisfy, and its form in which they read it where that is not the stored one.
+fn rules<'a>(call: &Call<'a>, object: &Value) -> (&'a dyn Behaviour, Option<Value>) {
+    let resource = call.resource();
+    match resource.conversion().filter(|conversion| conversion.has_own_rules) {
+        None => (resource.stored().behaviour(), None),
+        Some(conversion) => {
+            let mut served = object.clone();
+            conversion.serve(&mut served);
+            (resource.behaviour(), Some(served))
+        }
+    }
+}
+
+/// A custom resource that says it is of another kind is refused under that name.
+fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
+    let errors = resource
+        .custom()
+        .map(|version| version.check_type(object))
+        .unwrap_or_default();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    Err(Status::invalid(group, text("kind"), meta_text(object, "name"), &errors))
+}
+
+fn refuse_errors(resource: &Resource, object: &Value, errors: &Errors) -> Result<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(
+        &resource.group,
+        &resource.kind,
+        meta_text(object, "name"),
+        errors,
+    ))
+}
