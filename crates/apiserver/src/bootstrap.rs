@@ -32,7 +32,7 @@ pub(crate) fn state(limits: Limits) -> Store {
         };
         let key = object::key(meta_text(&object, "namespace"), meta_text(&object, "name"));
         // The names in the table are unique.
-        let _ = store.create(resource.table, &key, object::to_draft(resource, &object));
+        let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &object));
     }
     // A cluster's first clients come after its bootstrap: nobody can have seen an older revision.
     store.compact(store.revision());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::access::User;
 use crate::admit::Deadline;
 use crate::audit::Notes;
-use crate::custom::conversion;
+use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::Resource;
 use crate::request::route::Target;
@@ -67,28 +67,38 @@ impl<'a> Call<'a> {
     /// Answers with an object at rest.
     pub(crate) async fn reply_record(&self, code: http::StatusCode, record: &Record) -> Result<Reply> {
         let resource = self.resource();
-        let text = || record_text(resource, record, record.revision);
-        Ok(Reply::new(
-            code,
-            conversion::settled(self.server, resource, text).await?,
-        ))
+        let text = with_conversions(self.server, resource, |cache| {
+            record_text(resource, record, record.revision, cache)
+        });
+        Ok(Reply::new(code, text.await?))
     }
 }
 
 /// An object at rest as a client of this resource's version reads it.
-pub(crate) fn record_text(resource: &Resource, record: &Record, revision: Revision) -> Bytes {
+pub(crate) fn record_text(
+    resource: &Resource,
+    record: &Record,
+    revision: Revision,
+    cache: &ConversionCache,
+) -> std::result::Result<Bytes, Unfinished> {
     if resource.serves_as_stored(record) && revision == record.revision {
-        return object::spliced(resource, record);
+        return Ok(object::spliced(resource, record));
     }
-    text_of(&record_value(resource, record, revision)).into()
+    let value = record_value(resource, record, revision, cache)?;
+    Ok(text_of(&value).into())
 }
 
 /// An object at rest as a value in this resource's version.
-pub(crate) fn record_value(resource: &Resource, record: &Record, revision: Revision) -> Value {
+pub(crate) fn record_value(
+    resource: &Resource,
+    record: &Record,
+    revision: Revision,
+    cache: &ConversionCache,
+) -> std::result::Result<Value, Unfinished> {
     let mut value = object::to_value(resource, record, revision);
-    match resource.custom() {
-        Some(version) => version.serve(&mut value, record),
-        None => resource.to_served(&mut value),
+    if let Some(version) = resource.custom() {
+        return version.serve(value, record, cache);
     }
-    value
+    resource.to_served(&mut value);
+    Ok(value)
 }

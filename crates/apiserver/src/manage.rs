@@ -1,35 +1,41 @@
 //! Who owns which field: the bridge between a resource and `merge`'s server-side apply (S2, S11, S12).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use kubewright_merge::{self as merge, ApplyError, ConversionError, FieldFilter, FieldManager, Versions};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::convert;
+use crate::custom;
+use crate::custom::conversion::{ConversionCache, NeedsConversion, Unconverted, Unfinished};
 use crate::place::Place;
 use crate::registry::{Registry, Resource, Subresource, name_of};
 use crate::status::{Cause, Details, Status};
 
-/// A resource in all its versions, as one endpoint sees it.
-pub(crate) struct Kind<'r> {
+/// A built-in resource in all its versions, as one endpoint sees it.
+struct BuiltInKind<'r> {
     resource: &'r Resource,
     filter: Option<FieldFilter>,
 }
 
-impl<'r> Kind<'r> {
-    pub(crate) fn new(resource: &'r Resource, subresource: Option<Subresource<'_>>) -> Self {
-        let paths: Vec<String> = resource
-            .strategy()
-            .reset_paths(subresource.map(Subresource::name))
-            .iter()
-            .map(|path| path.join("."))
-            .collect();
-        let filter =
-            (!paths.is_empty()).then(|| FieldFilter::exclude(&paths.iter().map(String::as_str).collect::<Vec<_>>()));
-        Kind { resource, filter }
-    }
+/// A custom resource in all its versions, as one endpoint sees it.
+struct CustomKind<'r> {
+    version: &'r custom::Version,
+    filter: Option<FieldFilter>,
+    cache: &'r ConversionCache,
+    /// What the merge needed and the cache did not have: its result does not count then.
+    needed: RefCell<NeedsConversion>,
+}
 
-    /// A built-in in another version.
+/// What an endpoint never owns.
+fn filter(resource: &Resource, subresource: Option<Subresource<'_>>) -> Option<FieldFilter> {
+    let reset = resource.strategy().reset_paths(subresource.map(Subresource::name));
+    let paths: Vec<String> = reset.iter().map(|path| path.join(".")).collect();
+    (!paths.is_empty()).then(|| FieldFilter::exclude(&paths.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+impl BuiltInKind<'_> {
     fn at(&self, api_version: &str) -> Option<&'static Arc<Resource>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Registry::builtin()
@@ -38,42 +44,65 @@ impl<'r> Kind<'r> {
     }
 }
 
-impl<'r> Versions<'r> for Kind<'r> {
+impl<'r> Versions<'r> for BuiltInKind<'r> {
     type Topology = Place<'r>;
 
     fn topology(&self, api_version: &str) -> Option<Place<'r>> {
-        match self.resource.custom() {
-            Some(version) => version
-                .schema_at(api_version)
-                .map(|schema| Place::Custom(schema.place())),
-            None => self.at(api_version)?.ty().map(Place::BuiltIn),
-        }
+        self.at(api_version)?.ty().map(Place::BuiltIn)
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
+        let to = self.at(api_version).ok_or(ConversionError::MissingVersion)?;
         let mut converted = object.clone();
-        if let Some(version) = self.resource.custom() {
-            version.convert(&mut converted, api_version)?;
-        } else {
-            let to = self.at(api_version).ok_or(ConversionError::MissingVersion)?;
-            convert::between(&mut converted, to);
-        }
+        convert::between(&mut converted, to);
         Ok(converted)
     }
 
     fn zero(&self, api_version: &str) -> Value {
-        match self.resource.custom() {
-            Some(_) => self.resource.zero().clone(),
-            None => self
-                .at(api_version)
-                .map(|resource| resource.zero().clone())
-                .unwrap_or_default(),
-        }
+        self.at(api_version)
+            .map(|resource| resource.zero().clone())
+            .unwrap_or_default()
+    }
+
+    fn filter(&self, _api_version: &str) -> Option<&FieldFilter> {
+        self.filter.as_ref()
+    }
+}
+
+impl CustomKind<'_> {
+    /// The result of a merge, unless the merge missed a conversion.
+    fn finish<T>(self, merged: T) -> Result<T, Unfinished> {
+        self.needed.into_inner().check().map(|()| merged)
+    }
+}
+
+impl<'r> Versions<'r> for CustomKind<'r> {
+    type Topology = Place<'r>;
+
+    fn topology(&self, api_version: &str) -> Option<Place<'r>> {
+        let schema = self.version.schema_at(api_version)?;
+        Some(Place::Custom(schema.place()))
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
+        let converted = self.version.convert(object.clone(), api_version, self.cache);
+        converted.map_err(|unconverted| match unconverted {
+            Unconverted::MissingVersion => ConversionError::MissingVersion,
+            Unconverted::Failed(why) => ConversionError::Failed(why),
+            Unconverted::Needed(needed) => {
+                self.needed.borrow_mut().add(needed);
+                ConversionError::Failed("the object has not been converted yet".to_owned())
+            }
+        })
+    }
+
+    fn zero(&self, _api_version: &str) -> Value {
+        Value::Object(Map::new())
     }
 
     /// The schema of a custom resource may have changed under it.
     fn may_be_malformed(&self) -> bool {
-        self.resource.custom().is_some()
+        true
     }
 
     fn filter(&self, _api_version: &str) -> Option<&FieldFilter> {
@@ -116,15 +145,56 @@ pub(crate) struct FieldWriter<'a> {
 
 impl FieldWriter<'_> {
     /// Computes managedFields of what a create, PUT or patch is about to store.
-    pub(crate) fn update(self, live: Option<&Value>, new: Value) -> Value {
-        let kind = Kind::new(self.resource, self.subresource);
-        merge::update(&kind, &self.field_manager(), live, new)
+    pub(crate) fn update(self, live: Option<&Value>, new: Value, cache: &ConversionCache) -> Result<Value, Unfinished> {
+        match self.resource.custom() {
+            None => Ok(self.update_built_in(live, new)),
+            Some(version) => {
+                let kind = self.custom_kind(version, cache);
+                let merged = merge::update(&kind, &self.field_manager(), live, new);
+                kind.finish(merged)
+            }
+        }
+    }
+
+    /// The same for an object of a built-in resource, which no webhook converts.
+    pub(crate) fn update_built_in(self, live: Option<&Value>, new: Value) -> Value {
+        merge::update(&self.built_in_kind(), &self.field_manager(), live, new)
     }
 
     /// Merges an applied configuration onto the live object.
-    pub(crate) fn apply(self, live: Option<&Value>, applied: &Value, force: bool) -> Result<Value, Box<Status>> {
-        let kind = Kind::new(self.resource, self.subresource);
-        merge::apply(&kind, &self.field_manager(), live, applied, force).map_err(refusal)
+    pub(crate) fn apply(
+        self,
+        live: Option<&Value>,
+        applied: &Value,
+        force: bool,
+        cache: &ConversionCache,
+    ) -> Result<Value, Unfinished> {
+        let manager = self.field_manager();
+        let merged = match self.resource.custom() {
+            None => merge::apply(&self.built_in_kind(), &manager, live, applied, force),
+            Some(version) => {
+                let kind = self.custom_kind(version, cache);
+                let merged = merge::apply(&kind, &manager, live, applied, force);
+                kind.finish(merged)?
+            }
+        };
+        merged.map_err(|error| refusal(error).into())
+    }
+
+    fn built_in_kind(&self) -> BuiltInKind<'_> {
+        BuiltInKind {
+            resource: self.resource,
+            filter: filter(self.resource, self.subresource),
+        }
+    }
+
+    fn custom_kind<'k>(&'k self, version: &'k custom::Version, cache: &'k ConversionCache) -> CustomKind<'k> {
+        CustomKind {
+            version,
+            filter: filter(self.resource, self.subresource),
+            cache,
+            needed: RefCell::default(),
+        }
     }
 
     fn field_manager(&self) -> FieldManager<'_> {

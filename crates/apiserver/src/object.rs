@@ -5,6 +5,7 @@ use kubewright_codec::json;
 use kubewright_store::{Draft, Record, Revision};
 use serde_json::{Map, Value};
 
+use crate::custom::conversion::{ConversionCache, Unfinished};
 use crate::registry::{BuiltInId, Resource};
 
 /// How every stored body begins; what follows is spliced behind type and revision.
@@ -47,13 +48,18 @@ pub(crate) fn to_value(resource: &Resource, record: &Record, revision: Revision)
 }
 
 /// What the store keeps of an object.
-pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
-    if let Some(version) = resource.custom() {
-        return match version.for_storage(object) {
-            Some(object) => self::draft(resource, &object),
-            None => self::draft(resource, object),
-        };
-    }
+pub(crate) fn to_draft(resource: &Resource, object: &Value, cache: &ConversionCache) -> Result<Draft, Unfinished> {
+    let Some(version) = resource.custom() else {
+        return Ok(to_built_in_draft(resource, object));
+    };
+    Ok(match version.for_storage(object, cache)? {
+        Some(object) => draft(resource, &object),
+        None => draft(resource, object),
+    })
+}
+
+/// What the store keeps of an object of a built-in resource, in the version that is stored.
+pub(crate) fn to_built_in_draft(resource: &Resource, object: &Value) -> Draft {
     let draft = draft(resource, object);
     // Storage does not tell an empty list or map from none; only what looks like one is worth the second look.
     let has = |text: &[u8]| memchr::memmem::find(&draft.body, text).is_some();
@@ -62,7 +68,7 @@ pub(crate) fn to_draft(resource: &Resource, object: &Value) -> Draft {
     if !may_be_empty {
         return draft;
     }
-    self::draft(resource, &as_stored(resource, object.clone()))
+    self::draft(resource, &built_in_as_stored(resource, object.clone()))
 }
 
 /// What the store keeps of an object whose metadata alone has changed: it stays in the version it was stored in.
@@ -74,10 +80,14 @@ pub(crate) fn redraft(resource: &Resource, record: &Record, object: &Value) -> D
 }
 
 /// The object as storage would give it back.
-pub(crate) fn as_stored(resource: &Resource, object: Value) -> Value {
-    if let Some(version) = resource.custom() {
-        return version.stored_and_back(object);
+pub(crate) fn as_stored(resource: &Resource, object: Value, cache: &ConversionCache) -> Result<Value, Unfinished> {
+    match resource.custom() {
+        Some(version) => version.stored_and_back(object, cache),
+        None => Ok(built_in_as_stored(resource, object)),
     }
+}
+
+fn built_in_as_stored(resource: &Resource, object: Value) -> Value {
     match resource.decode(object.clone(), None) {
         Ok(decoded) => decoded.value,
         Err(_) => object,

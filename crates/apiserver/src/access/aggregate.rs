@@ -53,8 +53,8 @@ impl Server {
                 manager: MANAGER,
                 time: &self.clock.stamp(),
             };
-            let new = writer.update(Some(role), new);
-            let draft = object::to_draft(resource, &new);
+            let new = writer.update_built_in(Some(role), new);
+            let draft = object::to_built_in_draft(resource, &new);
             // Whoever wrote meanwhile comes here too.
             if self
                 .store

@@ -59,7 +59,7 @@ impl Server {
             manager: MANAGER,
             time: &now,
         };
-        service = writer.update(None, service);
+        service = writer.update_built_in(None, service);
         service["status"] = status;
         set_meta(&mut service, "uid", self.chance.uuid());
         set_meta(&mut service, "creationTimestamp", now);
@@ -67,7 +67,7 @@ impl Server {
         let _ = self.store.create(
             resource.table,
             meta_text(&service, "name"),
-            object::to_draft(resource, &service),
+            object::to_built_in_draft(resource, &service),
         );
     }
 }

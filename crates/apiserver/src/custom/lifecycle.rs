@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::definitions::Claim;
 use super::kind::Kind;
-use crate::call::record_value;
 use crate::delete_options::DeleteOptions;
 use crate::manage::FieldWriter;
 use crate::object::{self, finalizers, meta_text};
@@ -84,7 +83,7 @@ impl Server {
         };
         let others = self.definitions.names_of_group(group, name);
         let mut current = record;
-        let mut object = record_value(definitions(), &current, current.revision);
+        let mut object = object::to_value(definitions(), &current, current.revision);
         while let Some(next) = crd::names::next_step(&object, others.iter(), &self.clock.stamp()) {
             match self.write_status(name, &current, &object, next) {
                 Some(written) => current = written,
@@ -94,7 +93,7 @@ impl Server {
                     None => return self.settle(name),
                 },
             }
-            object = record_value(definitions(), &current, current.revision);
+            object = object::to_value(definitions(), &current, current.revision);
         }
         let has_other_names = self.definitions.claim(name, Some(claim(&object, current.revision)));
         match Definition::of(&object) {
@@ -133,14 +132,14 @@ impl Server {
             manager: MANAGER,
             time: &time,
         };
-        let new = writer.update(Some(old), new);
-        let draft = object::to_draft(resource, &new);
+        let new = writer.update_built_in(Some(old), new);
+        let draft = object::to_built_in_draft(resource, &new);
         self.store.update(resource.table, name, record.revision, draft).ok()
     }
 
     /// Deletes the objects of a definition that is being deleted, and then the definition (C4).
     fn delete_instances(&self, name: &str, record: &Arc<Record>) -> Vec<String> {
-        let object = record_value(definitions(), record, record.revision);
+        let object = object::to_value(definitions(), record, record.revision);
         if !finalizers(&object).contains(&crd::FINALIZER) {
             return Vec::new();
         }
@@ -169,7 +168,7 @@ impl Server {
         let Some(record) = self.store.get(table, name).filter(|_| !left) else {
             return Vec::new();
         };
-        let object = record_value(definitions(), &record, record.revision);
+        let object = object::to_value(definitions(), &record, record.revision);
         if !finalizers(&object).contains(&crd::FINALIZER) {
             return Vec::new();
         }

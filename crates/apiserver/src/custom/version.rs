@@ -8,7 +8,6 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use kubewright_kinds::strategy::{Strategy, custom_strategy};
 use kubewright_kinds::{Behaviour, Create, Update};
-use kubewright_merge::ConversionError;
 use kubewright_schema::Decoded;
 use kubewright_store::Record;
 use kubewright_structural::schema::{Scale, Schema, select};
@@ -17,7 +16,7 @@ use kubewright_tables::Printer;
 use kubewright_tables::custom::Columns;
 use serde_json::Value;
 
-use super::conversion::{self, Converted};
+use super::conversion::{ConversionCache, Unconverted, Unfinished};
 use super::kind::{Kind, Shape};
 use crate::object::{self, meta_text, remove_meta, set_meta};
 use crate::registry::Subresource;
@@ -52,21 +51,28 @@ impl std::fmt::Debug for Lookup {
 }
 
 impl Lookup {
-    /// Whether the field's text in a record satisfies `test`. `read` is the record's object, for whoever needs it first.
-    pub(crate) fn test(&self, record: &Record, read: &OnceCell<Value>, test: impl FnOnce(&str) -> bool) -> bool {
+    /// Whether the field's text in a record satisfies `test`. `read` keeps the record's object, once a term has read it.
+    pub(crate) fn test(
+        &self,
+        record: &Record,
+        read: &OnceCell<Value>,
+        cache: &ConversionCache,
+        test: impl FnOnce(&str) -> bool,
+    ) -> Result<bool, Unfinished> {
         if record.fields.last() == Some(&self.mark)
             && let Some(value) = self.kept.and_then(|at| record.fields.get(at))
         {
-            return test(value);
+            return Ok(test(value));
         }
         // Stored before the definition made the field selectable, or selectable in another version only: what counts is
         // what a reader would see.
-        let object = read.get_or_init(|| {
-            let mut object = object::parsed(&record.body);
-            self.version.serve(&mut object, record);
+        let object = if let Some(object) = read.get() {
             object
-        });
-        test(&select(object, &self.path))
+        } else {
+            let object = self.version.serve(object::parsed(&record.body), record, cache)?;
+            read.get_or_init(|| object)
+        };
+        Ok(test(&select(object, &self.path)))
     }
 }
 
@@ -251,101 +257,102 @@ impl Version {
         Some(&self.kind.shape(at).schema)
     }
 
-    /// Brings an object to another version of the kind: the type changes, or the webhook changes all it likes (C11, C12).
+    /// An object in another version of the kind: the type changes, or the webhook changes all it likes (C11, C12).
     /// Fields that the other version does not know stay, as they do where upstream compares what managers own.
-    pub(crate) fn convert(&self, object: &mut Value, api_version: &str) -> Result<(), ConversionError> {
-        self.schema_at(api_version).ok_or(ConversionError::MissingVersion)?;
+    pub(crate) fn convert(
+        &self,
+        mut object: Value,
+        api_version: &str,
+        cache: &ConversionCache,
+    ) -> Result<Value, Unconverted> {
+        self.schema_at(api_version).ok_or(Unconverted::MissingVersion)?;
         if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
-            return Ok(());
+            return Ok(object);
         }
         if self.kind.webhook().is_some() {
-            match conversion::converted(object, api_version) {
-                Converted::Done(converted) => *object = converted,
-                Converted::Failed(why) => return Err(ConversionError::Failed(why)),
-                Converted::Unknown => {}
-            }
+            object = cache.converted(&object, api_version)?;
         }
         if let Some(fields) = object.as_object_mut() {
             fields.insert("apiVersion".into(), api_version.into());
         }
-        Ok(())
-    }
-
-    /// The same where nothing goes on without it.
-    pub(crate) fn convert_surely(&self, object: &mut Value, api_version: &str) {
-        if let Err(error) = self.convert(object, api_version) {
-            conversion::fail(error.to_string());
-        }
+        Ok(object)
     }
 
     /// The same on the way to or from storage, where the schema prunes.
-    fn convert_pruned(&self, object: &mut Value, api_version: &str) {
+    fn convert_pruned(&self, object: Value, api_version: &str, cache: &ConversionCache) -> Result<Value, Unfinished> {
         if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
-            return;
+            return Ok(object);
         }
-        self.convert_surely(object, api_version);
+        let mut converted = self.convert(object, api_version, cache)?;
         if let Some(schema) = self.schema_at(api_version) {
-            schema.convert(object);
+            schema.convert(&mut converted);
         }
+        Ok(converted)
     }
 
     /// A stored object as this version shows it: pruned and defaulted by the schema it was stored with as that is now,
     /// then pruned by this version's (C7, C11).
-    pub(crate) fn serve(&self, object: &mut Value, record: &Record) {
+    pub(crate) fn serve(
+        &self,
+        mut object: Value,
+        record: &Record,
+        cache: &ConversionCache,
+    ) -> Result<Value, Unfinished> {
         let (at, as_it_is) = self.stored_at(record);
         if !as_it_is {
-            self.kind.shape(at).schema.read(object);
+            self.kind.shape(at).schema.read(&mut object);
         }
         if self.is_alike(at) {
-            return;
+            return Ok(object);
         }
         if self.kind.webhook().is_none() {
-            self.schema().convert(object);
-            return;
+            self.schema().convert(&mut object);
+            return Ok(object);
         }
         // Storage knows no resourceVersion, and the webhook gets what storage knows.
-        let revision = meta_text(object, "resourceVersion").to_owned();
-        remove_meta(object, "resourceVersion");
+        let revision = meta_text(&object, "resourceVersion").to_owned();
+        remove_meta(&mut object, "resourceVersion");
         if let Some(fields) = object.as_object_mut() {
             fields.insert("apiVersion".into(), self.kind.api_version(at).into());
             fields.insert("kind".into(), self.kind.definition.names.kind.as_str().into());
         }
-        self.convert_pruned(object, &self.written_as);
+        let mut served = self.convert_pruned(object, &self.written_as, cache)?;
         if !revision.is_empty() {
-            set_meta(object, "resourceVersion", revision);
+            set_meta(&mut served, "resourceVersion", revision);
         }
+        Ok(served)
     }
 
     /// An object as the storage version keeps it; `None` where that is as it is.
-    pub(crate) fn for_storage(&self, object: &Value) -> Option<Value> {
-        let at = self.kind.storage()?;
-        let storage = &self.kind.shape(at).schema;
+    pub(crate) fn for_storage(&self, object: &Value, cache: &ConversionCache) -> Result<Option<Value>, Unfinished> {
+        let Some(at) = self.kind.storage() else {
+            return Ok(None);
+        };
         let alike = self.is_alike(at);
         // Nulls without meaning leave on the way to storage; only apply brings any this far.
         if alike && !has_null(object) {
-            return None;
+            return Ok(None);
         }
         let mut stored = object.clone();
         if alike || self.kind.webhook().is_none() {
-            storage.convert(&mut stored);
-        } else {
-            remove_meta(&mut stored, "resourceVersion");
-            self.convert_pruned(&mut stored, &self.kind.api_version(at));
+            self.kind.shape(at).schema.convert(&mut stored);
+            return Ok(Some(stored));
         }
-        Some(stored)
+        remove_meta(&mut stored, "resourceVersion");
+        self.convert_pruned(stored, &self.kind.api_version(at), cache).map(Some)
     }
 
     /// An object as it would come back from storage in this version.
-    pub(crate) fn stored_and_back(&self, object: Value) -> Value {
+    pub(crate) fn stored_and_back(&self, object: Value, cache: &ConversionCache) -> Result<Value, Unfinished> {
         let revision = meta_text(&object, "resourceVersion").to_owned();
-        let Some(mut stored) = self.for_storage(&object) else {
-            return object;
+        let Some(stored) = self.for_storage(&object, cache)? else {
+            return Ok(object);
         };
-        self.convert_pruned(&mut stored, &self.written_as);
+        let mut back = self.convert_pruned(stored, &self.written_as, cache)?;
         if !revision.is_empty() {
-            set_meta(&mut stored, "resourceVersion", revision);
+            set_meta(&mut back, "resourceVersion", revision);
         }
-        stored
+        Ok(back)
     }
 
     /// Everything wrong with a change; returns warnings of rules that an unchanged part does not meet (C18).

@@ -6,6 +6,7 @@ use kubewright_apimachinery::fields;
 use kubewright_store::Record;
 
 use crate::custom::Lookup;
+use crate::custom::conversion::{ConversionCache, Unfinished};
 use crate::registry::Resource;
 
 /// Terms that must all hold.
@@ -43,19 +44,21 @@ impl Selector {
         self.0.is_empty()
     }
 
-    pub(crate) fn matches(&self, record: &Record) -> bool {
+    pub(crate) fn matches(&self, record: &Record, cache: &ConversionCache) -> Result<bool, Unfinished> {
         let read = OnceCell::new();
-        self.0.iter().all(|term| {
-            let value = match &term.field {
-                Field::Name => record.name(),
-                Field::Namespace => record.namespace().unwrap_or_default(),
-                Field::Selectable(at) => record.fields.get(*at).map_or("", |value| &**value),
-                Field::Custom(lookup) => {
-                    return lookup.test(record, &read, |value| (value == term.value) == term.equal);
-                }
+        for term in &self.0 {
+            let holds = |value: &str| (value == term.value) == term.equal;
+            let holds = match &term.field {
+                Field::Name => holds(record.name()),
+                Field::Namespace => holds(record.namespace().unwrap_or_default()),
+                Field::Selectable(at) => holds(record.fields.get(*at).map_or("", |value| &**value)),
+                Field::Custom(lookup) => lookup.test(record, &read, cache, holds)?,
             };
-            (value == term.value) == term.equal
-        })
+            if !holds {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The only name that can match, if there is one.

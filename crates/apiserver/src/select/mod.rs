@@ -5,6 +5,8 @@ pub(crate) mod fields;
 use kubewright_apimachinery::labels::{self, Labels};
 use kubewright_store::Record;
 
+use crate::custom::conversion::{ConversionCache, Unfinished};
+
 /// Both selectors of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
@@ -17,8 +19,10 @@ impl Selection {
         self.labels.is_everything() && self.fields.is_empty()
     }
 
-    pub(crate) fn matches(&self, record: &Record) -> bool {
-        self.labels.matches(&LabelsOf(record)) && self.fields.matches(record)
+    /// Whether a record is selected. Fields of a custom resource are those of the version that is asked for, which may
+    /// have to be converted first.
+    pub(crate) fn matches(&self, record: &Record, cache: &ConversionCache) -> Result<bool, Unfinished> {
+        Ok(self.labels.matches(&LabelsOf(record)) && self.fields.matches(record, cache)?)
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         })?;
         if options.dry_run
             || store
-                .update(pods.table, &key, record.revision, object::to_draft(pods, &pod))
+                .update(pods.table, &key, record.revision, object::to_built_in_draft(pods, &pod))
                 .is_ok()
         {
             let status = json!({

@@ -66,7 +66,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
                     let expected = meta_text(&budget, "resourceVersion")
                         .parse()
                         .map(kubewright_store::Revision);
-                    let draft = object::to_draft(budgets, &budget);
+                    let draft = object::to_built_in_draft(budgets, &budget);
                     let Ok(expected) = expected else { continue };
                     if store.update(budgets.table, &key, expected, draft).is_err() {
                         continue;
@@ -128,7 +128,7 @@ fn mark(call: &Call<'_>, pods: &Resource, options: &mut DeleteOptions, now: &str
         let record = call.existing()?;
         let pod = object::to_value(pods, &record, record.revision);
         check_preconditions(pods, &pod, options)?;
-        let draft = object::to_draft(pods, &disrupted(pod, now));
+        let draft = object::to_built_in_draft(pods, &disrupted(pod, now));
         let marked = call
             .server
             .store

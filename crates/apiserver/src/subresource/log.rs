@@ -8,7 +8,7 @@ use kubewright_codec::quote;
 use kubewright_store::Watcher;
 use serde_json::Value;
 
-use crate::call::{Call, record_value};
+use crate::call::Call;
 use crate::logs::{Log, LogOptions, Reading};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
@@ -24,7 +24,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
         .store
         .snapshot_and_watch(call.resource().table, Some(call.target.namespace));
     let record = call.existing()?;
-    let pod = record_value(call.resource(), &record, record.revision);
+    let pod = object::to_value(call.resource(), &record, record.revision);
     let options = LogOptions::parse(call.query, call.target.name, call.server.clock.now())?;
     let container = container(&pod, call.query.text("container"))?;
     let Some(log) = log(call, &pod, &container, options)? else {

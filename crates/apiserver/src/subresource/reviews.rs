@@ -49,7 +49,7 @@ async fn received(call: &mut Call<'_>) -> Result<Value> {
         manager: &options.manager,
         time: &time,
     };
-    let mut review = writer.update(None, review);
+    let mut review = writer.update_built_in(None, review);
     part::mutate_review(call, &mut review).await?;
     Ok(review)
 }

@@ -12,7 +12,7 @@ use kubewright_store::Record;
 use serde_json::Value;
 
 use crate::call::{Call, record_value};
-use crate::custom::conversion;
+use crate::custom::conversion::with_conversions;
 use crate::decode::{self, Expected};
 use crate::manage;
 use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
@@ -31,8 +31,8 @@ const SCALE_VERSION: &str = "autoscaling/v1";
 pub(super) async fn get(call: &Call<'_>) -> Result<Answer> {
     let record = call.existing()?;
     let resource = call.resource();
-    let object = conversion::settled(call.server, resource, || {
-        record_value(resource, &record, record.revision)
+    let object = with_conversions(call.server, resource, |cache| {
+        record_value(resource, &record, record.revision, cache)
     })
     .await?;
     let scale = of(call.resource(), &object)?;
@@ -157,7 +157,7 @@ async fn replace(
         dry_run: options.dry_run,
         if_missing: IfMissing::Refuse,
     };
-    let written = write::update(call, mode, |call, live| {
+    let written = write::update(call, mode, |call, live, _| {
         let live = live.ok_or_else(|| Status::not_found(resource.about(), call.target.name))?;
         let owners = live.pointer("/metadata/managedFields").cloned().unwrap_or_default();
         let undecodable = |error: managed::DecodeError| Status::internal(&error.to_string());
@@ -195,8 +195,8 @@ async fn replace(
     })
     .await?;
     let shown = |record: Arc<Record>| {
-        conversion::settled(server, resource, move || {
-            record_value(resource, &record, record.revision)
+        with_conversions(server, resource, move |cache| {
+            record_value(resource, &record, record.revision, cache)
         })
     };
     let (code, object) = match written {

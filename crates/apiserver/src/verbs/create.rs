@@ -4,14 +4,15 @@ use kubewright_kinds::meta;
 
 use super::answer::reply;
 use crate::call::Call;
+use crate::custom::conversion::{ConversionCache, consume_with_conversions};
 use crate::decode::{self, Expected};
 use crate::manage::FieldWriter;
 use crate::object;
 use crate::status::Result;
 use crate::wire::respond::Reply;
+use crate::write;
 use crate::write::addressed::place_in_namespace;
 use crate::write::defaults::{dedup_owners, default};
-use crate::write;
 use crate::write_options::OptionsKind;
 
 pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
@@ -30,7 +31,8 @@ pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
         manager: &options.manager,
         time: &time,
     };
-    let mut object = writer.update(None, object);
+    let update = |object, cache: &ConversionCache| writer.update(None, object, cache);
+    let mut object = consume_with_conversions(call.server, resource, object, update).await?;
     resource.to_stored(&mut object);
     let written = write::create(call, object, options.dry_run).await?;
     reply(call, written).await

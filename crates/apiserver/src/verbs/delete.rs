@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::admit::{self, Attributes, Operation};
 use crate::call::{Call, record_value};
-use crate::custom::conversion;
+use crate::custom::conversion::with_conversions;
 use crate::delete_options::{DeleteOptions, Propagation};
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource, Subresource};
@@ -94,7 +94,10 @@ pub(crate) async fn delete_one(
             .get(resource.table, &key)
             .ok_or_else(|| Status::not_found(call.resource().about(), name))?;
         let server = call.server;
-        let live = conversion::settled(server, resource, || record_value(resource, &record, record.revision)).await?;
+        let live = with_conversions(server, resource, |cache| {
+            record_value(resource, &record, record.revision, cache)
+        });
+        let live = live.await?;
         check_preconditions(resource, &live, options)?;
         let plan = plan(server, resource, &live, options);
         let asks = !is_eviction && !matches!(plan, Plan::Pending);
@@ -120,7 +123,8 @@ pub(crate) async fn delete_one(
         }
         let marked = match marked.filter(|marked| *marked != live) {
             Some(marked) => {
-                let draft = conversion::settled(server, resource, || object::to_draft(resource, &marked)).await?;
+                let draft = with_conversions(server, resource, |cache| object::to_draft(resource, &marked, cache));
+                let draft = draft.await?;
                 Some((marked, draft))
             }
             None => None,

@@ -8,7 +8,7 @@ use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
 
 use crate::call::{Call, record_text};
 use crate::continue_token::Continue;
-use crate::custom::conversion;
+use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
 use crate::list_options::{ListOptions, VersionMatch};
 use crate::object;
 use crate::registry::Resource;
@@ -33,12 +33,13 @@ struct Page {
 pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> Result<(Vec<Arc<Record>>, Reply)> {
     let (snapshot, after, first) = snapshot(call, options).await?;
     let resource = call.resource();
-    let read = || {
-        let page = Page::read(call, options, &snapshot, after.as_deref(), first.as_deref());
-        let text = page.text(resource);
-        (page.records, Reply::new(StatusCode::OK, text))
+    let read = |cache: &ConversionCache| {
+        let from = (after.as_deref(), first.as_deref());
+        let page = Page::read(call, options, &snapshot, from, cache)?;
+        let text = page.text(resource, cache)?;
+        Ok((page.records, Reply::new(StatusCode::OK, text)))
     };
-    conversion::settled(call.server, resource, read).await
+    with_conversions(call.server, resource, read).await
 }
 
 /// The state to read, the key behind which to begin, and the key at which to begin if that itself is meant.
@@ -106,9 +107,9 @@ impl Page {
         call: &Call<'_>,
         options: &ListOptions,
         snapshot: &Snapshot,
-        after: Option<&str>,
-        first: Option<&str>,
-    ) -> Page {
+        (after, first): (Option<&str>, Option<&str>),
+        cache: &ConversionCache,
+    ) -> std::result::Result<Page, Unfinished> {
         let resource = call.resource();
         let namespace = Some(call.target.namespace).filter(|namespace| !namespace.is_empty());
         // Upstream answers "any version" from its cache, which knows no pages.
@@ -123,6 +124,7 @@ impl Page {
             .custom()
             .is_some_and(|version| version.kind.webhook().is_some());
         let mut records = Vec::new();
+        let mut gathered = Gathered::default();
         let mut more = false;
         let first = first.and_then(|key| snapshot.get(key));
         for record in first.into_iter().chain(snapshot.records(namespace, after)) {
@@ -134,12 +136,13 @@ impl Page {
             }
             // What cannot be converted cannot be read, also to find that it is not selected.
             if converts {
-                record_text(resource, record, record.revision);
+                gathered.take(record_text(resource, record, record.revision, cache));
             }
-            if selection.matches(record) {
+            if gathered.take(selection.matches(record, cache)) == Some(true) {
                 records.push(Arc::clone(record));
             }
         }
+        gathered.check()?;
         let last = records.last().map(|record| record.key.to_string()).filter(|_| more);
         let revision = snapshot.revision();
         let remaining = last
@@ -154,16 +157,16 @@ impl Page {
                 .and_then(|ns| last.strip_prefix(ns)?.strip_prefix('/').map(str::to_owned))
                 .unwrap_or(last),
         });
-        Page {
+        Ok(Page {
             records,
             revision,
             next,
             remaining,
-        }
+        })
     }
 
     /// The list's text: stored bytes behind a head, copied once.
-    fn text(&self, resource: &Resource) -> Vec<u8> {
+    fn text(&self, resource: &Resource, cache: &ConversionCache) -> std::result::Result<Vec<u8>, Unfinished> {
         let bytes: usize = self.records.iter().map(|record| record.body.len() + 48).sum();
         let mut text = Vec::with_capacity(bytes + 256);
         text.extend_from_slice(br#"{"kind":""#);
@@ -189,15 +192,20 @@ impl Page {
             if at > 0 {
                 text.push(b',');
             }
-            item(&mut text, resource, record);
+            item(&mut text, resource, record, cache)?;
         }
         text.extend_from_slice(b"]}\n");
-        text
+        Ok(text)
     }
 }
 
 /// An item of a built-in's list carries no type of its own (R10).
-fn item(text: &mut Vec<u8>, resource: &Resource, record: &Record) {
+fn item(
+    text: &mut Vec<u8>,
+    resource: &Resource,
+    record: &Record,
+    cache: &ConversionCache,
+) -> std::result::Result<(), Unfinished> {
     // An item of a custom resource carries its type.
     let type_meta = if resource.custom().is_some() {
         resource.type_meta.as_str()
@@ -206,9 +214,9 @@ fn item(text: &mut Vec<u8>, resource: &Resource, record: &Record) {
     };
     if resource.serves_as_stored(record) {
         object::splice(text, type_meta, record.revision, &record.body);
-        return;
+        return Ok(());
     }
-    let whole = record_text(resource, record, record.revision);
+    let whole = record_text(resource, record, record.revision, cache)?;
     let mut value = object::parsed(&whole);
     if type_meta.is_empty()
         && let Some(object) = value.as_object_mut()
@@ -217,4 +225,5 @@ fn item(text: &mut Vec<u8>, resource: &Resource, record: &Record) {
         object.remove("apiVersion");
     }
     json::write(&value, text);
+    Ok(())
 }

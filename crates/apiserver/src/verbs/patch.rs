@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::answer::{at_version, reply};
 use crate::call::Call;
+use crate::custom::conversion::{ConversionCache, Unfinished};
 use crate::custom::empties;
 use crate::decode::{self, Expected, TypeDefect, go_kind};
 use crate::go_text;
@@ -79,23 +80,23 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
         if_missing: IfMissing::create_if(may_create),
     };
     let mut warned = false;
-    let written = write::update(call, mode, |call, live| {
+    let written = write::update(call, mode, |call, live, cache| {
         let resource = call.resource();
         let at_request = live.map(|live| at_version(resource, live));
         let mut warnings = Vec::new();
         let new = match (language, at_request.as_deref()) {
-            (Language::Apply, live) => patch.applied(live, &mut warnings)?,
-            (_, None) => return Err(Status::not_found(resource.about(), call.target.name)),
+            (Language::Apply, live) => patch.applied(live, &mut warnings, cache)?,
+            (_, None) => return Err(Status::not_found(resource.about(), call.target.name).into()),
             (_, Some(live)) => {
                 let patched = patch.patched(live.clone(), &mut warnings)?;
-                patch.writer.update(Some(live), patched)
+                patch.writer.update(Some(live), patched, cache)?
             }
         };
         if !warned {
             call.warnings.extend(warnings);
             warned = true;
         }
-        checked(call, live, new)
+        Ok(checked(call, live, new)?)
     })
     .await?;
     reply(call, written).await
@@ -170,7 +171,12 @@ impl Patch<'_> {
                 Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
                 _ => go_text::json_of(resource.ty(), &merged, &shown),
             };
-            Status::invalid("", "", "", &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)])
+            Status::invalid(
+                "",
+                "",
+                "",
+                &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)],
+            )
         };
         if language != Language::Strategic
             && resource.custom().is_none()
@@ -225,26 +231,33 @@ impl Patch<'_> {
     }
 
     /// The live object with a configuration applied, defaulted again.
-    fn applied(&self, live: Option<&Value>, warnings: &mut Vec<String>) -> Result<Value> {
+    fn applied(
+        &self,
+        live: Option<&Value>,
+        warnings: &mut Vec<String>,
+        cache: &ConversionCache,
+    ) -> std::result::Result<Value, Unfinished> {
         let (resource, options, body) = (self.writer.resource, self.options, self.body);
-        let decoded = yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
+        let decoded =
+            yaml::decode(body).map_err(|error| in_yaml(&format!("error converting YAML to JSON: {error}")))?;
         if let Some(why) = decode::too_deep(&decoded).filter(|_| keeps_depth(resource)) {
-            return Err(in_yaml(&why));
+            return Err(in_yaml(&why).into());
         }
         if !decoded.value.is_object() && !decoded.value.is_null() {
             let kind = go_kind(&decoded.value);
             return Err(in_yaml(&format!(
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type \
                  map[string]interface {{}}"
-            )));
+            ))
+            .into());
         }
-        let mut new = self.writer.apply(live, &decoded.value, options.force)?;
+        let mut new = self.writer.apply(live, &decoded.value, options.force, cache)?;
         if options.validation != FieldValidation::Ignore
             && let Some(complaint) = decoded.already_set
         {
             if options.validation == FieldValidation::Strict {
                 let message = format!("error strict decoding YAML: error converting YAML to JSON: {complaint}");
-                return Err(Status::bad_request(message));
+                return Err(Status::bad_request(message).into());
             }
             warnings.extend(strict::warnings(vec![complaint]));
         }

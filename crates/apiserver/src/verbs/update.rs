@@ -32,10 +32,10 @@ pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
         manager: &options.manager,
         time: &time,
     };
-    let written = write::update(call, mode, |call, live| {
+    let written = write::update(call, mode, |call, live, cache| {
         check_uid(call, &object, live, options.dry_run)?;
         let live = live.map(|live| at_version(resource, live));
-        let mut new = writer.update(live.as_deref(), object.clone());
+        let mut new = writer.update(live.as_deref(), object.clone(), cache)?;
         resource.to_stored(&mut new);
         Ok(new)
     })

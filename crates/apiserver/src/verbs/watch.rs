@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::call::{Call, record_text};
-use crate::custom::conversion;
+use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
 use crate::list_options::ListOptions;
 use crate::metrics::LongRunning;
 use crate::object;
@@ -130,6 +130,9 @@ enum Pending {
     Error(Box<Status>),
 }
 
+/// Whether a frame could be written, or needs its object converted first.
+type Framed = std::result::Result<(), Unfinished>;
+
 impl Frames {
     /// Places the cursor (V2): behind the requested revision, or behind the present state, which is sent first.
     async fn open(&mut self, call: &Call<'_>, options: &ListOptions, requested: Option<Revision>) -> Result<()> {
@@ -139,10 +142,14 @@ impl Frames {
         let wants_state = options.send_initial_events.unwrap_or(requested.is_none());
         if wants_state {
             let (snapshot, watcher) = store.snapshot_and_watch(table, namespace);
-            let selected = conversion::settled(call.server, &self.resource, || {
-                let selected = |record: &&Arc<Record>| self.selection.matches(record);
-                let records = snapshot.records(namespace, None).filter(selected);
-                records.map(|record| Pending::Initial(Arc::clone(record))).collect()
+            let selected = with_conversions(call.server, &self.resource, |cache| {
+                let (mut selected, mut gathered) = (VecDeque::new(), Gathered::default());
+                for record in snapshot.records(namespace, None) {
+                    if gathered.take(self.selection.matches(record, cache)) == Some(true) {
+                        selected.push_back(Pending::Initial(Arc::clone(record)));
+                    }
+                }
+                gathered.check().map(|()| selected)
             });
             self.queue = selected.await?;
             self.source = Some(watcher);
@@ -230,9 +237,9 @@ impl Frames {
             };
             let (server, resource) = (self.server.upgrade()?, Arc::clone(&self.resource));
             let written = out.len();
-            let frame = conversion::settled(&server, &resource, || {
+            let frame = with_conversions(&server, &resource, |cache| {
                 out.truncate(written);
-                self.pending(&mut out, &pending);
+                self.pending(&mut out, &pending, cache)
             });
             // What cannot be converted cannot be shown, and the watch must not go on as if nothing had been there.
             if let Err(status) = frame.await {
@@ -245,43 +252,53 @@ impl Frames {
         (!out.is_empty()).then(|| out.into())
     }
 
-    fn pending(&mut self, out: &mut Vec<u8>, pending: &Pending) {
+    fn pending(&mut self, out: &mut Vec<u8>, pending: &Pending, cache: &ConversionCache) -> Framed {
         match pending {
-            Pending::Initial(record) => self.frame(out, "ADDED", record, record.revision),
-            Pending::Event(event) => self.event(out, event),
-            Pending::Error(status) => self.value_frame(out, "ERROR", &status.to_value()),
+            Pending::Initial(record) => self.frame(out, "ADDED", (record, record.revision), cache),
+            Pending::Event(event) => self.event(out, event, cache),
+            Pending::Error(status) => {
+                self.value_frame(out, "ERROR", &status.to_value());
+                Ok(())
+            }
         }
     }
 
     /// An event as this watch's selectors see it: entering is ADDED, leaving is DELETED with the last state that
     /// matched (V4).
-    fn event(&mut self, out: &mut Vec<u8>, event: &Event) {
-        let after = event.kind != EventKind::Deleted && self.selection.matches(&event.record);
-        let previous = event
-            .previous
-            .as_ref()
-            .filter(|previous| self.selection.matches(previous));
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event, cache: &ConversionCache) -> Framed {
+        let mut gathered = Gathered::default();
+        let mut matches = |record: &Record| gathered.take(self.selection.matches(record, cache)) == Some(true);
+        let after = event.kind != EventKind::Deleted && matches(&event.record);
+        let previous = event.previous.as_ref().filter(|previous| matches(previous));
+        gathered.check()?;
         match (previous, after) {
-            (None, true) => self.frame(out, "ADDED", &event.record, event.revision),
-            (Some(_), true) => self.frame(out, "MODIFIED", &event.record, event.revision),
-            (Some(previous), false) => self.frame(out, "DELETED", previous, event.revision),
-            (None, false) => {}
+            (None, true) => self.frame(out, "ADDED", (&event.record, event.revision), cache),
+            (Some(_), true) => self.frame(out, "MODIFIED", (&event.record, event.revision), cache),
+            (Some(previous), false) => self.frame(out, "DELETED", (previous, event.revision), cache),
+            (None, false) => Ok(()),
         }
     }
 
-    fn frame(&mut self, out: &mut Vec<u8>, kind: &str, record: &Record, revision: Revision) {
+    fn frame(
+        &mut self,
+        out: &mut Vec<u8>,
+        kind: &str,
+        (record, revision): (&Record, Revision),
+        cache: &ConversionCache,
+    ) -> Framed {
         if self.output == Output::JSON && self.resource.serves_as_stored(record) {
             frame_head(out, kind);
             object::splice(out, &self.resource.type_meta, revision, &record.body);
             out.extend_from_slice(b"}\n");
-            return;
+            return Ok(());
         }
-        let text = record_text(&self.resource, record, revision);
+        let text = record_text(&self.resource, record, revision, cache)?;
         let value = object::parsed(&text);
         match respond::view(value, self.output.view) {
             Ok(value) => self.object_frame(out, kind, &value),
             Err(status) => self.value_frame(out, "ERROR", &status.to_value()),
         }
+        Ok(())
     }
 
     /// An object, as a Table where that is wanted.

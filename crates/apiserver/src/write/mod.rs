@@ -114,9 +114,7 @@ impl<'c, 'a> PendingWrite<'c, 'a> {
         let (allocations, chance) = (&server.allocate, &server.chance);
         match &self.live {
             None => allocations.for_create(self.resource, &mut self.object, self.dry_run, chance),
-            Some(live) => {
-                allocations.for_update(self.resource, &mut self.object, &live.object, self.dry_run, chance)
-            }
+            Some(live) => allocations.for_update(self.resource, &mut self.object, &live.object, self.dry_run, chance),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{PendingWrite, Written};
 use crate::allocate::Allocation;
-use crate::custom::conversion;
+use crate::custom::conversion::with_conversions;
 use crate::object::{self, finalizers, meta_number, meta_text, remove_meta};
 use crate::registry::{BuiltInId, Resource};
 use crate::status::{Result, Status};
@@ -105,14 +105,17 @@ impl PendingWrite<'_, '_> {
 
     async fn unlimited_draft(&self) -> Result<Draft> {
         let (resource, object) = (self.resource, &self.object);
-        conversion::settled(self.call.server, resource, || object::to_draft(resource, object)).await
+        with_conversions(self.call.server, resource, |cache| {
+            object::to_draft(resource, object, cache)
+        })
+        .await
     }
 
     /// The object as storage would give it back.
     async fn as_stored(&self) -> Result<Value> {
         let (resource, object) = (self.resource, &self.object);
-        conversion::settled(self.call.server, resource, || {
-            object::as_stored(resource, object.clone())
+        with_conversions(self.call.server, resource, |cache| {
+            object::as_stored(resource, object.clone(), cache)
         })
         .await
     }

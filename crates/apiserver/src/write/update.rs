@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::defaults::dedup_owners;
 use super::{Live, PendingWrite, Proposal, Written, create};
 use crate::call::{Call, record_value};
-use crate::custom::conversion;
+use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
 use crate::status::{Result, Status};
 
@@ -26,7 +26,11 @@ pub(crate) enum IfMissing {
 
 impl IfMissing {
     pub(crate) fn create_if(may_create: bool) -> Self {
-        if may_create { IfMissing::Create } else { IfMissing::Refuse }
+        if may_create {
+            IfMissing::Create
+        } else {
+            IfMissing::Refuse
+        }
     }
 }
 
@@ -36,7 +40,7 @@ impl IfMissing {
 pub(crate) async fn update<P: Into<Proposal>>(
     call: &mut Call<'_>,
     mode: Mode,
-    mut make: impl FnMut(&mut Call<'_>, Option<&Value>) -> Result<P> + Send,
+    mut make: impl FnMut(&mut Call<'_>, Option<&Value>, &ConversionCache) -> std::result::Result<P, Unfinished> + Send,
 ) -> Result<Written> {
     let Mode { dry_run, if_missing } = mode;
     let resource = call.resource().stored();
@@ -47,7 +51,7 @@ pub(crate) async fn update<P: Into<Proposal>>(
             if if_missing == IfMissing::Refuse {
                 return Err(Status::not_found(call.resource().about(), call.target.name));
             }
-            let proposal = conversion::settled(server, resource, || make(call, None)).await??;
+            let proposal = with_conversions(server, resource, |cache| make(call, None, cache)).await?;
             let mut object = proposal.into().object;
             if let Some(metadata) = object::metadata_mut(&mut object) {
                 meta::wipe_system_fields(metadata);
@@ -57,8 +61,11 @@ pub(crate) async fn update<P: Into<Proposal>>(
             }
             return create(call, object, dry_run).await;
         };
-        let old = conversion::settled(server, resource, || record_value(resource, &record, record.revision)).await?;
-        let proposal = conversion::settled(server, resource, || make(call, Some(&old))).await??;
+        let old = with_conversions(server, resource, |cache| {
+            record_value(resource, &record, record.revision, cache)
+        });
+        let old = old.await?;
+        let proposal = with_conversions(server, resource, |cache| make(call, Some(&old), cache)).await?;
         let live = Live { record, object: old };
         let warned = call.warnings.len();
         let write = PendingWrite::update(call, proposal.into(), live, dry_run);

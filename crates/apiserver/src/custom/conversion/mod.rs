@@ -1,13 +1,14 @@
 //! Conversion between the versions of a kind by its webhook (C12).
 //!
-//! What reads and writes objects is pure and does not wait. Where it needs an object in another version it asks the desk;
-//! what the desk does not know yet is asked of the webhook afterwards, and the work is done once more with the answer at
-//! hand. So there is one path for kinds with and without a webhook, and only those with one ever do anything twice.
+//! What reads and writes objects is pure and does not wait. Where it needs an object in another version it looks into the
+//! [`ConversionCache`] that it is given; what is not there it names in an error, [`NeedsConversion`]. [`with_conversions`]
+//! asks the webhook for that and does the work once more, with the answer in the cache: an apply cannot know beforehand
+//! which versions it needs. So there is one path for kinds with and without a webhook, only those with one ever do anything
+//! twice, and nothing can be mistaken for a converted object.
 
 mod review;
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use http::StatusCode;
 use serde_json::Value;
@@ -20,134 +21,182 @@ use crate::status::Status;
 /// How often work may find that it needs yet another conversion: a write through apply asks once per version of its owners.
 const MOST_ROUNDS: usize = 64;
 
-thread_local! {
-    /// The desk of the work that this thread is at.
-    static DESK: RefCell<Option<Desk>> = const { RefCell::new(None) };
-}
-
 /// An object that is needed in another version.
-#[derive(Clone, Hash, PartialEq, Eq)]
-struct Question {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
     /// Group and version.
-    wanted: String,
+    api_version: String,
     /// The object's text.
     object: String,
 }
 
-/// What has been converted for one piece of work, or could not be, and what it still needs.
+/// What a webhook has converted for one piece of work, or could not convert.
 #[derive(Default)]
-struct Desk {
-    answers: HashMap<Question, Result<Value, String>>,
-    open: Vec<Question>,
-    /// Why the work cannot be done: it depends on a conversion that failed.
-    failure: Option<String>,
+pub(crate) struct ConversionCache {
+    answers: BTreeMap<Wanted, Result<Value, String>>,
 }
 
-/// What the desk knows of a conversion.
-pub(super) enum Converted {
-    Done(Value),
+/// Objects that a webhook has to convert before a piece of work can be done.
+#[derive(Debug, Default)]
+pub(crate) struct NeedsConversion(Vec<Wanted>);
+
+/// Why an object is not at hand in another version.
+#[derive(Debug)]
+pub(crate) enum Unconverted {
+    /// The webhook has not been asked yet.
+    Needed(NeedsConversion),
+    /// The webhook was asked and failed, in upstream's words.
     Failed(String),
-    /// The webhook will be asked, and what the caller does meanwhile is done again.
-    Unknown,
+    /// The kind has no such version.
+    MissingVersion,
+}
+
+/// Why work on objects stopped.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// It can go on once these objects are converted.
+    NeedsConversion(NeedsConversion),
+    /// It cannot be done.
+    Refused(Box<Status>),
+}
+
+impl From<Box<Status>> for Unfinished {
+    fn from(status: Box<Status>) -> Self {
+        Unfinished::Refused(status)
+    }
+}
+
+impl From<Unconverted> for Unfinished {
+    fn from(unconverted: Unconverted) -> Self {
+        let why = match unconverted {
+            Unconverted::Needed(needed) => return Unfinished::NeedsConversion(needed),
+            Unconverted::Failed(why) => why,
+            Unconverted::MissingVersion => "no such version".to_owned(),
+        };
+        Unfinished::Refused(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+    }
+}
+
+impl ConversionCache {
+    /// The object as the webhook converted it.
+    pub(super) fn converted(&self, object: &Value, api_version: &str) -> Result<Value, Unconverted> {
+        let wanted = Wanted {
+            api_version: api_version.to_owned(),
+            object: object.to_string(),
+        };
+        match self.answers.get(&wanted) {
+            Some(Ok(converted)) => Ok(converted.clone()),
+            Some(Err(why)) => Err(Unconverted::Failed(why.clone())),
+            None => Err(Unconverted::Needed(NeedsConversion(vec![wanted]))),
+        }
+    }
+}
+
+impl NeedsConversion {
+    pub(crate) fn add(&mut self, other: NeedsConversion) {
+        self.0.extend(other.0);
+    }
+
+    /// An error if anything is needed.
+    pub(crate) fn check(self) -> Result<(), Unfinished> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(Unfinished::NeedsConversion(self))
+        }
+    }
+}
+
+/// Gathers what many objects need, so that the webhook is asked about all of them at once.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    needed: NeedsConversion,
+    refused: Option<Box<Status>>,
+}
+
+impl Gathered {
+    /// The result for one object, if there is one; why not is kept.
+    pub(crate) fn take<T>(&mut self, result: Result<T, Unfinished>) -> Option<T> {
+        match result {
+            Ok(done) => Some(done),
+            Err(Unfinished::NeedsConversion(needed)) => {
+                self.needed.add(needed);
+                None
+            }
+            Err(Unfinished::Refused(status)) => {
+                self.refused.get_or_insert(status);
+                None
+            }
+        }
+    }
+
+    /// An error unless every object had its result. What can still be converted is, before the first failure counts.
+    pub(crate) fn check(self) -> Result<(), Unfinished> {
+        self.needed.check()?;
+        self.refused.map_or(Ok(()), |status| Err(Unfinished::Refused(status)))
+    }
 }
 
 /// Does work that may need objects in other versions, as often as it takes to have them all.
-pub(crate) async fn settled<T>(
+pub(crate) async fn with_conversions<T>(
     server: &Server,
     resource: &Resource,
-    mut work: impl FnMut() -> T,
+    mut work: impl FnMut(&ConversionCache) -> Result<T, Unfinished>,
 ) -> Result<T, Box<Status>> {
-    let Some(kind) = resource
-        .custom()
-        .map(|version| &*version.kind)
-        .filter(|kind| kind.webhook().is_some())
-    else {
-        return Ok(work());
-    };
-    let mut desk = Desk::default();
+    let mut cache = ConversionCache::default();
     for _ in 0..MOST_ROUNDS {
-        let (done, after) = at_desk(desk, &mut work);
-        desk = after;
-        let (open, failure) = (std::mem::take(&mut desk.open), desk.failure.take());
-        if !open.is_empty() {
-            ask(server, kind, open, &mut desk.answers).await;
-            continue;
-        }
-        return match failure {
-            None => Ok(done),
-            Some(why) => Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)),
+        let needed = match work(&cache) {
+            Ok(done) => return Ok(done),
+            Err(Unfinished::Refused(status)) => return Err(status),
+            Err(Unfinished::NeedsConversion(needed)) => needed,
         };
+        let Some(kind) = converting_kind(resource) else {
+            break;
+        };
+        ask(server, kind, needed, &mut cache).await;
     }
-    Err(Status::internal("a write needs conversions without end"))
+    Err(Status::internal("a request needs conversions without end"))
 }
 
-/// Runs `work` with the desk at hand.
-fn at_desk<T>(desk: Desk, work: impl FnOnce() -> T) -> (T, Desk) {
-    /// Clears the desk of a thread, also if the work panics.
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            DESK.take();
-        }
-    }
-    DESK.replace(Some(desk));
-    let leave = Leave;
-    let done = work();
-    let desk = DESK.take().unwrap_or_default();
-    drop(leave);
-    (done, desk)
-}
-
-/// The object in the version `wanted`, if the webhook has been asked for it already.
-pub(super) fn converted(object: &Value, wanted: &str) -> Converted {
-    DESK.with_borrow_mut(|desk| {
-        let Some(desk) = desk else {
-            return Converted::Unknown;
-        };
-        let question = Question {
-            wanted: wanted.to_owned(),
-            object: object.to_string(),
-        };
-        match desk.answers.get(&question) {
-            Some(Ok(converted)) => Converted::Done(converted.clone()),
-            Some(Err(why)) => Converted::Failed(why.clone()),
-            None => {
-                desk.open.push(question);
-                Converted::Unknown
-            }
-        }
+/// The same for work that consumes `object`, which is copied only if a webhook may have to be asked.
+pub(crate) async fn consume_with_conversions<T>(
+    server: &Server,
+    resource: &Resource,
+    object: Value,
+    mut work: impl FnMut(Value, &ConversionCache) -> Result<T, Unfinished>,
+) -> Result<T, Box<Status>> {
+    let mut object = Some(object);
+    let converts = converting_kind(resource).is_some();
+    with_conversions(server, resource, move |cache| {
+        let object = if converts { object.clone() } else { object.take() };
+        work(object.unwrap_or_default(), cache)
     })
+    .await
 }
 
-/// The work at the desk cannot be done for this reason.
-pub(super) fn fail(why: String) {
-    DESK.with_borrow_mut(|desk| {
-        if let Some(desk) = desk {
-            desk.failure.get_or_insert(why);
-        }
-    });
+/// The kind of a resource whose versions a webhook converts.
+fn converting_kind(resource: &Resource) -> Option<&Kind> {
+    let kind = &*resource.custom()?.kind;
+    kind.webhook().map(|_| kind)
 }
 
 /// Asks the webhook, with one review for each version that is wanted.
-async fn ask(
-    server: &Server,
-    kind: &Kind,
-    mut open: Vec<Question>,
-    answers: &mut HashMap<Question, Result<Value, String>>,
-) {
-    let mut seen = HashSet::new();
-    open.retain(|question| seen.insert(question.clone()));
+async fn ask(server: &Server, kind: &Kind, needed: NeedsConversion, cache: &mut ConversionCache) {
+    let mut seen = BTreeSet::new();
+    let mut open = needed.0;
+    open.retain(|wanted| seen.insert(wanted.clone()));
     while let Some(first) = open.first() {
-        let wanted = first.wanted.clone();
-        let (asked, later): (Vec<Question>, _) = open.into_iter().partition(|question| question.wanted == wanted);
+        let api_version = first.api_version.clone();
+        let (asked, later): (Vec<Wanted>, _) = open.into_iter().partition(|wanted| wanted.api_version == api_version);
         open = later;
         let objects: Vec<Value> = asked
             .iter()
-            .map(|question| crate::object::parsed(question.object.as_bytes()))
+            .map(|wanted| crate::object::parsed(wanted.object.as_bytes()))
             .collect();
-        match review::call(server, kind, &wanted, &objects).await {
-            Ok(converted) => answers.extend(asked.into_iter().zip(converted.into_iter().map(Ok))),
-            Err(why) => answers.extend(asked.into_iter().map(|question| (question, Err(why.clone())))),
-        }
+        let answers = match review::call(server, kind, &api_version, &objects).await {
+            Ok(converted) => converted.into_iter().map(Ok).collect(),
+            Err(why) => vec![Err(why); asked.len()],
+        };
+        cache.answers.extend(asked.into_iter().zip(answers));
     }
 }

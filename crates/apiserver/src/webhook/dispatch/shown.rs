@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::admit::{Attributes, Operation, Part, kind_of};
 use crate::convert;
-use crate::custom::conversion;
+use crate::custom::conversion::with_conversions;
 use crate::decode::restore_empty_lists;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
 use crate::status::{Result, Status};
@@ -137,12 +137,10 @@ impl Shown {
                 // Without a webhook the type changes and nothing else.
                 Some(version) if version.kind.webhook().is_none() => object.take(),
                 Some(version) => {
-                    let settled = conversion::settled(attributes.server, own, || {
-                        let mut converted = object.clone();
-                        version.convert_surely(&mut converted, &to.api_version);
-                        converted
+                    let converted = with_conversions(attributes.server, own, |cache| {
+                        Ok(version.convert(object.clone(), &to.api_version, cache)?)
                     });
-                    settled.await.map_err(|status| Status::internal(&status.message))?
+                    converted.await.map_err(|status| Status::internal(&status.message))?
                 }
                 None => {
                     let mut converted = object.take();
