@@ -4,10 +4,10 @@
 use kubewright_access::{Table, aggregated};
 use serde_json::Value;
 
-use crate::manage::FieldWriter;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
+use crate::write::manage::FieldWriter;
 
 /// Who upstream's controller is to server-side apply.
 const MANAGER: &str = "clusterrole-aggregation-controller";

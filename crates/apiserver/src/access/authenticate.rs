@@ -10,10 +10,10 @@ use kubewright_codec::quote;
 use serde_json::Value;
 
 use super::{Identity, User};
+use crate::access::tokens::{self, ISSUER};
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
-use crate::tokens::{self, ISSUER};
 
 /// Clocks may differ by so much, and what is being deleted counts for so much longer.
 const LEEWAY: SignedDuration = SignedDuration::from_mins(1);

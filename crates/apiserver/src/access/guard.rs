@@ -7,10 +7,10 @@ use kubewright_access::{Forbidden, RoleRef, Rule, confirm_no_escalation};
 use serde_json::Value;
 
 use super::{Attributes, RBAC, decide, forbidden_status};
-use crate::call::Call;
 use crate::object::{meta_text, metadata, metadata_mut};
 use crate::registry::{BuiltInId, Resource};
-use crate::status::{About, Result, Status};
+use crate::request::call::Call;
+use crate::wire::status::{About, Result, Status};
 
 /// Whether the author of a role or binding may give what it gives; all other kinds pass. Comes after objects are
 /// mutated and before they are validated, as upstream has it.

@@ -3,8 +3,8 @@
 use http::HeaderMap;
 
 use super::User;
-use crate::status::{Result, Status};
 use crate::wire::query::percent_decode;
+use crate::wire::status::{Result, Status};
 
 const EXTRA: &str = "impersonate-extra-";
 

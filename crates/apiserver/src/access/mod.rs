@@ -8,6 +8,7 @@ mod authenticate;
 mod guard;
 mod impersonate;
 mod signers;
+pub(crate) mod tokens;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -24,13 +25,13 @@ pub(crate) use signers::check_signer;
 
 use crate::audit::{Draft, Verdict};
 use crate::object::{self, meta_text};
-use crate::options::{AuthorizationMode, Options};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::RequestHead;
 use crate::server::Server;
-use crate::status::{About, Status};
+use crate::server::options::{AuthorizationMode, Options};
 use crate::wire::body::Body;
 use crate::wire::respond;
+use crate::wire::status::{About, Status};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 

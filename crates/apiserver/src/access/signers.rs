@@ -9,10 +9,10 @@ use kubewright_x509::{ORGANIZATION, pem, request_subject};
 use serde_json::Value;
 
 use super::{Attributes, decide};
-use crate::call::Call;
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Resource, Subresource};
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::wire::status::{Result, Status};
 
 const GROUP: &str = "certificates.k8s.io";
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";

@@ -10,13 +10,13 @@ use tokio::time::Instant;
 
 use crate::access::User;
 use crate::audit::Notes;
-use crate::call::Call;
-use crate::delete_options::{DeleteOptions, Propagation};
 use crate::registry::{BuiltInId, Resource, Subresource, name_of};
+use crate::request::call::Call;
+use crate::request::delete_options::{DeleteOptions, Propagation};
+use crate::request::timeout;
 use crate::server::Server;
-use crate::status::Status;
-use crate::timeout;
 use crate::wire::query::Query;
+use crate::wire::status::Status;
 
 /// How long a write may take unless its client says how long.
 const LONGEST: Duration = Duration::from_secs(34);

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 pub(crate) use attributes::{Attributes, Deadline, Operation, Part, kind_of};
 
-use crate::status::Result;
 use crate::webhook::dispatch::{self, Reinvocation};
+use crate::wire::status::Result;
 
 /// Which plugins that can be switched are on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::BuiltInId;
-use crate::status::{Cause, Result, Status};
+use crate::wire::status::{Cause, Result, Status};
 
 pub(super) struct NamespaceLifecycle;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Attributes, Operation, Plugin};
 use crate::registry::BuiltInId;
-use crate::status::Result;
+use crate::wire::status::Result;
 
 pub(super) struct TaintNodesByCondition;
 

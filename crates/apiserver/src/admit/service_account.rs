@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::{BuiltInId, Subresource};
-use crate::status::Result;
+use crate::wire::status::Result;
 
 pub(super) struct ServiceAccount;
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Attributes, Operation, Plugin};
 use crate::object::{self, finalizers};
 use crate::registry::BuiltInId;
-use crate::status::Result;
+use crate::wire::status::Result;
 
 pub(super) struct StorageObjectInUseProtection;
 

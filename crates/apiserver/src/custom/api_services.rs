@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use kubewright_structural::discovery::api_service;
 use serde_json::{Map, Value};
 
-use crate::manage::FieldWriter;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Registry, Resource};
 use crate::server::Server;
+use crate::write::manage::FieldWriter;
 
 /// Who upstream's aggregator is to server-side apply.
 const MANAGER: &str = "kube-apiserver";

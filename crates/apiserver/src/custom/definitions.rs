@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::kind::Kind;
 use super::version::Version;
-use crate::name::Name;
+use crate::registry::name::Name;
 use crate::registry::{Registry, Resource};
 
 /// The tables of custom resources come behind those of the built-ins.

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::definitions::Claim;
 use super::kind::Kind;
-use crate::delete_options::DeleteOptions;
-use crate::manage::FieldWriter;
 use crate::object::{self, finalizers, meta_text};
 use crate::registry::{BuiltInId, Resource, Subresource};
+use crate::request::delete_options::DeleteOptions;
 use crate::server::Server;
 use crate::verbs::delete;
+use crate::write::manage::FieldWriter;
 
 /// Who upstream's controllers are to server-side apply.
 const MANAGER: &str = "kube-apiserver";

@@ -8,7 +8,7 @@ use http_body::Body;
 use http_body_util::BodyExt as _;
 
 use crate::request::{MAX_BODY, ReceivedBody};
-use crate::status::Status;
+use crate::wire::status::Status;
 
 /// The whole body, without a copy where it comes in one piece. A body above the limit is cut right behind it: the
 /// pipeline sees that it is too long and answers 413 in its place (H10).

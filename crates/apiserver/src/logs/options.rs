@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_codec::quote;
 
-use crate::status::{Result, Status};
 use crate::wire::query::Query;
+use crate::wire::status::{Result, Status};
 
 /// Which part of a log is read, and how it is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

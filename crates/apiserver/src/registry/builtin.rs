@@ -9,9 +9,9 @@ use kubewright_schema::{self as schema, TypeRef, Types};
 use kubewright_store::ResourceId;
 
 use super::{BuiltInId, Nature, Registry, Resource, Subresource, api_version};
-use crate::convert::{self, Conversion};
 use crate::custom;
-use crate::name::Name;
+use crate::registry::convert::{self, Conversion};
+use crate::registry::name::Name;
 
 /// What a built-in is made of.
 pub(crate) struct BuiltIn {

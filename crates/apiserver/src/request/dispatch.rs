@@ -5,13 +5,13 @@ use kubewright_apimachinery::names;
 
 use super::route::Verb;
 use crate::admit::Deadline;
-use crate::call::Call;
-use crate::status::{Result, Status};
+use crate::request::call::Call;
 use crate::subresource;
 use crate::verbs;
 use crate::webhook;
 use crate::wire::body::Body;
 use crate::wire::respond::Reply;
+use crate::wire::status::{Result, Status};
 
 /// What a verb answers.
 pub(crate) enum Answer {

@@ -7,7 +7,7 @@ use kubewright_apimachinery::{fields, labels::Selector};
 
 use super::route::Verb;
 use crate::registry::Subresource;
-use crate::timeout;
+use crate::request::timeout;
 use crate::wire::negotiate::{self, Output};
 use crate::wire::query::Query;
 

@@ -3,9 +3,15 @@
 //! parse ([`RequestHead`]) → authenticate, authorize (`access`) → read the body → route ([`route`]) → negotiate (`wire`) →
 //! dispatch ([`dispatch`]) to a verb or a subresource → respond (`wire`).
 
+pub(crate) mod call;
+pub(crate) mod delete_options;
 mod dispatch;
 mod head;
+pub(crate) mod list_options;
 pub(crate) mod route;
+pub(crate) mod select;
+pub(crate) mod timeout;
+pub(crate) mod write_options;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -20,18 +26,17 @@ pub(crate) use head::{RequestHead, attributes_of};
 
 use crate::access::{Authorized, Identity};
 use crate::audit::{Notes, Working};
-use crate::call::Call;
-use crate::metrics::Observation;
-use crate::plain;
+use crate::non_resource;
 use crate::registry::Subresource;
+use crate::request::call::Call;
+use crate::server::metrics::Observation;
 use crate::server::{ApiServer, Server};
-use crate::status::Status;
-use crate::table;
-use crate::timeout;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Offer, Output};
 use crate::wire::query::percent_decode;
 use crate::wire::respond;
+use crate::wire::status::Status;
+use crate::wire::table;
 use route::{Route, Target, Verb};
 
 /// The largest body a request may have (H10).
@@ -133,7 +138,7 @@ impl AuthorizedRequest<'_> {
             Route::NonResource => {
                 let path = head.info.trimmed_path();
                 observation.plain(head.method(), path);
-                plain::answer(self.server, head.parts, path, &head.query)
+                non_resource::answer(self.server, head.parts, path, &head.query)
             }
         }
     }

@@ -8,7 +8,7 @@ use kubewright_access::{Prefix, RequestInfo, ResourceInfo};
 use super::head::RequestHead;
 use crate::custom::Served;
 use crate::registry::{Registry, Resource, Subresource};
-use crate::status::Status;
+use crate::wire::status::Status;
 
 /// What a request is for.
 #[derive(Clone, Debug)]

@@ -6,15 +6,15 @@ use serde_json::json;
 
 use super::part;
 use crate::admit::Part;
-use crate::call::Call;
-use crate::decode;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::request::Answer;
-use crate::status::{About, Result, Status};
+use crate::request::call::Call;
+use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
+use crate::wire::status::{About, Result, Status};
 use crate::write::addressed::place_in_namespace;
-use crate::write_options::OptionsKind;
+use crate::write::decode;
 
 pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let expected = decode::expected("", "v1", "Binding")?;

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use super::part;
 use crate::admit::Part;
-use crate::call::Call;
-use crate::decode;
-use crate::delete_options::{self, DeleteOptions};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::Answer;
-use crate::status::{About, Cause, Details, Result, Status};
+use crate::request::call::Call;
+use crate::request::delete_options::{self, DeleteOptions};
+use crate::request::write_options::OptionsKind;
 use crate::verbs::delete::{check_preconditions, delete_one};
 use crate::wire::respond::Reply;
+use crate::wire::status::{About, Cause, Details, Result, Status};
 use crate::write::addressed::place_in_namespace;
-use crate::write_options::OptionsKind;
+use crate::write::decode;
 
 pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     let expected = decode::expected("policy", "v1", "Eviction")?;

@@ -8,14 +8,14 @@ use kubewright_codec::quote;
 use kubewright_store::Watcher;
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::logs::{Log, LogOptions, Reading};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::Answer;
-use crate::status::{Result, Status};
+use crate::request::call::Call;
 use crate::wire::body::Body;
 use crate::wire::respond;
+use crate::wire::status::{Result, Status};
 
 pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     // Placed before the Pod is read, so that nothing that becomes of it is missed.

@@ -13,11 +13,11 @@ mod token;
 use http::StatusCode;
 
 use self::reviews::About;
-use crate::call::Call;
 use crate::registry::{BuiltInId, Subresource};
 use crate::request::Answer;
+use crate::request::call::Call;
 use crate::request::route::Verb;
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// Answers a request that its verb alone cannot answer; `None` for all others.
 pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Answer>> {

@@ -6,10 +6,10 @@ use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::{Map, Value, json};
 
 use crate::admit::{self, Attributes, Operation, Part};
-use crate::call::Call;
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Subresource, api_version, name_of};
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::wire::status::Result;
 
 /// The body with its owners.
 pub(super) fn owned(call: &Call<'_>, part: Part, manager: &str, body: Value) -> Value {

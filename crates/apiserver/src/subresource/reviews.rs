@@ -9,17 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::{part, selectors};
 use crate::access::{self, User};
-use crate::call::Call;
-use crate::decode::{self, Expected};
-use crate::go_text;
-use crate::manage::FieldWriter;
 use crate::object;
-use crate::options::AuthorizationMode;
 use crate::request::Answer;
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::request::write_options::OptionsKind;
+use crate::server::options::AuthorizationMode;
 use crate::wire::respond::Reply;
+use crate::wire::status::{Result, Status};
 use crate::write::addressed::place_in_namespace;
-use crate::write_options::OptionsKind;
+use crate::write::decode::{self, Expected};
+use crate::write::go_text;
+use crate::write::manage::FieldWriter;
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 

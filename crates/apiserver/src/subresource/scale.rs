@@ -11,19 +11,19 @@ use kubewright_schema::{self as schema, TypeRef};
 use kubewright_store::Record;
 use serde_json::Value;
 
-use crate::call::{Call, record_value};
 use crate::custom::conversion::with_conversions;
-use crate::decode::{self, Expected};
-use crate::manage;
 use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
 use crate::request::Answer;
-use crate::status::{Result, Status};
+use crate::request::call::{Call, record_value};
+use crate::request::write_options::{OptionsKind, WriteOptions};
 use crate::verbs::patch::{Language, refusal};
 use crate::wire::respond::Reply;
+use crate::wire::status::{Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::decode::{self, Expected};
+use crate::write::manage;
 use crate::write::scale::{ScaleWrite, UNSET, check, of, write_into};
 use crate::write::{self, IfMissing, Mode, Proposal, Written};
-use crate::write_options::{OptionsKind, WriteOptions};
 
 /// The version a Scale is served at.
 const SCALE_VERSION: &str = "autoscaling/v1";

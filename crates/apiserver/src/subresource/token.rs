@@ -10,17 +10,17 @@ use kubewright_system::clock;
 use serde_json::{Value, json};
 
 use super::part;
+use crate::access::tokens::ISSUER;
 use crate::admit::Part;
-use crate::call::Call;
-use crate::decode;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::BuiltInId;
 use crate::request::Answer;
-use crate::status::{About, Result, Status};
-use crate::tokens::ISSUER;
+use crate::request::call::Call;
+use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
+use crate::wire::status::{About, Result, Status};
 use crate::write::addressed::place_in_namespace;
-use crate::write_options::OptionsKind;
+use crate::write::decode;
 
 const GROUP: &str = "authentication.k8s.io";
 const API_VERSION: &str = "authentication.k8s.io/v1";

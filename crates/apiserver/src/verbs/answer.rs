@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::registry::Resource;
-use crate::status::Result;
+use crate::request::call::Call;
 use crate::wire::respond::{Reply, text_of};
+use crate::wire::status::Result;
 use crate::write::Written;
 
 /// The answer to a write.

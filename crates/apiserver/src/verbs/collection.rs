@@ -4,11 +4,11 @@ use http::StatusCode;
 
 use super::delete::{delete_one, warn_of_orphans};
 use super::list;
-use crate::call::Call;
-use crate::delete_options::DeleteOptions;
-use crate::list_options::ListOptions;
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::request::delete_options::DeleteOptions;
+use crate::request::list_options::ListOptions;
 use crate::wire::respond::Reply;
+use crate::wire::status::Result;
 
 pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     let list_options = ListOptions::parse(call.query, call.target, false)?;

@@ -3,17 +3,17 @@
 use kubewright_kinds::meta;
 
 use super::answer::reply;
-use crate::call::Call;
 use crate::custom::conversion::{ConversionCache, consume_with_conversions};
-use crate::decode::{self, Expected};
-use crate::manage::FieldWriter;
 use crate::object;
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
+use crate::wire::status::Result;
 use crate::write;
 use crate::write::addressed::place_in_namespace;
+use crate::write::decode::{self, Expected};
 use crate::write::defaults::{dedup_owners, default};
-use crate::write_options::OptionsKind;
+use crate::write::manage::FieldWriter;
 
 pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();

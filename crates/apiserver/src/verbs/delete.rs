@@ -10,14 +10,14 @@ use kubewright_system::clock;
 use serde_json::{Value, json};
 
 use crate::admit::{self, Attributes, Operation};
-use crate::call::{Call, record_value};
 use crate::custom::conversion::with_conversions;
-use crate::delete_options::{DeleteOptions, Propagation};
 use crate::object::{self, finalizers, meta_number, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource, Subresource};
+use crate::request::call::{Call, record_value};
+use crate::request::delete_options::{DeleteOptions, Propagation};
 use crate::server::Server;
-use crate::status::{About, Result, Status};
 use crate::wire::respond::{Reply, text_of};
+use crate::wire::status::{About, Result, Status};
 use crate::write::bump_generation;
 use crate::write::effects::is_definition;
 

@@ -2,10 +2,10 @@
 
 use http::StatusCode;
 
-use crate::call::Call;
-use crate::list_options::parse_revision;
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::request::list_options::parse_revision;
 use crate::wire::respond::Reply;
+use crate::wire::status::Result;
 
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply> {
     if let Some(revision) = parse_revision(call.query.text("resourceVersion"))? {

@@ -6,14 +6,14 @@ use http::StatusCode;
 use kubewright_codec::json;
 use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
 
-use crate::call::{Call, record_text};
-use crate::continue_token::Continue;
 use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
-use crate::list_options::{ListOptions, VersionMatch};
 use crate::object;
 use crate::registry::Resource;
-use crate::status::{Result, Status};
+use crate::request::call::{Call, record_text};
+use crate::request::list_options::{ListOptions, VersionMatch};
+use crate::wire::continue_token::Continue;
 use crate::wire::respond::Reply;
+use crate::wire::status::{Result, Status};
 
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply> {
     let options = ListOptions::parse(call.query, call.target, false)?;

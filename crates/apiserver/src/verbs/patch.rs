@@ -7,22 +7,22 @@ use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
 use serde_json::Value;
 
 use super::answer::{at_version, reply};
-use crate::call::Call;
 use crate::custom::conversion::{ConversionCache, Unfinished};
 use crate::custom::empties;
-use crate::decode::{self, Expected, TypeDefect, go_kind};
-use crate::go_text;
-use crate::manage::FieldWriter;
 use crate::object::{differ_by_owners_only, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource};
-use crate::status::{Details, Result, Status};
+use crate::request::call::Call;
+use crate::request::write_options::{FieldValidation, OptionsKind, WriteOptions};
 use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
+use crate::wire::status::{Details, Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::decode::{self, Expected, TypeDefect, go_kind};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
+use crate::write::go_text;
+use crate::write::manage::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
-use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
 
 /// What a patch is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 //! `update`: PUT of an object or its status (H3, M3, M8–M10, W8).
 
 use super::answer::{at_version, reply};
-use crate::call::Call;
-use crate::decode::{self, Expected};
-use crate::manage::FieldWriter;
 use crate::request;
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
+use crate::wire::status::Result;
 use crate::write::addressed::{check_name, check_uid, place_in_namespace};
+use crate::write::decode::{self, Expected};
 use crate::write::defaults::{dedup_owners, default};
+use crate::write::manage::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
-use crate::write_options::OptionsKind;
 
 pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();

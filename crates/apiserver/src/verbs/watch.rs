@@ -14,20 +14,20 @@ use kubewright_tables::Table;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::call::{Call, record_text};
 use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
-use crate::list_options::ListOptions;
-use crate::metrics::LongRunning;
 use crate::object;
 use crate::registry::Resource;
+use crate::request::call::{Call, record_text};
+use crate::request::list_options::ListOptions;
 use crate::request::route::Verb;
-use crate::select::Selection;
+use crate::request::select::Selection;
 use crate::server::Server;
-use crate::status::{Result, Status};
-use crate::table;
+use crate::server::metrics::LongRunning;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, View};
 use crate::wire::respond;
+use crate::wire::status::{Result, Status};
+use crate::wire::table;
 
 /// How many events are read in one go.
 const BATCH: usize = 256;
@@ -317,7 +317,7 @@ impl Frames {
 
     /// Nothing but a revision: everything up to it has been sent (V6).
     fn bookmark(&mut self, out: &mut Vec<u8>, revision: Revision, ends_initial: bool) {
-        let mut object = crate::bookmark::empty(&self.resource, self.output.view);
+        let mut object = crate::wire::bookmark::empty(&self.resource, self.output.view);
         object["metadata"]["resourceVersion"] = revision.to_string().into();
         if ends_initial {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, StatusCode, header};
 
-use crate::status::{Details, Result, Status};
+use crate::wire::status::{Details, Result, Status};
 
 /// How a response is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// The decoded parameters, in order.
 #[derive(Clone, Debug, Default)]

@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::negotiate::{self, Encoding, Output, PROTOBUF, View};
-use crate::decode::internal_package;
 use crate::object;
-use crate::status::{Result, Status, Verbatim};
+use crate::wire::status::{Result, Status, Verbatim};
+use crate::write::decode::internal_package;
 
 /// What a handler answers: JSON text, which is the stored text where possible.
 pub(crate) struct Reply {

@@ -2,7 +2,7 @@
 
 use super::PendingWrite;
 use crate::access;
-use crate::status::Result;
+use crate::wire::status::Result;
 
 impl PendingWrite<'_, '_> {
     /// Whether the author of a role or a binding may give what it gives.

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::object::{meta_text, remove_meta, set_meta};
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::wire::status::{Result, Status};
 
 /// The object belongs into the namespace of the path, and may say so (H4).
 pub(crate) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> Result<()> {

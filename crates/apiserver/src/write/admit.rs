@@ -2,7 +2,7 @@
 
 use super::{PendingWrite, scale};
 use crate::admit;
-use crate::status::Result;
+use crate::wire::status::Result;
 
 impl PendingWrite<'_, '_> {
     /// Lets plugins and webhooks change the object, or the Scale that was sent in its place.

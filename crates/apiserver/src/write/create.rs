@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::addressed::place_in_namespace;
 use super::defaults::dedup_owners;
 use super::{PendingWrite, Written};
-use crate::call::Call;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::Resource;
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::wire::status::{Result, Status};
 
 /// How often a generated name is tried (M2).
 const NAME_ATTEMPTS: usize = 8;

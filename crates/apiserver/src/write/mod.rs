@@ -8,9 +8,13 @@
 mod access;
 pub(crate) mod addressed;
 mod admit;
+pub(crate) mod allocate;
 mod create;
+pub(crate) mod decode;
 pub(crate) mod defaults;
 pub(crate) mod effects;
+pub(crate) mod go_text;
+pub(crate) mod manage;
 mod prepare;
 pub(crate) mod scale;
 mod store;
@@ -27,10 +31,10 @@ pub(crate) use prepare::bump_generation;
 pub(crate) use update::{IfMissing, Mode, update};
 
 use crate::admit::{Attributes, Operation};
-use crate::allocate::Allocation;
-use crate::call::Call;
 use crate::registry::Resource;
-use crate::status::Result;
+use crate::request::call::Call;
+use crate::wire::status::Result;
+use crate::write::allocate::Allocation;
 use scale::ScaleWrite;
 
 /// What a write came to.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::object::{meta_text, set_meta};
 use crate::registry::Resource;
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// A Scale that a client wrote, for the webhooks that are shown it.
 pub(crate) struct ScaleWrite {

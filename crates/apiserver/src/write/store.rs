@@ -4,11 +4,11 @@ use kubewright_store::{CommitError, Draft};
 use serde_json::Value;
 
 use super::{PendingWrite, Written};
-use crate::allocate::Allocation;
 use crate::custom::conversion::with_conversions;
 use crate::object::{self, finalizers, meta_number, meta_text, remove_meta};
 use crate::registry::{BuiltInId, Resource};
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
+use crate::write::allocate::Allocation;
 
 /// What etcd takes in one request (H10).
 const MAX_OBJECT_BYTES: usize = 1_572_864;

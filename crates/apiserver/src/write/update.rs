@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::defaults::dedup_owners;
 use super::{Live, PendingWrite, Proposal, Written, create};
-use crate::call::{Call, record_value};
 use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
-use crate::status::{Result, Status};
+use crate::request::call::{Call, record_value};
+use crate::wire::status::{Result, Status};
 
 /// How an update is meant.
 #[derive(Clone, Copy)]

@@ -6,10 +6,10 @@ use kubewright_kinds::{Behaviour, meta};
 use serde_json::Value;
 
 use super::PendingWrite;
-use crate::call::Call;
 use crate::object::{meta_text, set_meta};
 use crate::registry::{Resource, Subresource};
-use crate::status::{MODIFIED, Result, Status};
+use crate::request::call::Call;
+use crate::wire::status::{MODIFIED, Result, Status};
 
 impl PendingWrite<'_, '_> {
     pub(super) fn validate_create(&mut self) -> Result<()> {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::kind::Kind;
 use crate::registry::Resource;
 use crate::server::Server;
-use crate::status::Status;
+use crate::wire::status::Status;
 
 /// How often work may find that it needs yet another conversion: a write through apply asks once per version of its owners.
 const MOST_ROUNDS: usize = 64;

@@ -8,9 +8,9 @@ use kubewright_kinds::meta;
 use serde_json::{Map, Value};
 
 use super::super::kind::Kind;
-use crate::decode;
 use crate::server::Server;
 use crate::webhook;
+use crate::write::decode;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const KIND: &str = "ConversionReview";

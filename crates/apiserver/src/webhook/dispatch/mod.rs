@@ -26,7 +26,7 @@ use super::call::{CallError, post};
 use crate::admit::{Attributes, Deadline};
 use crate::object;
 use crate::registry::BuiltInId;
-use crate::status::{Details, Result, Status, Verbatim};
+use crate::wire::status::{Details, Result, Status, Verbatim};
 use rights::Rights;
 use shown::{Equivalents, Shown};
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Refusal, Request, Shown, failed_call};
 use crate::admit::Attributes;
 use crate::object::{meta_text, set_meta};
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// What one round of webhooks leaves for the next (A8).
 #[derive(Default)]

@@ -8,11 +8,11 @@ use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::Value;
 
 use crate::admit::{Attributes, Operation, Part, kind_of};
-use crate::convert;
 use crate::custom::conversion::with_conversions;
-use crate::decode::restore_empty_lists;
+use crate::registry::convert;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
+use crate::write::decode::restore_empty_lists;
 use crate::write::defaults::default;
 
 /// Where else the objects of a resource are served.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Refusal, Request, Shown};
 use crate::admit::Attributes;
-use crate::status::Result;
+use crate::wire::status::Result;
 
 pub(crate) async fn validate(
     attributes: &Attributes<'_>,

@@ -1,5 +1,9 @@
 //! The server behind every door, and its state. The way of a request through it is in `request`.
 
+pub(crate) mod bootstrap;
+pub(crate) mod metrics;
+pub(crate) mod options;
+
 use std::convert::Infallible;
 use std::future::ready;
 use std::sync::{Arc, OnceLock, Weak};
@@ -11,20 +15,19 @@ use kubewright_store::{Limits, Revision, Store};
 use kubewright_system::clock::Clock;
 use kubewright_system::random::Random;
 
+use crate::access::tokens::Signer;
 use crate::access::{Access, Identity, User};
 use crate::admit::Settings;
-use crate::allocate::Allocations;
 use crate::audit::Trail;
-use crate::bootstrap;
 use crate::custom::Definitions;
 use crate::logs::Logs;
-use crate::metrics::Metrics;
-use crate::openapi::Documents;
-use crate::options::Options;
-use crate::status::{Result, Status};
-use crate::tokens::Signer;
+use crate::non_resource::openapi::Documents;
+use crate::server::metrics::Metrics;
+use crate::server::options::Options;
 use crate::webhook::Webhooks;
 use crate::wire::body::Body;
+use crate::wire::status::{Result, Status};
+use crate::write::allocate::Allocations;
 
 /// How long a read waits for a revision that is still to come (R7).
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);

@@ -1,7 +1,10 @@
 //! The resources a server serves: what each is called, what shapes its objects, and its place in the store.
 
 mod builtin;
+pub(crate) mod convert;
 mod id;
+pub(crate) mod name;
+pub(crate) mod place;
 mod subresource;
 
 use std::sync::{Arc, OnceLock};
@@ -17,11 +20,11 @@ pub(crate) use builtin::BuiltIn;
 pub(crate) use id::BuiltInId;
 pub(crate) use subresource::{Subresource, name_of};
 
-use crate::convert::Conversion;
 use crate::custom;
-use crate::name::Name;
+use crate::registry::convert::Conversion;
+use crate::registry::name::Name;
 use crate::request::route::Verb;
-use crate::status::About;
+use crate::wire::status::About;
 
 /// A resource in one version.
 pub(crate) struct Resource {

@@ -1,5 +1,10 @@
 //! Paths outside the resource tree: discovery, `OpenAPI`, health, version, metrics.
 
+pub(crate) mod discovery;
+pub(crate) mod health;
+pub(crate) mod openapi;
+pub(crate) mod version;
+
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -7,17 +12,14 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::custom::Served;
-use crate::discovery;
-use crate::health;
-use crate::openapi::{self, Document};
+use crate::non_resource::openapi::Document;
 use crate::registry::Registry;
 use crate::server::Server;
-use crate::status::{Details, Status};
-use crate::version;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Encoding, Output, joined};
 use crate::wire::query::Query;
 use crate::wire::respond::{self, Reply};
+use crate::wire::status::{Details, Status};
 
 /// Answers a path that names no resource.
 pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) -> Response<Body> {

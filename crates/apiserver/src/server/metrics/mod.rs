@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 
-use crate::name::Name;
 use crate::registry::Subresource;
+use crate::registry::name::Name;
 use crate::request::route::{Target, Verb};
 use crate::wire::query::Query;
 

@@ -7,14 +7,14 @@ use kubewright_schema::protobuf::{self, Envelope};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::{Map, Value};
 
-use crate::call::Call;
 use crate::custom::empties;
-use crate::go_text;
 use crate::object;
 use crate::registry::{Registry, Resource, api_version};
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::request::write_options::{FieldValidation, OptionsKind, WriteOptions};
 use crate::wire::negotiate::{self, Encoding};
-use crate::write_options::{FieldValidation, OptionsKind, WriteOptions};
+use crate::wire::status::{Result, Status};
+use crate::write::go_text;
 
 /// The kind a body must be.
 #[derive(Clone, Copy)]

@@ -7,10 +7,10 @@ use kubewright_system::random::Random;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::manage::FieldWriter;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource};
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
+use crate::write::manage::FieldWriter;
 
 /// The addresses and ports of a server's Services.
 pub(crate) struct Allocations(Mutex<Allocator>);

@@ -6,9 +6,9 @@ use kubewright_store::Revision;
 
 use crate::registry::Resource;
 use crate::request::route::Target;
-use crate::select::{Selection, fields};
-use crate::status::{Result, Status};
+use crate::request::select::{Selection, fields};
 use crate::wire::query::Query;
+use crate::wire::status::{Result, Status};
 
 /// What a client asked a collection for.
 #[derive(Clone, Debug)]

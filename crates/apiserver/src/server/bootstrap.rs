@@ -9,7 +9,7 @@ use crate::object::{self, meta_text, set_meta};
 use crate::registry::Registry;
 
 /// One object a line: what `conformance/upstream/bootstrap` wrote.
-static OBJECTS: &str = include_str!("../facts/bootstrap.jsonl");
+static OBJECTS: &str = include_str!("../../facts/bootstrap.jsonl");
 
 /// A store with the bootstrap objects.
 pub(crate) fn state(limits: Limits) -> Store {

@@ -3,8 +3,8 @@
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
-use crate::status::{Result, Status};
 use crate::wire::query::Query;
+use crate::wire::status::{Result, Status};
 
 /// How a write is meant.
 #[derive(Clone, Debug)]

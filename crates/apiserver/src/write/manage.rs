@@ -6,12 +6,12 @@ use std::sync::Arc;
 use kubewright_merge::{self as merge, ApplyError, ConversionError, FieldFilter, FieldManager, Versions};
 use serde_json::{Map, Value};
 
-use crate::convert;
 use crate::custom;
 use crate::custom::conversion::{ConversionCache, NeedsConversion, Unconverted, Unfinished};
-use crate::place::Place;
+use crate::registry::convert;
+use crate::registry::place::Place;
 use crate::registry::{Registry, Resource, Subresource, name_of};
-use crate::status::{Cause, Details, Status};
+use crate::wire::status::{Cause, Details, Status};
 
 /// A built-in resource in all its versions, as one endpoint sees it.
 struct BuiltInKind<'r> {

@@ -5,10 +5,10 @@ use kubewright_codec::json;
 use kubewright_schema::{Types, decode, protobuf};
 use serde_json::Value;
 
-use crate::call::Call;
-use crate::status::{Result, Status};
+use crate::request::call::Call;
+use crate::request::write_options::check_dry_run;
 use crate::wire::negotiate::{self, Encoding};
-use crate::write_options::check_dry_run;
+use crate::wire::status::{Result, Status};
 
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
@@ -79,10 +79,10 @@ fn from_body(call: &Call<'_>) -> Result<Given> {
         Encoding::Protobuf => from_protobuf(&call.body)?,
     };
     if !value.is_object() && !value.is_null() {
-        let found = crate::decode::go_kind(&value);
+        let found = crate::write::decode::go_kind(&value);
         return Err(Status::bad_request(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {}",
-            crate::decode::TYPE_META
+            crate::write::decode::TYPE_META
         )));
     }
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");

@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::object;
 use crate::registry::{Nature, Resource, name_of};
 use crate::request::route::Target;
-use crate::status::{Result, Status};
 use crate::wire::negotiate::{Output, View};
 use crate::wire::query::Query;
 use crate::wire::respond::Reply;
+use crate::wire::status::{Result, Status};
 
 /// What prints a resource or a part of it; `None` when it offers no Tables.
 pub(crate) fn printer(target: &Target<'_>) -> Option<Printer> {

@@ -15,10 +15,10 @@ use crate::object;
 use crate::registry::Resource;
 use crate::request::route::Target;
 use crate::server::Server;
-use crate::status::{Result, Status};
 use crate::wire::negotiate::Output;
 use crate::wire::query::Query;
 use crate::wire::respond::{Reply, text_of};
+use crate::wire::status::{Result, Status};
 
 /// A routed and authenticated request.
 pub(crate) struct Call<'a> {

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use kubewright_store::Revision;
 use serde_json::{Value, json};
 
-use crate::status::{Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// Go does not mind bits that are left over behind the last byte.
 const TOKEN: GeneralPurpose = GeneralPurpose::new(
