@@ -110,16 +110,16 @@ fn manager_rules(context: &RenderContext<'_>) -> Vec<(RoleScope, Vec<Rule>)> {
         if !split.cluster.is_empty() {
             granted.push((RoleScope::Cluster, split.cluster));
         }
-        let elsewhere = split.elsewhere.into_iter();
-        granted.extend(elsewhere.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
+        let other_namespaces = split.other_namespaces.into_iter();
+        granted.extend(other_namespaces.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
         return granted;
     }
     let mut split = by_namespace(rules);
     let mut granted = vec![(RoleScope::Cluster, split.remove(&None).unwrap_or_default())];
-    let elsewhere = split
+    let other_namespaces = split
         .into_iter()
         .filter_map(|(namespace, rules)| Some((namespace?, rules)));
-    granted.extend(elsewhere.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
+    granted.extend(other_namespaces.map(|(namespace, rules)| (RoleScope::Namespace(namespace), rules)));
     granted
 }
 

@@ -23,7 +23,7 @@ pub struct ByScope {
     /// What only a `ClusterRole` can: resources of the whole cluster, and paths.
     pub cluster: Vec<Rule>,
     /// What is for a namespace of its own, whichever the operator's is.
-    pub elsewhere: BTreeMap<String, Vec<Rule>>,
+    pub other_namespaces: BTreeMap<String, Vec<Rule>>,
 }
 
 /// Splits rules by where they can be granted. The scope of the operator's own kinds is known from its description.
@@ -39,24 +39,24 @@ pub struct ByScope {
 /// assert_eq!(split.cluster, [Rule::urls(["/metrics"], ["get"]), Rule::new([""], ["nodes"], ["get"])]);
 /// ```
 pub fn by_scope(rules: &[Rule], operator: &Description) -> ByScope {
-    let (mut namespace, mut cluster, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut namespace, mut cluster, mut other_namespaces) = (Vec::new(), Vec::new(), Vec::new());
     for grant in rules.iter().flat_map(grants) {
         let of_cluster = match &grant.right {
             Right::Path { .. } => true,
             Right::Resource { group, resource, .. } => is_of_cluster(group, resource, operator),
         };
         let list = match (&grant.namespace, of_cluster) {
-            (Some(_), _) => &mut elsewhere,
+            (Some(_), _) => &mut other_namespaces,
             (None, true) => &mut cluster,
             (None, false) => &mut namespace,
         };
         list.push(grant.rule());
     }
-    let elsewhere = by_namespace(&elsewhere).into_iter();
+    let other_namespaces = by_namespace(&other_namespaces).into_iter();
     ByScope {
         namespace: minimal(&namespace),
         cluster: minimal(&cluster),
-        elsewhere: elsewhere
+        other_namespaces: other_namespaces
             .filter_map(|(namespace, rules)| Some((namespace?, rules)))
             .collect(),
     }
