@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kubewright_description::Description;
 use kubewright_manifests::install::kustomization::{self, KustomizationError};
 use kubewright_manifests::install::{self, FOLDERS, RenderedManifests, is_generated};
-use kubewright_runtime::operator::Description;
 use kubewright_scaffold::File;
 use kubewright_scaffold::plan;
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use http::{Request, StatusCode};
 use kubewright_apiserver::{ApiServer, Options};
+use kubewright_description::Description;
 use kubewright_manifests::definitions::locate;
 use kubewright_manifests::yaml;
-use kubewright_runtime::operator::Description;
 use serde_json::{Value, json};
 
 use crate::project::{Bundle, Project};

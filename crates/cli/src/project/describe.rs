@@ -6,13 +6,11 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use kubewright_runtime::operator::Description;
+use kubewright_description::{Description, VERSION};
 use serde_json::Value;
 
 use super::{Error, Project};
 
-/// The version of the form that is read here.
-const VERSION: u64 = 1;
 /// A program that runs instead of answering is stopped after that.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -102,8 +100,11 @@ fn read(project: &Project, binary: &Path, answer: &Answer) -> Result<Description
     }
     let value: Value = serde_json::from_slice(&answer.text).map_err(|_| silent("its answer is not JSON"))?;
     match value["version"].as_u64() {
-        Some(VERSION) => serde_json::from_value(value).map_err(Error::Shape),
-        Some(found) => Err(Error::Version { found, known: VERSION }),
+        Some(version) if version == u64::from(VERSION) => serde_json::from_value(value).map_err(Error::Shape),
+        Some(found) => Err(Error::Version {
+            found,
+            known: VERSION.into(),
+        }),
         None => Err(silent("its answer has no version")),
     }
 }

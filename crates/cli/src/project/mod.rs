@@ -10,10 +10,10 @@ use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use kubewright_description::Description;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
 use kubewright_manifests::install::{RenderedManifests, Settings, kustomization};
-use kubewright_runtime::operator::Description;
 use kubewright_scaffold::Project as ProjectFile;
 
 pub(crate) use error::Error;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::{Subcommand, ValueEnum};
+use kubewright_description::Description;
 use kubewright_manifests::rules::check::{Origin, Report, check};
-use kubewright_runtime::operator::Description;
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
