@@ -11,20 +11,6 @@ use serde::de::DeserializeOwned;
 use crate::object::Kind;
 
 /// Why a kind was not found.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::mapper::{MapperError, RestMapper};
-///
-/// let error = RestMapper::new(kube).kind("apps", "v1", "Nothing").await.unwrap_err();
-/// assert!(matches!(error, MapperError::NoMatch(_)));
-/// assert_eq!(error.to_string(), "the server has no kind Nothing in apps/v1");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MapperError {
     /// The server does not have it, also after asking again.
@@ -96,57 +82,18 @@ impl RestMapper {
     }
 
     /// The kind of a name in a group version.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// use kubewright_runtime::mapper::RestMapper;
-    ///
-    /// let mapper = RestMapper::new(kube);
-    /// assert_eq!(mapper.kind("apps", "v1", "Deployment").await?.plural(), "deployments");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn kind(&self, group: &str, version: &str, kind: &str) -> Result<Kind, MapperError> {
         let found = self.find(group, version, |known| known.kind() == kind).await?;
         found.ok_or_else(|| MapperError::NoMatch(format!("kind {kind} in {}", group_version(group, version))))
     }
 
     /// The kind of a resource, as `deployments`, in a group version.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// use kubewright_runtime::mapper::RestMapper;
-    ///
-    /// let mapper = RestMapper::new(kube);
-    /// assert_eq!(mapper.resource("apps", "v1", "deployments").await?.kind(), "Deployment");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn resource(&self, group: &str, version: &str, plural: &str) -> Result<Kind, MapperError> {
         let found = self.find(group, version, |known| known.plural() == plural).await?;
         found.ok_or_else(|| MapperError::NoMatch(format!("resource {plural} in {}", group_version(group, version))))
     }
 
     /// The kind of a name in the version that the server prefers, or in another if that has none.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// use kubewright_runtime::mapper::RestMapper;
-    ///
-    /// let mapper = RestMapper::new(kube);
-    /// assert_eq!(mapper.preferred("autoscaling", "HorizontalPodAutoscaler").await?.version(), "v2");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn preferred(&self, group: &str, kind: &str) -> Result<Kind, MapperError> {
         let none = || MapperError::NoMatch(format!("kind {kind} in group {group:?}"));
         let versions = if group.is_empty() {

@@ -4,14 +4,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Error, Map, Value};
 
 /// Fields of an object, of which some are set.
-///
-/// ```
-/// use kubewright_runtime::apply::Fields;
-///
-/// let mut fields = Fields::default();
-/// fields.set("replicas", Ok(3.into()));
-/// assert_eq!(fields.into_value().unwrap(), serde_json::json!({ "replicas": 3 }));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     members: Map<String, Value>,
@@ -31,15 +23,6 @@ impl Fields {
     }
 
     /// Sets all fields of a flattened struct or map.
-    ///
-    /// ```
-    /// use kubewright_runtime::apply::Fields;
-    /// use serde_json::json;
-    ///
-    /// let mut fields = Fields::default();
-    /// fields.merge(Ok(json!({ "a": 1, "b": 2 })));
-    /// assert_eq!(fields.get("b"), Some(&json!(2)));
-    /// ```
     pub fn merge(&mut self, value: Result<Value, Error>) {
         match value {
             Ok(Value::Object(members)) => self.members.extend(members),

@@ -63,18 +63,6 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
     }
 
     /// With an annotation.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::apply::Apply;
-    /// use serde_json::json;
-    ///
-    /// let shop = Apply::<Namespace>::new("shop").annotation("note", "open").finalizer("example.com/close");
-    /// assert_eq!(
-    ///     serde_json::to_value(&shop).unwrap()["metadata"],
-    ///     json!({ "name": "shop", "annotations": { "note": "open" }, "finalizers": ["example.com/close"] })
-    /// );
-    /// ```
     pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata
             .annotations
@@ -84,19 +72,6 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
     }
 
     /// With an owner.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-    /// use kube::Resource as _;
-    /// use kubewright_runtime::apply::Apply;
-    ///
-    /// # let mut pod = Pod::default();
-    /// # pod.metadata.name = Some("web".to_owned());
-    /// # pod.metadata.uid = Some("1".to_owned());
-    /// let owner = pod.controller_owner_ref(&()).unwrap();
-    /// let settings = Apply::<ConfigMap>::new("settings").in_namespace("shop").owner(owner);
-    /// assert_eq!(settings.meta().owner_references.as_ref().unwrap()[0].name, "web");
-    /// ```
     pub fn owner(mut self, owner: OwnerReference) -> Self {
         self.metadata.owner_references.get_or_insert_default().push(owner);
         self
@@ -115,14 +90,6 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
     }
 
     /// The object, as far as it is said: all of it in what [`Client::apply`](crate::client::Client::apply) returns.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::apply::Apply;
-    ///
-    /// let settings: ConfigMap = Apply::<ConfigMap>::new("settings").object().unwrap();
-    /// assert_eq!(settings.metadata.name.as_deref(), Some("settings"));
-    /// ```
     pub fn object(&self) -> Result<K, Error>
     where
         K: DeserializeOwned,

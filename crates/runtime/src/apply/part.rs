@@ -4,15 +4,6 @@ use serde::Serialize;
 use serde_json::{Error, Map, Value};
 
 /// Stands for a `T`: the value itself, or the twin that `#[kubewright::schema]` writes beside a struct.
-///
-/// ```
-/// use kubewright_runtime::apply::Part;
-///
-/// fn port(port: impl Part<u16>) -> serde_json::Value {
-///     port.into_value().unwrap()
-/// }
-/// assert_eq!(port(80), 80);
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not stand for a `{T}` in what is applied",
     note = "give a `{T}`, or the twin that `#[kubewright::schema]` writes beside it: its name ends in `Apply`"
@@ -41,13 +32,6 @@ impl Part<String> for &String {
 }
 
 /// A list of parts.
-///
-/// ```
-/// use kubewright_runtime::apply::{Part, list};
-///
-/// let names = list(["a", "b"], |name| Part::<String>::into_value(name)).unwrap();
-/// assert_eq!(names, serde_json::json!(["a", "b"]));
-/// ```
 pub fn list<I: IntoIterator>(items: I, item: impl FnMut(I::Item) -> Result<Value, Error>) -> Result<Value, Error> {
     items
         .into_iter()
@@ -57,13 +41,6 @@ pub fn list<I: IntoIterator>(items: I, item: impl FnMut(I::Item) -> Result<Value
 }
 
 /// A map of parts. Keys are written as JSON writes them.
-///
-/// ```
-/// use kubewright_runtime::apply::{Part, map};
-///
-/// let ports = map::<String, _, _>([("http", 80)], |port| Part::<u16>::into_value(port)).unwrap();
-/// assert_eq!(ports, serde_json::json!({ "http": 80 }));
-/// ```
 pub fn map<K: Serialize, N: Into<K>, V>(
     items: impl IntoIterator<Item = (N, V)>,
     mut item: impl FnMut(V) -> Result<Value, Error>,

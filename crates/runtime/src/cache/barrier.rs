@@ -5,32 +5,6 @@ use std::time::Duration;
 use crate::object::ObjectKey;
 
 /// What the cache must have seen of one object.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Barrier, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// use kubewright_runtime::object::ObjectKey;
-/// use std::time::Duration;
-///
-/// let key = ObjectKey::cluster("a");
-/// store.set_barrier(&key, Barrier::revision(7)); // we wrote it, and the server said 7
-/// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_err());
-/// writer.changed(record("a", 7));
-/// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_ok());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
     /// This revision of the object, or a later one of its kind.
@@ -51,18 +25,6 @@ impl Barrier {
     }
 
     /// Until the object with this uid is gone: after a delete that took effect at once.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Barrier, Indexes, Store};
-    /// use kubewright_runtime::object::{Kind, ObjectKey, Record};
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let store = Store::new(kind.clone(), Indexes::default());
-    /// let old = Record::parse(br#"{"metadata":{"name":"a","uid":"8c5d"}}"#, &kind).unwrap();
-    /// store.writer(None).changed(old);
-    /// store.set_barrier(&ObjectKey::cluster("a"), Barrier::gone("8c5d")); // reads of it wait until this one is gone
-    /// ```
     pub fn gone(uid: &str) -> Self {
         Barrier {
             gone: vec![uid.into()],
@@ -72,29 +34,6 @@ impl Barrier {
 
     /// Until the object with this uid is gone or past this revision: after a delete of many, which answers with the objects as
     /// they were before and does not tell which of them stay for a while.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Barrier, Indexes, Store};
-    /// use kubewright_runtime::object::{Kind, ObjectKey, Record};
-    /// use std::time::Duration;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let store = Store::new(kind.clone(), Indexes::default());
-    /// let at = |revision: u32| {
-    ///     let json = format!(r#"{{"metadata":{{"name":"a","uid":"8c5d","resourceVersion":"{revision}"}}}}"#);
-    ///     Record::parse(json.as_bytes(), &kind).unwrap()
-    /// };
-    /// let writer = store.writer(None);
-    /// writer.changed(at(7));
-    /// store.set_barrier(&ObjectKey::cluster("a"), Barrier::past("8c5d", 7));
-    /// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_err());
-    /// writer.changed(at(8)); // marked for deletion, held by a finalizer
-    /// assert!(store.caught_up_with_key("a", Duration::from_secs(5)).await.is_ok());
-    /// # }
-    /// ```
     pub fn past(uid: &str, revision: u64) -> Self {
         Barrier {
             past: vec![(uid.into(), revision)],
@@ -142,30 +81,6 @@ impl Barrier {
 }
 
 /// The cache did not catch up with a write in time.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Barrier, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// use std::time::Duration;
-///
-/// writer.changed(record("a", 6));
-/// store.set_barrier(record("a", 7).key(), Barrier::revision(7));
-/// let timeout = store.caught_up(None, Duration::from_secs(5)).await.unwrap_err();
-/// assert_eq!(timeout.to_string(), "the cache of ConfigMap did not catch up with the write of a within 5s");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cache of {kind} did not catch up with the write of {key} within {waited:?}")]
 pub struct BarrierTimeout {

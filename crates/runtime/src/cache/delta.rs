@@ -14,26 +14,6 @@ use super::store::Store;
 use crate::object::{ObjectKey, Record};
 
 /// What happened to an object, under client-go's names.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Delta, DeltaFifo, DeltaKind, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// let fifo = DeltaFifo::of(&store);
-/// writer.changed(record("a", 1));
-/// writer.begin(); // a list that does not contain it
-/// writer.finish("2");
-/// let kinds: Vec<_> = fifo.try_pop().unwrap().iter().map(|delta: &Delta| delta.kind).collect();
-/// assert_eq!(kinds, [DeltaKind::Replaced, DeltaKind::DeletedFinalStateUnknown]);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeltaKind {
     /// It was there before the cache was: part of the first list.
@@ -51,27 +31,6 @@ pub enum DeltaKind {
 }
 
 /// One change of one object.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{DeltaFifo, DeltaKind, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// writer.begin();
-/// writer.finish("1");
-/// let fifo = DeltaFifo::of(&store);
-/// writer.changed(record("a", 2));
-/// let deltas = fifo.try_pop().unwrap();
-/// assert_eq!(deltas.newest().kind, DeltaKind::Added);
-/// assert_eq!(deltas.newest().object.revision(), Some(2));
-/// ```
 #[derive(Clone, Debug)]
 pub struct Delta {
     /// What happened.
@@ -105,26 +64,6 @@ impl From<&Event> for Delta {
 }
 
 /// Everything that happened to one object since it was last popped: at least one thing, the oldest first.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{DeltaFifo, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// let fifo = DeltaFifo::of(&store);
-/// writer.changed(record("a", 1));
-/// writer.changed(record("a", 2));
-/// let deltas = fifo.try_pop().unwrap();
-/// assert_eq!((deltas.key().name(), deltas.iter().count()), ("a", 2));
-/// assert_eq!(deltas.newest().object.revision(), Some(2));
-/// ```
 #[derive(Clone, Debug)]
 pub struct Deltas {
     key: ObjectKey,

@@ -5,29 +5,6 @@ use std::sync::Arc;
 use crate::object::{ObjectKey, Record};
 
 /// A change of the cache. It carries the objects themselves: nobody has to look them up, so nothing can be missed meanwhile.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Event, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// let mut events = store.subscribe();
-/// writer.changed(record("a", 1));
-/// writer.changed(record("a", 2));
-/// writer.deleted(record("a", 3));
-/// assert!(matches!(events.try_next(), Some(Event::Added { .. })));
-/// let updated = events.try_next().unwrap();
-/// assert_eq!(updated.old().unwrap().revision(), Some(1));
-/// assert_eq!(updated.object().revision(), Some(2));
-/// assert!(matches!(events.try_next(), Some(Event::Deleted { known: true, .. })));
-/// ```
 #[derive(Clone, Debug)]
 pub enum Event {
     /// An object appeared.

@@ -68,18 +68,6 @@ impl fmt::Debug for Index {
 }
 
 /// The indexes of a store.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::cache::{Index, Indexes};
-///
-/// let mut indexes = Indexes::default();
-/// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
-/// indexes.add(Index::of::<Pod>("phase", |pod| {
-///     pod.status.iter().filter_map(|status| status.phase.clone()).collect()
-/// }));
-/// assert_eq!(indexes.names().collect::<Vec<_>>(), ["uid", "phase"]);
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Indexes(Vec<Index>);
 

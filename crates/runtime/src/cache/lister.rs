@@ -10,24 +10,6 @@ use super::store::{Store, UnknownIndex};
 use crate::object::{DecodeError, ObjectKey, View};
 
 /// Why a cached read failed.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Indexes, Lister, Query, ReadError, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// let config_maps = Lister::<ConfigMap>::new(store);
-/// let error = config_maps.list(&Query::all().indexed("colour", "red")).unwrap_err();
-/// assert!(matches!(error, ReadError::UnknownIndex(_)));
-/// # let _ = (record("a", 1), writer);
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// An object does not fit the type.

@@ -19,16 +19,6 @@ use super::subscription::Subscription;
 use crate::object::{Kind, ObjectKey, Record};
 
 /// A reader asked for an index that the store does not have.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Indexes, Query, Store};
-/// use kubewright_runtime::object::Kind;
-///
-/// let store = Store::new(Kind::of::<ConfigMap>(), Indexes::default());
-/// let error = store.list(&Query::all().indexed("colour", "red")).unwrap_err();
-/// assert_eq!(error.to_string(), "the cache of ConfigMap has no index \"colour\"; declare it with `index`");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cache of {kind} has no index {index:?}; declare it with `index`")]
 pub struct UnknownIndex {
@@ -91,51 +81,11 @@ impl Store {
     }
 
     /// The object under `namespace/name` (or `name`).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let record = |name: &str, revision: u32| {
-    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-    ///     Record::parse(json.as_bytes(), &kind).unwrap()
-    /// };
-    /// let mut indexes = Indexes::default();
-    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
-    /// let store = Store::new(kind.clone(), indexes);
-    /// let writer = store.writer(None);
-    /// writer.changed(record("a", 1));
-    /// assert_eq!(store.get("a").unwrap().revision(), Some(1));
-    /// ```
     pub fn get(&self, key: &str) -> Option<Arc<Record>> {
         self.inner.state.read().get(key).cloned()
     }
 
     /// The objects a query asks for, in the server's order. Costs as much as its result (before labels are matched).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let record = |name: &str, revision: u32| {
-    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-    ///     Record::parse(json.as_bytes(), &kind).unwrap()
-    /// };
-    /// let mut indexes = Indexes::default();
-    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
-    /// let store = Store::new(kind.clone(), indexes);
-    /// let writer = store.writer(None);
-    /// writer.changed(record("a", 1));
-    /// writer.changed(record("b", 2));
-    /// assert_eq!(store.list(&Query::all()).unwrap().len(), 2);
-    /// assert_eq!(store.list(&Query::all().indexed("uid", "b")).unwrap()[0].key().name(), "b");
-    /// ```
     pub fn list(&self, query: &Query) -> Result<Vec<Arc<Record>>, UnknownIndex> {
         let index = match &query.index {
             None => None,
@@ -170,21 +120,6 @@ impl Store {
     }
 
     /// Waits until [`is_synced`](Self::is_synced).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Indexes, Store};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let store = Store::new(Kind::of::<ConfigMap>(), Indexes::default());
-    /// let writer = store.writer(None);
-    /// writer.begin();
-    /// writer.finish("7");
-    /// store.synced().await; // at once: the list is there
-    /// # }
-    /// ```
     pub async fn synced(&self) {
         self.wait(None, |state| state.is_synced().then_some(())).await;
     }
@@ -228,28 +163,6 @@ impl Store {
     }
 
     /// Tells every handler of every object again, as an update from itself to itself.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let record = |name: &str, revision: u32| {
-    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-    ///     Record::parse(json.as_bytes(), &kind).unwrap()
-    /// };
-    /// let mut indexes = Indexes::default();
-    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
-    /// let store = Store::new(kind.clone(), indexes);
-    /// let writer = store.writer(None);
-    /// writer.changed(record("a", 1));
-    /// let mut events = store.subscribe();
-    /// events.try_next();
-    /// store.resync();
-    /// assert!(events.try_next().unwrap().is_background());
-    /// ```
     pub fn resync(&self) {
         self.inner.delivery.publish(|| {
             let present = self.inner.state.read().candidates(None, None);

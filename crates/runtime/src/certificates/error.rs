@@ -7,16 +7,6 @@ use super::permission::Permission;
 use super::target::Target;
 
 /// Why certificates are not in place, yet. All of it is tried again.
-///
-/// ```
-/// use kubewright_runtime::certificates::KeepError;
-///
-/// let error = KeepError::Foreign {
-///     secret: "shop/webhook-cert".to_owned(),
-///     reason: "cert-manager keeps it".to_owned(),
-/// };
-/// assert!(error.to_string().starts_with("Secret shop/webhook-cert is not ours: cert-manager keeps it;"));
-/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeepError {

@@ -47,12 +47,6 @@ pub struct ManagedOptions {
 
 impl ManagedOptions {
     /// For a Service.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::ManagedOptions;
-    ///
-    /// assert!(ManagedOptions::new("shop", "webhooks").targets.is_empty());
-    /// ```
     pub fn new(namespace: impl Into<String>, service: impl Into<String>) -> Self {
         let service = service.into();
         ManagedOptions {
@@ -69,25 +63,12 @@ impl ManagedOptions {
     }
 
     /// One more object that gets the caBundle.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Target};
-    ///
-    /// let options = ManagedOptions::new("shop", "webhooks").target(Target::validating("shop"));
-    /// assert_eq!(options.targets.len(), 1);
-    /// ```
     pub fn target(mut self, target: Target) -> Self {
         self.targets.push(target);
         self
     }
 
     /// The names the certificate is for. The first is the one the API server asks for.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::ManagedOptions;
-    ///
-    /// assert_eq!(ManagedOptions::new("shop", "webhooks").dns_names()[0], "webhooks.shop.svc");
-    /// ```
     pub fn dns_names(&self) -> Vec<String> {
         let ManagedOptions {
             service,
@@ -104,17 +85,6 @@ impl ManagedOptions {
     }
 
     /// What the manager needs to be allowed for it.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Target};
-    ///
-    /// let options = ManagedOptions::new("shop", "webhooks").target(Target::validating("shop"));
-    /// assert_eq!(
-    ///     options.permissions()[1].to_string(),
-    ///     "{apiGroups: [\"admissionregistration.k8s.io\"], resources: [\"validatingwebhookconfigurations\"], \
-    ///      resourceNames: [\"shop\"], verbs: [\"get\",\"list\",\"watch\",\"patch\"]} in a ClusterRole",
-    /// );
-    /// ```
     pub fn permissions(&self) -> Vec<Permission> {
         let mut permissions = vec![Permission::on_secret(&self.namespace, &self.secret)];
         let verbs = ["get", "list", "watch", "patch"];

@@ -7,16 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::target::Target;
 
 /// Rights on named objects: a rule of a Role where it has a namespace, of a `ClusterRole` where it has none.
-///
-/// ```
-/// use kubewright_runtime::certificates::{ManagedOptions, Target};
-///
-/// let options = ManagedOptions::new("shop", "shop-webhook-service").target(Target::mutating("shop"));
-/// let permissions = options.permissions();
-/// assert_eq!(permissions[0].namespace.as_deref(), Some("shop"));
-/// assert_eq!(permissions[0].resource_names, ["shop-webhook-service-cert"]);
-/// assert!(permissions.iter().all(|permission| !permission.resource_names.is_empty()));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {

@@ -73,65 +73,22 @@ impl ServingCertificates {
 
     /// What a server shows, for [`HttpServer::with_tls`](crate::serve::HttpServer::with_tls). Until there is a certificate,
     /// handshakes fail.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    ///
-    /// let certificates = Source::Managed(ManagedOptions::new("shop", "webhooks")).open().unwrap();
-    /// assert!(!certificates.certificates().is_from_files());
-    /// ```
     pub fn certificates(&self) -> Certificates {
         self.certificates.clone()
     }
 
     /// The same for servers of your own on rustls.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    ///
-    /// let certificates = Source::Managed(ManagedOptions::new("shop", "webhooks")).open().unwrap();
-    /// let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    /// let config = rustls::ServerConfig::builder_with_provider(provider)
-    ///     .with_safe_default_protocol_versions()
-    ///     .unwrap()
-    ///     .with_no_client_auth()
-    ///     .with_cert_resolver(certificates.resolver());
-    /// # drop(config);
-    /// ```
     pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
         self.certificates.resolver()
     }
 
     /// Counts how often certificates are read.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    ///
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// let certificates = Source::Managed(ManagedOptions::new("shop", "webhooks")).open().unwrap();
-    /// let certificates = certificates.with_metrics(metrics.certificates);
-    /// # drop(certificates);
-    /// ```
     pub fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         self.certificates = self.certificates.with_metrics(metrics);
         self
     }
 
     /// Uses this clock instead of the manager's.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    /// use kubewright_runtime::clock::Clock;
-    ///
-    /// let certificates = Source::Managed(ManagedOptions::new("shop", "webhooks")).open().unwrap();
-    /// let later = Clock::starting_at("2030-01-01T00:00:00Z".parse().unwrap());
-    /// # let _ =
-    /// certificates.with_clock(later);
-    /// # }
-    /// ```
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = Some(clock);
         self
@@ -139,54 +96,23 @@ impl ServingCertificates {
 
     /// What local runs left behind in these objects is taken back. Needed for certificates from files only: those that are
     /// managed, and local runs, know their targets. The manager needs `get`, `list`, `watch` and `patch` on them.
-    ///
-    /// ```no_run
-    /// use kubewright_runtime::certificates::{CertificateFiles, Source, Target};
-    ///
-    /// let files = CertificateFiles::in_folder("/certs", "tls.crt", "tls.key");
-    /// let certificates = Source::Files(files).open()?.restoring([Target::mutating("shop")]);
-    /// # Ok::<(), kubewright_runtime::serve::CertificateError>(())
-    /// ```
     pub fn restoring(mut self, targets: impl IntoIterator<Item = Target>) -> Self {
         self.restored.extend(targets);
         self
     }
 
     /// Whether everything is in place: a certificate is shown, and the API server knows whom to trust. Else what is missing.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    ///
-    /// let certificates = Source::Managed(ManagedOptions::new("shop", "webhooks")).open().unwrap();
-    /// assert_eq!(certificates.check(), Err("there is no certificate yet".to_owned()));
-    /// ```
     pub fn check(&self) -> Result<(), String> {
         self.progress.borrow().clone()
     }
 
     /// Waits until everything is in place.
-    ///
-    /// ```no_run
-    /// # async fn example(certificates: kubewright_runtime::certificates::ServingCertificates) {
-    /// certificates.ready().await;
-    /// assert_eq!(certificates.check(), Ok(()));
-    /// # }
-    /// ```
     pub async fn ready(&self) {
         // The sender is ours, so it is not gone.
         let _ = self.progress.subscribe().wait_for(Result::is_ok).await;
     }
 
     /// Keeps them until asked to stop. Failures are logged, told by [`check`](Self::check), and tried again.
-    ///
-    /// ```no_run
-    /// # async fn example(certificates: kubewright_runtime::certificates::ServingCertificates, kube: kube::Client) {
-    /// let (stopper, stop) = kubewright_runtime::stop::Stopper::new();
-    /// let clock = kubewright_runtime::clock::Clock::system();
-    /// tokio::spawn(async move { certificates.keep(kube, clock, stop).await });
-    /// # stopper.stop();
-    /// # }
-    /// ```
     pub async fn keep(&self, kube: kube::Client, clock: Clock, stop: Stop) {
         let clock = self.clock.unwrap_or(clock);
         self.certificates.follow_clock(clock);

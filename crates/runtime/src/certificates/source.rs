@@ -9,13 +9,6 @@ use super::serving::ServingCertificates;
 use crate::serve::CertificateError;
 
 /// Files that somebody else keeps: cert-manager, a mounted Secret, a person.
-///
-/// ```
-/// use kubewright_runtime::certificates::CertificateFiles;
-///
-/// let files = CertificateFiles::in_folder("/certs", "tls.crt", "tls.key");
-/// assert_eq!(files.key, std::path::Path::new("/certs/tls.key"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
     /// PEM: the certificate, then its chain.
@@ -26,13 +19,6 @@ pub struct CertificateFiles {
 
 impl CertificateFiles {
     /// Two files of one folder.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::CertificateFiles;
-    ///
-    /// let files = CertificateFiles::in_folder("/certs", "tls.crt", "tls.key");
-    /// assert_eq!(files.certificate, std::path::Path::new("/certs/tls.crt"));
-    /// ```
     pub fn in_folder(folder: impl AsRef<Path>, certificate: &str, key: &str) -> Self {
         let folder = folder.as_ref();
         CertificateFiles {
@@ -65,13 +51,6 @@ pub enum Source {
 
 impl Source {
     /// What the manager needs to be allowed for it.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{CertificateFiles, Source};
-    ///
-    /// let files = CertificateFiles::in_folder("/certs", "tls.crt", "tls.key");
-    /// assert!(Source::Files(files).permissions().is_empty());
-    /// ```
     pub fn permissions(&self) -> Vec<Permission> {
         match self {
             Source::Files(_) => Vec::new(),
@@ -81,14 +60,6 @@ impl Source {
     }
 
     /// The certificates, ready to be given to a server. Files are read now; everything else happens when they run.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{CertificateFiles, Source};
-    ///
-    /// let missing = CertificateFiles::in_folder("/no/such/folder", "tls.crt", "tls.key");
-    /// let error = Source::Files(missing).open().unwrap_err();
-    /// assert_eq!(error.to_string(), "cannot read /no/such/folder/tls.crt");
-    /// ```
     pub fn open(self) -> Result<ServingCertificates, CertificateError> {
         ServingCertificates::new(self)
     }

@@ -3,12 +3,6 @@
 use std::fmt;
 
 /// A kind of object that says where webhooks are and whom to trust there.
-///
-/// ```
-/// use kubewright_runtime::certificates::{Target, TargetKind};
-///
-/// assert_eq!(Target::mutating("shop").kind, TargetKind::Mutating);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetKind {
     /// A `MutatingWebhookConfiguration`.
@@ -21,12 +15,6 @@ pub enum TargetKind {
 
 impl TargetKind {
     /// Its API group.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::TargetKind;
-    ///
-    /// assert_eq!(TargetKind::Conversion.group(), "apiextensions.k8s.io");
-    /// ```
     pub fn group(self) -> &'static str {
         match self {
             TargetKind::Mutating | TargetKind::Validating => "admissionregistration.k8s.io",
@@ -35,12 +23,6 @@ impl TargetKind {
     }
 
     /// Its resource, as in a path or a rule.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::TargetKind;
-    ///
-    /// assert_eq!(TargetKind::Conversion.resource(), "customresourcedefinitions");
-    /// ```
     pub fn resource(self) -> &'static str {
         match self {
             TargetKind::Mutating => "mutatingwebhookconfigurations",
@@ -50,12 +32,6 @@ impl TargetKind {
     }
 
     /// Its kind.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::TargetKind;
-    ///
-    /// assert_eq!(TargetKind::Validating.kind(), "ValidatingWebhookConfiguration");
-    /// ```
     pub fn kind(self) -> &'static str {
         match self {
             TargetKind::Mutating => "MutatingWebhookConfiguration",
@@ -66,13 +42,6 @@ impl TargetKind {
 }
 
 /// One object with a caBundle.
-///
-/// ```
-/// use kubewright_runtime::certificates::Target;
-///
-/// let target = Target::conversion("markdownviews.view.example.com");
-/// assert_eq!(target.to_string(), "CustomResourceDefinition markdownviews.view.example.com");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
     /// What it is.
@@ -83,12 +52,6 @@ pub struct Target {
 
 impl Target {
     /// A `MutatingWebhookConfiguration`.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::Target;
-    ///
-    /// assert_eq!(Target::mutating("shop").kind.resource(), "mutatingwebhookconfigurations");
-    /// ```
     pub fn mutating(name: impl Into<String>) -> Self {
         Target {
             kind: TargetKind::Mutating,
@@ -97,12 +60,6 @@ impl Target {
     }
 
     /// A `ValidatingWebhookConfiguration`.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::Target;
-    ///
-    /// assert_eq!(Target::validating("shop").kind.group(), "admissionregistration.k8s.io");
-    /// ```
     pub fn validating(name: impl Into<String>) -> Self {
         Target {
             kind: TargetKind::Validating,
@@ -111,12 +68,6 @@ impl Target {
     }
 
     /// A `CustomResourceDefinition` that converts through a webhook.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::Target;
-    ///
-    /// assert_eq!(Target::conversion("boats.example.com").kind.kind(), "CustomResourceDefinition");
-    /// ```
     pub fn conversion(name: impl Into<String>) -> Self {
         Target {
             kind: TargetKind::Conversion,

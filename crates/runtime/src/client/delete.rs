@@ -10,16 +10,6 @@ use crate::cache::{Barrier, Query};
 use crate::object::{Kind, ObjectKey, Page, Record};
 
 /// What happens to the objects that the deleted one owns.
-///
-/// ```
-/// use kubewright_runtime::client::{DeleteOptions, Propagation};
-///
-/// let options = DeleteOptions {
-///     propagation_policy: Some(Propagation::Foreground),
-///     ..DeleteOptions::default()
-/// };
-/// assert_eq!(serde_json::to_string(&options).unwrap(), r#"{"propagationPolicy":"Foreground"}"#);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Propagation {
     /// They are deleted afterwards.

@@ -7,35 +7,6 @@ use crate::cache::{BarrierTimeout, ReadError, UnknownIndex};
 use crate::object::{DecodeError, ObjectKey};
 
 /// Why a read or a write failed.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-///
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::Secret;
-/// use kubewright_runtime::client::Error;
-/// use kubewright_runtime::object::ObjectKey;
-///
-/// let key = ObjectKey::namespaced("default", "missing");
-/// let error = client.live().get::<Secret>(&key).await.unwrap_err();
-/// assert!(error.is_not_found());
-/// assert_eq!(error.to_string(), "Secret default/missing not found");
-/// assert_eq!(error.code(), Some(404));
-/// assert!(!error.is_invalid());
-///
-/// // What nobody declares is not cached; the error names the missing call.
-/// let error = client.get::<Secret>(&key).await.unwrap_err();
-/// assert!(matches!(error, Error::Undeclared { .. }));
-/// assert!(error.to_string().contains(".reads::<Secret>()"));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A cached read of a kind that nobody declared.

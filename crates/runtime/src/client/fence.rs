@@ -6,28 +6,6 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// The write was not sent: this process is not, or may no longer be, the leader.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-///
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::{Client, Error, Fence, Fenced};
-/// use kubewright_runtime::object::ObjectKey;
-///
-/// let standby = Client::fenced(client.kube().clone(), client.cache().clone(), Fence::closed());
-/// let error = standby.delete::<ConfigMap>(&ObjectKey::namespaced("default", "a")).await.unwrap_err();
-/// assert!(matches!(error, Error::Fenced(Fenced)));
-/// assert_eq!(error.to_string(), "not the leader: the write was not sent");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the leader: the write was not sent")]
 pub struct Fenced;

@@ -35,29 +35,6 @@ pub use subresource::Subresource;
 pub use write::{Applied, Outcome};
 
 /// How strictly the server looks at fields it does not know.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::{Client, FieldValidation};
-/// use kubewright_runtime::informer::Cache;
-/// use kubewright_runtime::object::Kind;
-/// use serde_json::json;
-///
-/// let client = Client::new(kube, Cache::default()).live();
-/// let mistyped = serde_json::from_value(json!({
-///     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "default" }, "date": {},
-/// }))?;
-/// let config_maps = |validation| client.field_validation(validation).dynamic(Kind::of::<ConfigMap>());
-/// let error = config_maps(FieldValidation::Strict).create(&mistyped).await.unwrap_err();
-/// assert!(error.to_string().contains("unknown field \"date\""));
-/// config_maps(FieldValidation::Ignore).create(&mistyped).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Unknown and duplicate fields are errors.
@@ -172,15 +149,6 @@ impl Client {
 
     /// Counts how long cached reads wait for own writes, and how often in vain. Clones of the client count too; the first metrics
     /// given are those that count.
-    ///
-    /// ```
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::metrics::RuntimeMetrics;
-    ///
-    /// fn counted(client: Client, metrics: &RuntimeMetrics) -> Client {
-    ///     client.with_metrics(metrics.reads.clone())
-    /// }
-    /// ```
     pub fn with_metrics(self, metrics: ReadMetrics) -> Self {
         // Somebody set them before: those stay.
         let _ = self.shared.read_metrics.set(metrics);
@@ -189,45 +157,12 @@ impl Client {
 
     /// Tells the time by this clock, as do clones of the client from here on. Default: one that shows the machine's time as it
     /// was when the client was made, and follows tokio's clock since.
-    ///
-    /// ```
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::clock::Clock;
-    ///
-    /// fn in_time(client: Client, clock: Clock) -> Client {
-    ///     client.with_clock(clock)
-    /// }
-    /// ```
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
     /// Who owns the fields that are written. [`apply`](Self::apply) needs it.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// let shop = client.field_owner("shop-controller");
-    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
-    /// let created = shop.create(&settings).await?;
-    /// let managers = created.metadata.managed_fields.unwrap();
-    /// assert_eq!(managers[0].manager.as_deref(), Some("shop-controller"));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn field_owner(&self, owner: impl Into<Arc<str>>) -> Self {
         self.with(|options| options.field_owner = Some(owner.into()))
     }
@@ -238,146 +173,26 @@ impl Client {
     }
 
     /// Writes change nothing; the server answers as if they did.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.dry_run().create(&settings).await?;
-    /// assert!(client.get_opt::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn dry_run(&self) -> Self {
         self.with(|options| options.dry_run = true)
     }
 
     /// [`apply`](Self::apply) takes fields over from other owners instead of failing with a conflict.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
-    /// client.field_owner("one").apply(&settings).await?;
-    /// settings.data = Some([("colour".to_owned(), "blue".to_owned())].into());
-    /// let other = client.field_owner("other");
-    /// assert!(other.apply(&settings).await.unwrap_err().is_conflict());
-    /// other.force().apply(&settings).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn force(&self) -> Self {
         self.with(|options| options.force = true)
     }
 
     /// Reads ask the server instead of the cache.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// settings.data = Some([("colour".to_owned(), "red".to_owned())].into());
-    /// client.create(&settings).await?;
-    /// let key = ObjectKey::namespaced("default", "settings");
-    /// let fresh = client.live().get::<ConfigMap>(&key).await?;
-    /// assert!(fresh.metadata.managed_fields.is_some()); // the cache keeps none
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn live(&self) -> Self {
         self.with(|options| options.live = true)
     }
 
     /// Cached reads wait this long for the cache to catch up with this client's writes. Default: 5 s.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// use std::time::Duration;
-    ///
-    /// let patient = client.wait_at_most(Duration::from_secs(30));
-    /// patient.create(&settings).await?;
-    /// patient.get::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn wait_at_most(&self, wait: Duration) -> Self {
         self.with(|options| options.wait = Some(wait))
     }
 
     /// Cached reads do not wait for this client's writes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// // It may be there or not: the cache is read as it is.
-    /// client.without_waiting().get_opt::<ConfigMap>(&ObjectKey::namespaced("default", "settings")).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn without_waiting(&self) -> Self {
         self.with(|options| options.wait = None)
     }
@@ -399,46 +214,11 @@ impl Client {
     }
 
     /// The time it is.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let cache = kubewright_runtime::informer::Cache::new(kubewright_runtime::informer::Declarations::default())?;
-    /// # let client = kubewright_runtime::client::Client::new(server.client(), cache);
-    /// let before = client.clock().now();
-    /// tokio::time::sleep(std::time::Duration::from_secs(60)).await; // a paused clock moves by itself
-    /// assert!(client.clock().now() > before);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
     /// The verbs for one Rust type.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// let config_maps = client.of::<ConfigMap>();
-    /// config_maps.create(&settings).await?;
-    /// assert_eq!(config_maps.kind().plural(), "configmaps");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn of<K: Object>(&self) -> Objects<K> {
         Objects::new(self.clone(), Kind::of::<K>(), false)
     }

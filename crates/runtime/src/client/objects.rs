@@ -7,30 +7,6 @@ use super::{Client, Subresource};
 use crate::object::Kind;
 
 /// The objects of one kind, read and written as `K`. Made by [`Client::of`], [`Client::dynamic`] and [`Client::metadata_of`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-///
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::Namespace;
-/// use kubewright_runtime::object::{Kind, ObjectKey};
-///
-/// // A kind known only at run time has the same verbs.
-/// let namespaces = client.live().dynamic(Kind::named("", "v1", "Namespace", "namespaces", false));
-/// let default = namespaces.get(&ObjectKey::cluster("default")).await?;
-/// assert_eq!(default.data["status"]["phase"], "Active");
-/// // And so has nothing but metadata.
-/// let metadata = client.live().metadata_of::<Namespace>().get(&ObjectKey::cluster("default")).await?;
-/// assert_eq!(metadata.metadata.uid, default.metadata.uid);
-/// # Ok(())
-/// # }
-/// ```
 pub struct Objects<K> {
     pub(super) client: Client,
     pub(super) kind: Kind,

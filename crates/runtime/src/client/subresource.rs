@@ -82,26 +82,6 @@ impl<K> Subresource<K> {
     }
 
     /// Creates it, as `eviction` or `token`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let cache = kubewright_runtime::informer::Cache::new(kubewright_runtime::informer::Declarations::default())?;
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache);
-    /// use k8s_openapi::api::core::v1::ServiceAccount;
-    /// use kubewright_runtime::object::ObjectKey;
-    /// use serde_json::{Value, json};
-    ///
-    /// # client.create::<ServiceAccount>(&serde_json::from_value(json!({ "metadata": { "name": "robot", "namespace": "default" } }))?).await?;
-    /// let tokens = client.of::<ServiceAccount>().subresource("token");
-    /// let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": [] } });
-    /// let answer: Value = tokens.create_as(&ObjectKey::namespaced("default", "robot"), &request).await?;
-    /// assert!(answer["status"]["token"].is_string());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn create_as<T: DeserializeOwned>(&self, key: &ObjectKey, body: &impl Serialize) -> Result<T, Error> {
         self.write_as("create", Method::POST, key, body).await
     }

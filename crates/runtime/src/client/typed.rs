@@ -5,340 +5,68 @@ use crate::cache::Query;
 use crate::object::{Object, ObjectKey, View};
 
 impl Client {
-    /// The object under a key; an error if there is none. See [`Objects::get`](super::Objects::get).
+    /// Reads the object under a key from the cache; [`Error::is_not_found`] if there is none.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// let key = ObjectKey::namespaced("default", "settings");
-    /// let settings = client.get::<ConfigMap>(&key).await?;
-    /// assert_eq!(settings.key(), &key);
-    /// assert!(client.get::<ConfigMap>(&ObjectKey::namespaced("default", "none")).await.unwrap_err().is_not_found());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Waits until the cache has seen this client's own writes of the key. The kind must be declared (`reads`, `owns`, `watches`);
+    /// an undeclared kind is an error, unless the client is [`live`](Client::live).
     pub async fn get<K: Object>(&self, key: &ObjectKey) -> Result<View<K>, Error> {
         self.of::<K>().get(key).await
     }
 
-    /// The object under a key, if there is one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// let none = ObjectKey::namespaced("default", "none");
-    /// assert!(client.get_opt::<ConfigMap>(&none).await?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Reads the object under a key like [`Client::get`], or `None` if there is none.
     pub async fn get_opt<K: Object>(&self, key: &ObjectKey) -> Result<Option<View<K>>, Error> {
         self.of::<K>().get_opt(key).await
     }
 
-    /// The objects a query asks for.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Query;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// let found = client.list::<ConfigMap>(&Query::all().in_namespace("default")).await?;
-    /// assert!(found.iter().any(|object| object.key().name() == "settings"));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Lists the objects that match a query, from the cache: by index where the query names one, else by a walk over the
+    /// namespace. Waits for this client's own writes in that namespace.
     pub async fn list<K: Object>(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
         self.of::<K>().list(query).await
     }
 
-    /// Creates an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// let created = client.create(&settings).await?;
-    /// assert!(created.metadata.uid.is_some());
-    /// assert!(client.create(&settings).await.unwrap_err().is_already_exists());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Creates an object and returns it as the server stored it. `metadata.generateName` works too.
     pub async fn create<K: Object>(&self, object: &K) -> Result<K, Error> {
         self.of::<K>().create(object).await
     }
 
-    /// Replaces an object. Fails with a conflict if it was changed since it was read.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// let mut read = client.create(&settings).await?;
-    /// read.data = Some([("colour".to_owned(), "red".to_owned())].into());
-    /// client.update(&read).await?;
-    /// assert!(client.update(&read).await.unwrap_err().is_conflict()); // it was changed since it was read
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Replaces an object. Fails with a conflict if its resourceVersion is not the one on the server: it was changed since it was
+    /// read.
     pub async fn update<K: Object>(&self, object: &K) -> Result<K, Error> {
         self.of::<K>().update(object).await
     }
 
-    /// Changes an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::Patch;
-    /// use kubewright_runtime::object::ObjectKey;
-    /// use serde_json::json;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// let key = ObjectKey::namespaced("default", "settings");
-    /// let patch = Patch::Merge(json!({ "data": { "colour": "red" } }));
-    /// let patched = client.patch::<ConfigMap>(&key, &patch).await?;
-    /// assert_eq!(patched.data.unwrap()["colour"], "red");
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Patches an object. Conflicts only if the patch itself names a resourceVersion ([`Patch::merge_from_locked`]).
     pub async fn patch<K: Object>(&self, key: &ObjectKey, patch: &Patch) -> Result<K, Error> {
         self.of::<K>().patch(key, patch).await
     }
 
-    /// Applies what this owner wants of an object. See [`Objects::apply`](super::Objects::apply).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::Outcome;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// assert_eq!(client.apply(&settings).await?.outcome, Outcome::Created);
-    /// assert_eq!(client.apply(&settings).await?.outcome, Outcome::Unchanged); // without asking the server
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Applies an object server-side as this client's field owner, and creates it if it is not there. Fields that this owner
+    /// applied before and now leaves out are removed. See [`Objects::apply`](super::Objects::apply) for when no request is sent.
     pub async fn apply<K: Object>(&self, wanted: &K) -> Result<Applied<K>, Error> {
         self.of::<K>().apply(wanted).await
     }
 
-    /// Deletes an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// let key = ObjectKey::namespaced("default", "settings");
-    /// client.delete::<ConfigMap>(&key).await?;
-    /// assert!(client.get_opt::<ConfigMap>(&key).await?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Deletes an object. It may stay for a while: until its finalizers are removed, or its grace period is over.
     pub async fn delete<K: Object>(&self, key: &ObjectKey) -> Result<(), Error> {
         self.of::<K>().delete(key).await
     }
 
-    /// Deletes an object in a certain way.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::DeleteOptions;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// let created = client.create(&settings).await?;
-    /// let only_this = DeleteOptions {
-    ///     uid: created.metadata.uid,
-    ///     ..DeleteOptions::default()
-    /// };
-    /// client.delete_with::<ConfigMap>(&ObjectKey::namespaced("default", "settings"), &only_this).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Deletes an object under preconditions, with a grace period or with a propagation policy.
     pub async fn delete_with<K: Object>(&self, key: &ObjectKey, options: &DeleteOptions) -> Result<(), Error> {
         self.of::<K>().delete_with(key, options).await
     }
 
-    /// Deletes all objects that a query asks for.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Query;
-    ///
-    /// # let mut settings = ConfigMap::default();
-    /// # settings.metadata.name = Some("settings".to_owned());
-    /// # settings.metadata.namespace = Some("default".to_owned());
-    /// client.create(&settings).await?;
-    /// let all = Query::all().in_namespace("default");
-    /// client.delete_all_of::<ConfigMap>(&all).await?;
-    /// assert!(client.list::<ConfigMap>(&all).await?.is_empty());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Deletes all objects that match a query, in one request per namespace. A query by index cannot be sent and is an error.
     pub async fn delete_all_of<K: Object>(&self, query: &Query) -> Result<(), Error> {
         self.of::<K>().delete_all_of(query, &DeleteOptions::default()).await
     }
 
-    /// Replaces the status of an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    ///
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// let mut default = client.live().get::<Namespace>(&ObjectKey::cluster("default")).await?.into_owned();
-    /// default.status.get_or_insert_default().phase = Some("Active".to_owned());
-    /// client.update_status(&default).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Replaces the status of an object, and nothing else of it. Fails with a conflict if the object was changed since it was read.
     pub async fn update_status<K: Object>(&self, object: &K) -> Result<K, Error> {
         self.of::<K>().status().update(object).await
     }
 
-    /// Changes the status of an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    ///
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::client::Patch;
-    /// use kubewright_runtime::object::ObjectKey;
-    /// use serde_json::json;
-    ///
-    /// let patch = Patch::Merge(json!({ "status": { "conditions": [] } }));
-    /// let patched = client.patch_status::<Namespace>(&ObjectKey::cluster("default"), &patch).await?;
-    /// assert_eq!(patched.status.unwrap().phase.as_deref(), Some("Active"));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Patches the status of an object, and nothing else of it.
     pub async fn patch_status<K: Object>(&self, key: &ObjectKey, patch: &Patch) -> Result<K, Error> {
         self.of::<K>().status().patch(key, patch).await
     }

@@ -12,35 +12,6 @@ use crate::cache::Barrier;
 use crate::object::{Kind, ObjectKey, Record};
 
 /// What a helper or an apply did.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-/// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::Outcome;
-///
-/// let mut settings = ConfigMap::default();
-/// settings.metadata.name = Some("settings".to_owned());
-/// settings.metadata.namespace = Some("default".to_owned());
-/// let colour = |colour: &'static str| move |settings: &mut ConfigMap| {
-///     settings.data = Some([("colour".to_owned(), colour.to_owned())].into());
-///     Ok(())
-/// };
-/// let mut outcomes = Vec::new();
-/// for wanted in ["red", "red", "blue"] {
-///     outcomes.push(client.create_or_update(settings.clone(), colour(wanted)).await?.outcome);
-/// }
-/// assert_eq!(outcomes, [Outcome::Created, Outcome::Unchanged, Outcome::Updated]);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing had to be done, or the server found that nothing changed.

@@ -35,29 +35,12 @@ impl Action {
     }
 
     /// Reconcile again soon, with the back-off of failures, but without being one.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::Action;
-    ///
-    /// assert_ne!(Action::requeue(), Action::done());
-    /// ```
     pub fn requeue() -> Self {
         Action(Next::RateLimited)
     }
 }
 
 /// Why a reconcile failed. Every error becomes one with `?`; by default it is tried again with back-off.
-///
-/// ```
-/// use kubewright_runtime::controller::{Action, Failure};
-///
-/// fn parse(text: &str) -> Result<Action, Failure> {
-///     // Trying again does not make it a number.
-///     let _number: u32 = text.parse().map_err(Failure::terminal)?;
-///     Ok(Action::done())
-/// }
-/// assert!(parse("x").unwrap_err().is_terminal());
-/// ```
 pub struct Failure {
     source: Box<dyn Error + Send + Sync>,
     terminal: bool,
@@ -73,12 +56,6 @@ impl Failure {
     }
 
     /// A failure with nothing but a message.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::Failure;
-    ///
-    /// assert_eq!(Failure::message("the disk is full").to_string(), "the disk is full");
-    /// ```
     pub fn message(message: impl Into<String>) -> Self {
         Failure {
             source: message.into().into(),

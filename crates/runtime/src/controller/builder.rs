@@ -66,26 +66,11 @@ pub struct Controller {
 
 impl Controller {
     /// A controller of a Rust type. Its name is the kind's in lower case.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// assert_eq!(Controller::of::<ConfigMap>().name(), "configmap");
-    /// ```
     pub fn of<K: Object>() -> Self {
         Self::of_kind(Kind::of::<K>())
     }
 
     /// A controller of a kind known only at run time.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
-    /// assert_eq!(Controller::of_kind(trees).name(), "tree");
-    /// ```
     pub fn of_kind(kind: Kind) -> Self {
         Controller {
             name: kind.kind().to_lowercase(),
@@ -106,30 +91,12 @@ impl Controller {
     }
 
     /// Its name in logs and metrics, unique within an operator. Default: the kind in lower case.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// assert_eq!(Controller::of::<ConfigMap>().named("settings").name(), "settings");
-    /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
     /// Only these events of the controller's own kind wake it, as [`Watch::when`].
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::controller::Predicate;
-    ///
-    /// // A resync that says nothing new does not wake it; of what it owns, everything does.
-    /// let controller = Controller::of::<ConfigMap>().of_when(Predicate::resource_version_changed()).owns::<Secret>();
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn of_when(mut self, predicate: Predicate) -> Self {
         if let Some(own) = self.watches.first_mut() {
             *own = own.clone().when(predicate);
@@ -138,16 +105,6 @@ impl Controller {
     }
 
     /// Objects of this kind wake their controller, if that is of the controller's own kind.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().owns::<Secret>();
-    /// assert!(controller.watched().any(|(kind, _)| *kind == Kind::of::<Secret>()));
-    /// ```
     pub fn owns<K: Object>(self) -> Self {
         self.watch(Watch::owned::<K>())
     }
@@ -172,19 +129,6 @@ impl Controller {
     }
 
     /// The same, but of nothing but metadata, which saves memory if nobody else reads the objects whole.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().watches_metadata::<Pod>(|pod| {
-    ///     let namespace = pod.metadata.namespace.as_deref();
-    ///     vec![ObjectKey::new(namespace, "settings").into()]
-    /// });
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn watches_metadata<K: Object>(
         self,
         map: impl Fn(&kube::core::PartialObjectMeta<K>) -> Vec<Request> + Send + Sync + 'static,
@@ -193,21 +137,6 @@ impl Controller {
     }
 
     /// The same with a function that may await and has the client.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::cache::Query;
-    ///
-    /// // A namespace wakes all settings in it.
-    /// let controller = Controller::of::<ConfigMap>().watches_with::<Namespace, _>(|client, namespace| async move {
-    ///     let all = Query::all().in_namespace(namespace.key().name());
-    ///     let found = client.list::<ConfigMap>(&all).await.unwrap_or_default();
-    ///     found.iter().map(|settings| settings.key().clone().into()).collect()
-    /// });
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn watches_with<K: Object, Fut>(self, map: impl Fn(Client, View<K>) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = Vec<Request>> + Send + 'static,
@@ -216,51 +145,17 @@ impl Controller {
     }
 
     /// Anything of the cache wakes it.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::controller::Watch;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().watch(Watch::owned::<Secret>().any_owner());
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watches.push(watch);
         self
     }
 
     /// Objects of this kind are read from the cache, but wake nobody.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::informer::Declarations;
-    ///
-    /// let mut declarations = Declarations::default();
-    /// Controller::of::<ConfigMap>().reads::<Secret>().declare(&mut declarations);
-    /// assert_eq!(declarations.kinds().count(), 2);
-    /// ```
     pub fn reads<K: Object>(self) -> Self {
         self.reads_kind(Kind::of::<K>())
     }
 
     /// The same for a kind known only at run time.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::informer::Declarations;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
-    /// let controller = Controller::of::<ConfigMap>().reads_kind(trees.clone());
-    /// let mut declarations = Declarations::default();
-    /// controller.declare(&mut declarations);
-    /// assert!(declarations.kinds().any(|kind| *kind == trees));
-    /// ```
     pub fn reads_kind(mut self, kind: Kind) -> Self {
         self.reads.push(kind);
         self
@@ -268,19 +163,6 @@ impl Controller {
 
     /// Objects of this kind are read from the server whenever they are read, and not cached. See
     /// [`Declarations::reads_live`](crate::informer::Declarations::reads_live).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::informer::Declarations;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().reads_live::<Secret>();
-    /// let mut declarations = Declarations::default();
-    /// controller.declare(&mut declarations);
-    /// assert_eq!(declarations.kinds().collect::<Vec<_>>(), [&Kind::of::<ConfigMap>()]);
-    /// assert_eq!(declarations.live_kinds().collect::<Vec<_>>(), [&Kind::of::<Secret>()]);
-    /// ```
     pub fn reads_live<K: Object>(mut self) -> Self {
         self.live.push(Kind::of::<K>());
         self
@@ -311,20 +193,6 @@ impl Controller {
     }
 
     /// A stream of requests wakes it, as the receiving end of a channel. It is read by the first run of this value.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::controller::Request;
-    ///
-    /// let (sender, receiver) = tokio::sync::mpsc::channel(16);
-    /// let requests = futures_util::stream::unfold(receiver, |mut receiver| async move {
-    ///     let request: Request = receiver.recv().await?;
-    ///     Some((request, receiver))
-    /// });
-    /// let controller = Controller::of::<ConfigMap>().stream(requests);
-    /// # let _ = (controller, sender);
-    /// ```
     pub fn stream(self, requests: impl Stream<Item = Request> + Send + 'static) -> Self {
         let once = Mutex::new(Some(requests));
         let once = Arc::new(once);
@@ -343,16 +211,6 @@ impl Controller {
     }
 
     /// Every so often all objects that are known of the controller's own kind are reconciled.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// use std::time::Duration;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().every(Duration::from_secs(30));
-    /// # let _ = controller;
-    /// ```
     pub fn every(self, period: Duration) -> Self {
         let kind = self.kind.clone();
         self.source(move |trigger, client| {
@@ -372,17 +230,6 @@ impl Controller {
     }
 
     /// Only events that pass wake it, whatever they are of.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::Selector;
-    ///
-    /// let labelled = Selector::everything().exists("example.com/managed");
-    /// let controller = Controller::of::<ConfigMap>().when(Predicate::selector(labelled));
-    /// # let _ = controller;
-    /// ```
     pub fn when(mut self, predicate: Predicate) -> Self {
         self.predicate = Some(match self.predicate.take() {
             None => predicate,
@@ -392,59 +239,24 @@ impl Controller {
     }
 
     /// How many objects are reconciled at the same time. Default: 1. One object is never reconciled twice at once.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// assert_eq!(Controller::of::<ConfigMap>().max_concurrent_reconciles(8).workers(), 8);
-    /// assert_eq!(Controller::of::<ConfigMap>().workers(), 1);
-    /// ```
     pub fn max_concurrent_reconciles(mut self, concurrency: usize) -> Self {
         self.concurrency = NonZeroUsize::new(concurrency).unwrap_or(NonZeroUsize::MIN);
         self
     }
 
     /// A reconcile that takes longer is dropped and counts as failed. Default: none; the client's own retries may take minutes.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// use std::time::Duration;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().reconcile_timeout(Duration::from_secs(60));
-    /// # let _ = controller;
-    /// ```
     pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// How the queue behaves: back-off, token bucket, priorities.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::queue::QueueOptions;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().queue_options(QueueOptions::default());
-    /// assert!(controller.new_queue().is_empty());
-    /// ```
     pub fn queue_options(mut self, options: QueueOptions) -> Self {
         self.queue = options;
         self
     }
 
     /// Runs on every replica, not only on the leader.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// assert!(Controller::of::<ConfigMap>().needs_leader());
-    /// assert!(!Controller::of::<ConfigMap>().on_every_replica().needs_leader());
-    /// ```
     pub fn on_every_replica(mut self) -> Self {
         self.needs_leader = false;
         self
@@ -453,14 +265,6 @@ impl Controller {
     /// Sources start and the queue fills while this replica is not the leader yet, so that it works at once when it is. Its
     /// sources must not write: until then every write is refused. Default: sources start when the replica leads; the cache is
     /// warm either way. controller-runtime's `EnableWarmup`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// let controller = Controller::of::<ConfigMap>().warm_up();
-    /// assert!(controller.warms_up());
-    /// ```
     pub fn warm_up(mut self) -> Self {
         self.warms_up = true;
         self
@@ -497,13 +301,6 @@ impl Controller {
     }
 
     /// What it reconciles.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    ///
-    /// assert_eq!(Controller::of::<ConfigMap>().kind().plural(), "configmaps");
-    /// ```
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -539,27 +336,6 @@ impl Controller {
     }
 
     /// What its reconciler may do, by its own account.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
-    /// use kubewright_runtime::operator::Rule;
-    ///
-    /// struct Settings;
-    ///
-    /// impl Reconciler for Settings {
-    ///     async fn reconcile(&self, _: Request) -> Result {
-    ///         Ok(Action::done())
-    ///     }
-    ///
-    ///     fn rules() -> Vec<Rule> {
-    ///         vec![Rule::new([""], ["configmaps"], ["patch"])]
-    ///     }
-    /// }
-    ///
-    /// let controller = Controller::of::<ConfigMap>().reconcile_with(|_| Settings);
-    /// assert_eq!(controller.rules()[0].verbs, ["patch"]);
-    /// ```
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }

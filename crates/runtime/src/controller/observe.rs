@@ -9,19 +9,6 @@ use crate::cache::Event;
 use crate::object::{Kind, ObjectKey};
 
 /// Something that happened in a controller.
-///
-/// ```
-/// use kubewright_runtime::controller::{Cause, Observation};
-///
-/// fn line(observation: &Observation) -> String {
-///     match observation {
-///         Observation::Woken { request, cause: Cause::Object { kind, key, .. } } => format!("{request}: {kind} {key} changed"),
-///         Observation::Woken { request, cause } => format!("{request}: {cause:?}"),
-///         Observation::Began { request } => format!("{request} begins"),
-///         Observation::Ended(reconciled) => format!("{} took {:?}", reconciled.request, reconciled.took),
-///     }
-/// }
-/// ```
 #[derive(Clone, Debug)]
 pub enum Observation {
     /// Something asked for a reconcile. Several that ask before it begins get one.
@@ -41,16 +28,6 @@ pub enum Observation {
 }
 
 /// What asked for a reconcile.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::controller::{Cause, Change};
-/// use kubewright_runtime::object::{Kind, ObjectKey};
-///
-/// let (kind, key) = (Kind::of::<ConfigMap>(), ObjectKey::namespaced("shop", "settings"));
-/// let cause = Cause::Object { kind, key, change: Change::Updated };
-/// assert!(matches!(cause, Cause::Object { change: Change::Updated, .. }));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A watched object.
@@ -69,12 +46,6 @@ pub enum Cause {
 }
 
 /// What happened to a watched object.
-///
-/// ```
-/// use kubewright_runtime::controller::Change;
-///
-/// assert_eq!(Change::Updated.as_str(), "updated");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It was there already, or is told of again by a resync.

@@ -24,21 +24,6 @@ pub struct Predicate(Arc<dyn Fn(&Event) -> bool + Send + Sync>);
 
 impl Predicate {
     /// Any test of an event.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// let no_deletions = Predicate::new(|event| !matches!(event, Event::Deleted { .. }));
-    /// assert!(no_deletions.admits(&updated));
-    /// ```
     pub fn new(test: impl Fn(&Event) -> bool + Send + Sync + 'static) -> Self {
         Predicate(Arc::new(test))
     }
@@ -68,13 +53,6 @@ impl Predicate {
     }
 
     /// A test of updates; additions and deletions pass.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::Predicate;
-    ///
-    /// let renamed = Predicate::update(|old, new| old.label("app") != new.label("app"));
-    /// # let _ = renamed;
-    /// ```
     pub fn update(
         test: impl Fn(&crate::object::Record, &crate::object::Record) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -85,154 +63,41 @@ impl Predicate {
     }
 
     /// Updates pass only if the generation changed: the specification, not status or metadata.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(!Predicate::generation_changed().admits(&updated)); // only a label changed
-    /// ```
     pub fn generation_changed() -> Self {
         Self::update(|old, new| old.generation() != new.generation())
     }
 
     /// Updates pass only if anything changed: resyncs do not.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(Predicate::resource_version_changed().admits(&updated));
-    /// ```
     pub fn resource_version_changed() -> Self {
         Self::update(|old, new| old.resource_version() != new.resource_version())
     }
 
     /// Updates pass only if the labels changed.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(Predicate::labels_changed().admits(&updated));
-    /// ```
     pub fn labels_changed() -> Self {
         Self::update(|old, new| !old.same_labels(new))
     }
 
     /// Updates pass only if the annotations changed.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(!Predicate::annotations_changed().admits(&updated));
-    /// ```
     pub fn annotations_changed() -> Self {
         Self::update(|old, new| !old.same_annotations(new))
     }
 
     /// Only objects with these labels pass.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// let web: kubewright_runtime::object::Selector = "app=web".parse().unwrap();
-    /// assert!(Predicate::selector(web).admits(&updated));
-    /// ```
     pub fn selector(selector: Selector) -> Self {
         Self::new(move |event| event.object().matches(&selector))
     }
 
     /// Only what passes both.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(!Predicate::labels_changed().and(Predicate::annotations_changed()).admits(&updated));
-    /// ```
     pub fn and(self, other: Predicate) -> Self {
         Self::new(move |event| self.admits(event) && other.admits(event))
     }
 
     /// What passes either.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(Predicate::labels_changed().or(Predicate::annotations_changed()).admits(&updated));
-    /// ```
     pub fn or(self, other: Predicate) -> Self {
         Self::new(move |event| self.admits(event) || other.admits(event))
     }
 
     /// What does not pass.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// assert!(!Predicate::labels_changed().not().admits(&updated));
-    /// ```
     #[allow(clippy::should_implement_trait, reason = "reads as `and` and `or` do")]
     pub fn not(self) -> Self {
         Self::new(move |event| !self.admits(event))

@@ -13,15 +13,6 @@ use crate::object::ObjectKey;
 use crate::operator::Rule;
 
 /// The object to reconcile. It says who, never what happened: read the state and act on that.
-///
-/// ```
-/// use kubewright_runtime::controller::Request;
-/// use kubewright_runtime::object::ObjectKey;
-///
-/// let request = Request::from(ObjectKey::namespaced("shop", "web"));
-/// assert_eq!((request.namespace(), request.name()), (Some("shop"), "web"));
-/// assert_eq!(request.to_string(), "shop/web");
-/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request {
     key: ObjectKey,
@@ -114,33 +105,6 @@ where
 }
 
 /// What a reconciler is made from.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::Client;
-/// use kubewright_runtime::controller::{Action, Context, Controller, Reconciler, Request, Result};
-/// use kubewright_runtime::events::EventRecorder;
-///
-/// struct Settings {
-///     client: Client,
-///     events: EventRecorder,
-/// }
-///
-/// impl Settings {
-///     fn new(context: &Context) -> Self {
-///         Settings { client: context.client(), events: context.events() }
-///     }
-/// }
-///
-/// impl Reconciler for Settings {
-///     async fn reconcile(&self, _request: Request) -> Result {
-///         Ok(Action::done())
-///     }
-/// }
-///
-/// let controller = Controller::of::<ConfigMap>().reconcile_with(Settings::new);
-/// assert!(controller.has_reconciler());
-/// ```
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(super) client: Client,
@@ -155,21 +119,6 @@ impl Context {
     }
 
     /// Where the operator's metrics are, for some of your own.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::{Action, Controller, Request};
-    ///
-    /// let controller = Controller::of::<ConfigMap>().reconcile_with(|context| {
-    ///     let help = "Which settings are in use.";
-    ///     let used = context.metrics().gauge("settings_used", help, ["name"]).expect("a name that Prometheus knows");
-    ///     move |request: Request| {
-    ///         used.with([request.name()]).set(1.0);
-    ///         async { Ok(Action::done()) }
-    ///     }
-    /// });
-    /// # let _ = controller;
-    /// ```
     pub fn metrics(&self) -> &Registry {
         &self.registry
     }

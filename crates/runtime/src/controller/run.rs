@@ -28,46 +28,6 @@ use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
 use crate::stop::Stop;
 
 /// What a controller runs in.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use k8s_openapi::api::core::v1::Namespace;
-/// use kubewright_runtime::chance::Chance;
-/// use kubewright_runtime::client::Client;
-/// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
-/// use kubewright_runtime::events::EventRecorder;
-/// use kubewright_runtime::informer::{Cache, Declarations};
-/// use kubewright_runtime::metrics::Registry;
-/// use kubewright_runtime::stop::Stopper;
-/// use std::time::Duration;
-///
-/// let controller = Controller::of::<Namespace>()
-///     .reconcile_with(|_| |request: Request| async move { println!("{request}"); Ok(Action::done()) });
-/// let mut declarations = Declarations::default();
-/// controller.declare(&mut declarations);
-/// let cache = Cache::new(declarations)?;
-/// let chance = Chance::seeded(1);
-/// let _watches = cache.start(&kube, &chance);
-/// let (stopper, stop) = Stopper::new();
-/// let stats = ControllerStats::default();
-/// let environment = Environment {
-///     client: Client::new(kube, cache),
-///     chance,
-///     stop,
-///     stats: stats.clone(),
-///     events: EventRecorder::discarding(),
-///     times: None,
-///     registry: Registry::new(),
-/// };
-/// stopper.stop();
-/// controller.run(environment).await; // it was asked to stop before it began
-/// assert_eq!(stats.snapshot().total(), 0);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Reads and writes.
@@ -139,73 +99,12 @@ impl Controller {
     }
 
     /// The same with a queue that others can look at, or add to.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::{Controller, Environment, Request};
-    /// use kubewright_runtime::object::ObjectKey;
-    ///
-    /// async fn run(controller: Controller, environment: Environment) {
-    ///     let queue = controller.new_queue();
-    ///     queue.add(Request::from(ObjectKey::namespaced("shop", "settings"))); // reconciled whether it changes or not
-    ///     controller.run_with_queue(environment, queue).await;
-    /// }
-    /// ```
     pub async fn run_with_queue(&self, environment: Environment, queue: WorkQueue<Request>) {
         self.run_when(environment, queue, std::future::ready(())).await;
     }
 
     /// The same, but nothing is reconciled before it may be: until then sources run and the queue fills. This is how a standby
     /// replica warms up: `may_work` ends when it is elected.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::chance::Chance;
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
-    /// use kubewright_runtime::events::EventRecorder;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::metrics::Registry;
-    /// use kubewright_runtime::stop::Stopper;
-    /// use std::time::Duration;
-    ///
-    /// let controller = Controller::of::<Namespace>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
-    /// let mut declarations = Declarations::default();
-    /// controller.declare(&mut declarations);
-    /// let cache = Cache::new(declarations).unwrap();
-    /// let chance = Chance::seeded(1);
-    /// let _watches = cache.start(&kube, &chance);
-    ///
-    /// let (stopper, stop) = Stopper::new();
-    /// let (stats, queue) = (ControllerStats::default(), controller.new_queue());
-    /// let environment = Environment {
-    ///     client: Client::new(kube, cache),
-    ///     chance,
-    ///     stop,
-    ///     stats: stats.clone(),
-    ///     events: EventRecorder::discarding(),
-    ///     times: None,
-    ///     registry: Registry::new(),
-    /// };
-    /// let (elected, may_work) = tokio::sync::oneshot::channel::<()>();
-    /// let running = tokio::spawn({
-    ///     let queue = queue.clone();
-    ///     async move { controller.run_when(environment, queue, async { _ = may_work.await }).await }
-    /// });
-    /// tokio::time::sleep(Duration::from_secs(1)).await;
-    /// let waiting = queue.len();
-    /// assert!(waiting >= 4 && stats.snapshot().total() == 0); // the namespaces of every cluster
-    ///
-    /// elected.send(()).unwrap();
-    /// tokio::time::sleep(Duration::from_secs(1)).await;
-    /// assert_eq!(stats.snapshot().total(), waiting as u64);
-    /// stopper.stop();
-    /// running.await.unwrap();
-    /// # }
-    /// ```
     pub async fn run_when(
         &self,
         environment: Environment,

@@ -15,13 +15,6 @@ use super::reconciler::Request;
 const RECENT: usize = 64;
 
 /// How a reconcile ended, under controller-runtime's names.
-///
-/// ```
-/// use kubewright_runtime::controller::Outcome;
-///
-/// let names = Outcome::ALL.map(Outcome::as_str);
-/// assert_eq!(names, ["success", "requeue_after", "requeue", "error"]);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Done.
@@ -90,13 +83,6 @@ struct Counters {
 }
 
 /// A reconcile that ended.
-///
-/// ```
-/// use kubewright_runtime::controller::{ControllerStats, Reconciled};
-///
-/// let recent: Vec<Reconciled> = ControllerStats::default().recent();
-/// assert!(recent.is_empty()); // nothing was reconciled yet
-/// ```
 #[derive(Clone, Debug)]
 pub struct Reconciled {
     /// What was reconciled.
@@ -112,25 +98,10 @@ pub struct Reconciled {
 }
 
 /// What a controller did so far. Cloning shares it.
-///
-/// ```
-/// use kubewright_runtime::controller::ControllerStats;
-///
-/// let stats = ControllerStats::default(); // given to a controller that runs, it goes on counting
-/// assert_eq!(stats.snapshot().total(), 0);
-/// assert_eq!(stats.snapshot().last_error, None);
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ControllerStats(Arc<Counters>);
 
 /// The numbers at a moment.
-///
-/// ```
-/// use kubewright_runtime::controller::Snapshot;
-///
-/// let snapshot = Snapshot { success: 40, errors: 2, ..Snapshot::default() };
-/// assert_eq!(snapshot.total(), 42);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// Reconciles that succeeded.
@@ -167,35 +138,6 @@ impl Snapshot {
 impl ControllerStats {
     /// Tells a function what wakes the controller, when a reconcile begins and how it ends, as it happens. The controller waits
     /// for the function, which must be quick: put a message into a channel. There is one observer: whether it is this one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::controller::{Action, Cause, Change, Controller, Observation, Request};
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::stop::Stopper;
-    ///
-    /// let controller = Controller::of::<Namespace>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
-    /// let manager = Manager::new().controller(controller);
-    /// let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
-    /// for (_controller, stats) in manager.stats() {
-    ///     let sender = sender.clone();
-    ///     stats.observe(move |observation| drop(sender.send(observation.clone())));
-    /// }
-    /// let (stopper, stop) = Stopper::new();
-    /// let running = tokio::spawn(manager.run(kube, stop));
-    /// let Some(Observation::Woken { cause: Cause::Object { kind, change, .. }, .. }) = told.recv().await else {
-    ///     panic!("the namespaces of every cluster wake it first");
-    /// };
-    /// assert_eq!((kind.kind(), change), ("Namespace", Change::Listed));
-    /// stopper.stop();
-    /// running.await??;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn observe(&self, observer: impl Fn(&Observation) + Send + Sync + 'static) -> bool {
         self.0.observer.set(Observer::new(observer)).is_ok()
     }

@@ -51,56 +51,21 @@ impl Watch {
     }
 
     /// Objects that wake the reconciler for themselves.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let watch = Watch::of_kind(Kind::of::<ConfigMap>());
-    /// # let _ = watch;
-    /// ```
     pub fn of_kind(kind: Kind) -> Self {
         Self::new(kind, Mapping::Itself)
     }
 
     /// Objects that wake the reconciler for the owner that is their controller; on an update the former one too.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    ///
-    /// let watch = Watch::owned::<ConfigMap>();
-    /// # let _ = watch;
-    /// ```
     pub fn owned<K: Object>() -> Self {
         Self::owned_kind(Kind::of::<K>())
     }
 
     /// The same for a kind known only at run time.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::{Controller, Watch};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
-    /// let controller = Controller::of::<ConfigMap>().watch(Watch::owned_kind(trees));
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn owned_kind(kind: Kind) -> Self {
         Self::new(kind, Mapping::Owner(OwnerMatch::Controller))
     }
 
     /// Owners are woken even if they are not the controller.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    ///
-    /// let watch = Watch::owned::<ConfigMap>().any_owner();
-    /// # let _ = watch;
-    /// ```
     pub fn any_owner(mut self) -> Self {
         if let Mapping::Owner(owner) = &mut self.mapping {
             *owner = OwnerMatch::Any;
@@ -115,18 +80,6 @@ impl Watch {
     }
 
     /// The same for nothing but metadata, or for a kind known only at run time.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-    /// use kube::ResourceExt as _;
-    /// use kube::core::PartialObjectMeta;
-    /// use kubewright_runtime::controller::{Controller, Request, Watch};
-    /// use kubewright_runtime::object::{Kind, ObjectKey};
-    ///
-    /// let named_alike = |pod: &PartialObjectMeta<Pod>| vec![Request::from(ObjectKey::cluster(&pod.name_any()))];
-    /// let controller = Controller::of::<ConfigMap>().watch(Watch::mapped_as(Kind::of::<Pod>(), named_alike));
-    /// assert_eq!(controller.watched().count(), 2);
-    /// ```
     pub fn mapped_as<T: DeserializeOwned + Send + Sync + 'static>(
         kind: Kind,
         map: impl Fn(&T) -> Vec<Request> + Send + Sync + 'static,
@@ -135,16 +88,6 @@ impl Watch {
     }
 
     /// As [`mapped`](Self::mapped), but the function may await, and has the client. Nobody waits for it.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    ///
-    /// let watch = Watch::mapped_with::<ConfigMap, _>(|_client, settings| async move {
-    ///     vec![settings.key().clone().into()]
-    /// });
-    /// # let _ = watch;
-    /// ```
     pub fn mapped_with<K: Object, Fut>(map: impl Fn(Client, View<K>) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = Vec<Request>> + Send + 'static,
@@ -153,15 +96,6 @@ impl Watch {
     }
 
     /// Only events that pass wake the reconciler.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    /// use kubewright_runtime::controller::Predicate;
-    ///
-    /// let watch = Watch::owned::<ConfigMap>().when(Predicate::labels_changed());
-    /// # let _ = watch;
-    /// ```
     pub fn when(mut self, predicate: Predicate) -> Self {
         self.predicate = Some(match self.predicate.take() {
             None => predicate,
@@ -171,14 +105,6 @@ impl Watch {
     }
 
     /// Only metadata is needed of the objects, which saves memory if nobody else reads them whole.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Watch;
-    ///
-    /// let watch = Watch::owned::<ConfigMap>().metadata_only();
-    /// # let _ = watch;
-    /// ```
     pub fn metadata_only(mut self) -> Self {
         self.metadata_only = true;
         self

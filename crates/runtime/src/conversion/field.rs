@@ -4,15 +4,6 @@ use std::any::Any;
 use std::fmt;
 
 /// What stands in the way of a conversion, and at which field.
-///
-/// ```
-/// use kubewright_runtime::conversion::FieldError;
-///
-/// let error = FieldError::new("must be a number").at("port").at("spec");
-/// assert_eq!(error.to_string(), "spec.port: must be a number");
-/// let error = FieldError::new("must be a number").at_index(3).at("ports");
-/// assert_eq!((error.path(), error.reason()), ("ports[3]", "must be a number"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     path: String,

@@ -11,16 +11,6 @@ use super::step::{Step, step};
 use crate::object::{Kind, Object};
 
 /// How the versions of one kind become each other. Made by [`Conversion::hub`].
-///
-/// ```
-/// use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-/// use kubewright_runtime::conversion::Conversion;
-///
-/// let conversion: Conversion = Conversion::hub::<HorizontalPodAutoscaler>().into();
-/// assert_eq!(conversion.kind().to_string(), "HorizontalPodAutoscaler.autoscaling");
-/// assert_eq!(conversion.versions().collect::<Vec<_>>(), ["v1"]);
-/// assert_eq!(conversion.annotation(), None);
-/// ```
 #[derive(Clone)]
 pub struct Conversion {
     hub: Version,
@@ -29,16 +19,6 @@ pub struct Conversion {
 }
 
 /// A [`Conversion`] in the making, which knows the type of its hub.
-///
-/// ```
-/// use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-/// use kubewright_runtime::conversion::{Conversion, Hub};
-///
-/// fn autoscalers() -> Hub<HorizontalPodAutoscaler> {
-///     Conversion::hub()
-/// }
-/// let conversion = Conversion::from(autoscalers().preserving());
-/// ```
 #[derive(Clone)]
 pub struct Hub<H> {
     conversion: Conversion,
@@ -46,16 +26,6 @@ pub struct Hub<H> {
 }
 
 /// Why versions do not belong together.
-///
-/// ```
-/// use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-/// use kubewright_runtime::conversion::{Conversion, ConversionError};
-///
-/// // Everything converts to itself, but it is not another version.
-/// let twice = Conversion::hub::<HorizontalPodAutoscaler>().spoke::<HorizontalPodAutoscaler>();
-/// let error = Conversion::from(twice).check().unwrap_err();
-/// assert!(matches!(error, ConversionError::DuplicateVersion { version, .. } if version == "v1"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversionError {
@@ -285,14 +255,6 @@ impl<H: Object> Hub<H> {
     /// together; what does not fit is left out, with a warning in the log, rather than making the object unreadable. An
     /// annotation can be edited by everybody who may write the object: what it says is read as the version's type, like any
     /// other content, but the API server does not validate it again.
-    ///
-    /// ```
-    /// use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-    /// use kubewright_runtime::conversion::Conversion;
-    ///
-    /// let conversion: Conversion = Conversion::hub::<HorizontalPodAutoscaler>().preserving().into();
-    /// assert_eq!(conversion.annotation().as_deref(), Some("autoscaling/conversion-data"));
-    /// ```
     pub fn preserving(mut self) -> Self {
         self.conversion.preserving = true;
         self

@@ -15,10 +15,6 @@ use crate::metrics::{Counter, WebhookMetrics};
 use crate::serve::Answer;
 
 /// Where conversion is served, as controller-runtime does.
-///
-/// ```
-/// assert_eq!(kubewright_runtime::conversion::PATH, "/convert");
-/// ```
 pub const PATH: &str = "/convert";
 
 /// How long a review may be that is read at all. The API server asks for one object or for a page of a list at a time, and
@@ -53,16 +49,6 @@ impl Conversions {
     }
 
     /// Adds a kind.
-    ///
-    /// ```
-    /// use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-    /// use kubewright_runtime::conversion::{Conversion, Conversions};
-    ///
-    /// let mut conversions = Conversions::new();
-    /// conversions.add(Conversion::hub::<HorizontalPodAutoscaler>()).unwrap();
-    /// assert!(conversions.add(Conversion::hub::<HorizontalPodAutoscaler>()).is_err());
-    /// assert_eq!(conversions.kinds().count(), 1);
-    /// ```
     pub fn add(&mut self, conversion: impl Into<Conversion>) -> Result<(), ConversionError> {
         let conversion = conversion.into();
         conversion.check()?;
@@ -82,14 +68,6 @@ impl Conversions {
     }
 
     /// Counts panics as `controller_runtime_conversion_webhook_panics_total`.
-    ///
-    /// ```
-    /// use kubewright_runtime::conversion::Conversions;
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    ///
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// let conversions = Conversions::new().counting(&metrics.webhooks);
-    /// ```
     pub fn counting(mut self, metrics: &WebhookMetrics) -> Self {
         self.panics = Some(metrics.conversion_panics.with([]));
         self
@@ -139,15 +117,6 @@ impl Conversions {
     }
 
     /// Converts one object. The error names the object and the reason.
-    ///
-    /// ```
-    /// use kubewright_runtime::conversion::Conversions;
-    /// use serde_json::json;
-    ///
-    /// let shop = json!({ "apiVersion": "shop.example.com/v1", "kind": "Shop", "metadata": { "name": "corner" } });
-    /// let error = Conversions::new().convert(&shop, "shop.example.com/v2").unwrap_err();
-    /// assert_eq!(error, "Shop corner: no kind \"Shop\" is registered for version \"shop.example.com/v1\"");
-    /// ```
     pub fn convert(&self, object: &Value, desired_api_version: &str) -> Result<Value, String> {
         self.convert_object(object, desired_api_version)
             .map_err(|error| format!("{}: {error}", name_of(object)))

@@ -8,13 +8,6 @@ use super::reference::{Referable, Reference};
 const LONGEST_TEXT: usize = 1024;
 
 /// Whether an event is good news.
-///
-/// ```
-/// use kubewright_runtime::events::{EventNote, EventType};
-///
-/// let note = EventNote::warning("Late", "Sync", "7 orders wait");
-/// assert_eq!((note.kind, note.kind.as_str()), (EventType::Warning, "Warning"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// All is as it should be.
@@ -77,13 +70,6 @@ impl EventNote {
     }
 
     /// Annotates the event.
-    ///
-    /// ```
-    /// use kubewright_runtime::events::EventNote;
-    ///
-    /// let note = EventNote::normal("Synced", "Sync", "the shop is open").annotate("example.com/run", "7");
-    /// # let _ = note;
-    /// ```
     pub fn annotate(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(key.into(), value.into());
         self

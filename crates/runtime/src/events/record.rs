@@ -21,25 +21,6 @@ const QUEUE: usize = 1000;
 const LONGEST_INSTANCE: usize = 128;
 
 /// What recorders need; the default is the machine's time, chance, and no metrics.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::chance::Chance;
-/// use kubewright_runtime::events::{EventParts, EventRecorder};
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let parts = EventParts {
-///     chance: Chance::seeded(7),
-///     metrics: Some(RuntimeMetrics::register(&registry)?.events),
-///     ..EventParts::default()
-/// };
-/// let (recorder, _writer) = EventRecorder::with("shop", "shop-1", parts);
-/// # let _ = recorder;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct EventParts {
     /// When things happen.
@@ -141,27 +122,11 @@ impl EventRecorder {
     }
 
     /// A recorder whose events go nowhere.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::events::{EventNote, EventRecorder};
-    ///
-    /// let recorder = EventRecorder::discarding();
-    /// recorder.record(&ConfigMap::default(), EventNote::normal("Synced", "Sync", "nobody is told"));
-    /// ```
     pub fn discarding() -> Self {
         Self::new("nobody", "nowhere").0
     }
 
     /// The same recorder for another controller: events say that it reported them.
-    ///
-    /// ```
-    /// use kubewright_runtime::events::EventRecorder;
-    ///
-    /// let (recorder, _writer) = EventRecorder::new("shop", "shop-replica-1");
-    /// let orders = recorder.named("orders");
-    /// # let _ = orders;
-    /// ```
     pub fn named(&self, controller: &str) -> Self {
         EventRecorder {
             controller: controller.into(),

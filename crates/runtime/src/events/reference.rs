@@ -4,16 +4,6 @@ use kube::core::DynamicObject;
 use serde::Serialize;
 
 /// A reference to an object, as events carry it.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::events::{Referable, Reference};
-///
-/// let mut map = ConfigMap::default();
-/// map.metadata.name = Some("settings".to_owned());
-/// let reference = Reference { field_path: "data.colour".to_owned(), ..map.reference() };
-/// assert_eq!((reference.api_version.as_str(), reference.kind.as_str()), ("v1", "ConfigMap"));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
@@ -42,16 +32,6 @@ pub struct Reference {
 
 impl Reference {
     /// A reference to an object whose kind is known only at run time.
-    ///
-    /// ```
-    /// use kube::core::{DynamicObject, TypeMeta};
-    /// use kubewright_runtime::events::Reference;
-    ///
-    /// let mut tree = DynamicObject { types: None, metadata: Default::default(), data: Default::default() };
-    /// tree.types = Some(TypeMeta { api_version: "example.com/v1".to_owned(), kind: "Tree".to_owned() });
-    /// tree.metadata.name = Some("oak".to_owned());
-    /// assert_eq!(Reference::dynamic(&tree).kind, "Tree");
-    /// ```
     pub fn dynamic(object: &DynamicObject) -> Self {
         let types = object.types.clone().unwrap_or_default();
         Reference {
@@ -73,16 +53,6 @@ impl Reference {
 }
 
 /// What an event can be about.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::events::Referable as _;
-///
-/// let mut settings = ConfigMap::default();
-/// settings.metadata.name = Some("settings".to_owned());
-/// let reference = settings.reference();
-/// assert_eq!((reference.kind.as_str(), reference.name.as_str()), ("ConfigMap", "settings"));
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not something an event can be about",
     note = "pass an object, or a `Reference`; for `DynamicObject` use `Reference::dynamic`"

@@ -25,17 +25,6 @@ const IN_FLIGHT: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends what recorders take. Run it as a task; see [`EventRecorder`](super::EventRecorder).
-///
-/// ```
-/// use kubewright_runtime::events::EventRecorder;
-/// use std::time::Duration;
-///
-/// # fn example(client: kube::Client, stop: kubewright_runtime::stop::Stop) {
-/// let (recorder, writer) = EventRecorder::new("shop", "replica-1");
-/// tokio::spawn(writer.flush_within(Duration::from_secs(2)).run_with(client, stop));
-/// # drop(recorder);
-/// # }
-/// ```
 pub struct EventWriter {
     events: mpsc::Receiver<Event>,
     shared: Arc<Shared>,
@@ -58,17 +47,6 @@ impl EventWriter {
     }
 
     /// Runs until asked to stop, or until all recorders are gone; then tells what is left and the counts of all series.
-    ///
-    /// ```
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::events::EventRecorder;
-    /// use kubewright_runtime::stop::Stop;
-    ///
-    /// async fn tell(client: Client, stop: Stop) {
-    ///     let (_recorder, writer) = EventRecorder::new("shop", "shop-replica-1");
-    ///     writer.run(client, stop).await;
-    /// }
-    /// ```
     pub async fn run(self, client: Client, stop: Stop) {
         self.run_with(client.kube().clone(), stop).await;
     }

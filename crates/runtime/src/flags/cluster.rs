@@ -83,17 +83,6 @@ impl Flags {
     }
 
     /// The configuration.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    ///
-    /// let flags = Flags::try_parse_from(["shop", "--kubeconfig=no-such-file"]).unwrap();
-    /// let error = flags.config(&Environment::of([])).await.unwrap_err();
-    /// assert!(error.to_string().contains("no-such-file"));
-    /// # }
-    /// ```
     pub async fn config(&self, environment: &Environment) -> Result<kube::Config, ConfigError> {
         let source = self.config_source(environment)?;
         tracing::debug!(%source, "configuration");
@@ -120,17 +109,6 @@ impl Flags {
 
     /// A client for the cluster. Its requests are counted if there are metrics for it; a manager counts for itself, so a client
     /// for one needs none.
-    ///
-    /// ```no_run
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// let metrics = RuntimeMetrics::register(&Registry::new())?;
-    /// let client = Flags::parse().connect(&Environment::system(), Some(&metrics.rest)).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn connect(
         &self,
         environment: &Environment,

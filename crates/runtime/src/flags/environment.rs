@@ -8,16 +8,6 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const MOUNT_POINT: &str = "CONTAINER_SANDBOX_MOUNT_POINT";
 
 /// What a process finds around it: variables, and where files are.
-///
-/// ```
-/// use kubewright_runtime::flags::Environment;
-///
-/// let environment = Environment::of([("WATCH_NAMESPACE", "shop, shop-test")]);
-/// assert_eq!(environment.watch_namespaces(), ["shop", "shop-test"]);
-/// assert_eq!(environment.variable("WATCH_NAMESPACE"), Some("shop, shop-test"));
-/// assert!(!environment.with_service_account("no/such/folder").is_in_cluster());
-/// assert!(Environment::of([("WATCH_NAMESPACE", "")]).watch_namespaces().is_empty());
-/// ```
 #[derive(Clone, Debug)]
 pub struct Environment {
     variables: BTreeMap<String, String>,

@@ -27,14 +27,6 @@ pub enum LogError {
 
 impl Flags {
     /// Sets up logs for this process as `--log-format` and `--log-level` say.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::Flags;
-    ///
-    /// let flags = Flags::try_parse_from(["manager", "--log-format=json", "--log-level=info,kube=debug"]).unwrap();
-    /// flags.init_logs().unwrap();
-    /// assert!(flags.init_logs().is_err()); // there can be only one
-    /// ```
     pub fn init_logs(&self) -> Result<(), LogError> {
         self.subscriber(std::io::stderr)?.try_init().map_err(LogError::Taken)
     }

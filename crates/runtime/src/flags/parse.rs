@@ -165,15 +165,6 @@ impl Flags {
     }
 
     /// How leaders are elected, if they are. `id` is the lease's name unless a flag says another.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    ///
-    /// let flags = Flags::try_parse_from(["manager", "--leader-elect", "--leader-election-namespace=shop"]).unwrap();
-    /// let election = flags.election("3ca5b296.example.com", &Environment::of([])).unwrap();
-    /// assert_eq!((election.namespace.as_str(), election.name.as_str()), ("shop", "3ca5b296.example.com"));
-    /// assert!(Flags::default().election("3ca5b296.example.com", &Environment::of([])).is_none());
-    /// ```
     pub fn election(&self, id: &str, environment: &Environment) -> Option<ElectionOptions> {
         // An empty namespace is refused, with advice, when the election begins.
         let namespace = self
@@ -186,13 +177,6 @@ impl Flags {
     }
 
     /// The certificate of the metrics endpoint, if it is served securely: from its folder, or made for the occasion.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::Flags;
-    ///
-    /// let flags = Flags::try_parse_from(["shop", "--metrics-secure=false"]).unwrap();
-    /// assert!(flags.metrics_certificates().unwrap().is_none());
-    /// ```
     pub fn metrics_certificates(&self) -> Result<Option<Certificates>, CertificateError> {
         if !self.metrics_secure {
             return Ok(None);

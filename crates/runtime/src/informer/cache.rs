@@ -275,22 +275,6 @@ impl Cache {
 }
 
 /// The running watches of a [`Cache`]; dropping them ends them.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::chance::Chance;
-/// use kubewright_runtime::informer::{Cache, Declarations};
-///
-/// let cache = Cache::new(Declarations::default())?;
-/// let tasks = cache.start(&kube, &Chance::from_entropy());
-/// cache.synced().await;
-/// drop(tasks); // nothing is watched any more; what is known stays readable
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 #[must_use = "dropping the tasks ends all watches"]
 pub struct CacheTasks {

@@ -53,17 +53,6 @@ impl Default for InformerOptions {
 }
 
 /// Declarations that contradict each other.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::informer::{Cache, DeclarationError, Declarations, InformerOptions};
-/// use kubewright_runtime::object::Kind;
-///
-/// let mut declarations = Declarations::default();
-/// declarations.configure(Kind::of::<Pod>(), InformerOptions::default()).unwrap();
-/// let error = Cache::new(declarations).unwrap_err();
-/// assert_eq!(error, DeclarationError::Unused("Pod".to_owned()));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeclarationError {
     /// One kind was configured twice.
@@ -109,17 +98,6 @@ pub struct Declarations {
 
 impl Declarations {
     /// Objects of a kind are read.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// declarations.reads(kind.clone());
-    /// assert!(Cache::new(declarations).unwrap().informer(&kind).is_some());
-    /// ```
     pub fn reads(&mut self, kind: Kind) {
         let declaration = self.kinds.entry(kind).or_default();
         declaration.wanted = true;
@@ -127,55 +105,17 @@ impl Declarations {
     }
 
     /// Only the metadata of a kind is read. Whoever reads the whole object decides for all: there is one watch.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// declarations.reads_metadata(kind.clone());
-    /// assert!(Cache::new(declarations).unwrap().informer(&kind).unwrap().is_metadata_only());
-    /// ```
     pub fn reads_metadata(&mut self, kind: Kind) {
         self.kinds.entry(kind).or_default().wanted = true;
     }
 
     /// Reads of a kind always ask the server. It has no informer, unless somebody watches it too: for kinds that are large, rarely
     /// read or not to be kept in memory, as Secrets.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// declarations.reads_live(kind.clone());
-    /// let cache = Cache::new(declarations).unwrap();
-    /// assert!(cache.informer(&kind).is_none() && cache.is_live(&kind));
-    /// ```
     pub fn reads_live(&mut self, kind: Kind) {
         self.kinds.entry(kind).or_default().live = true;
     }
 
     /// How a kind is cached.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// use kubewright_runtime::informer::InformerOptions;
-    ///
-    /// declarations.reads(kind.clone());
-    /// declarations.configure(kind.clone(), InformerOptions::default()).unwrap();
-    /// assert!(declarations.configure(kind, InformerOptions::default()).is_err()); // one kind has one informer
-    /// # let _ = Cache::default();
-    /// ```
     pub fn configure(&mut self, kind: Kind, options: InformerOptions) -> Result<(), DeclarationError> {
         let name = kind.to_string();
         let declaration = self.kinds.entry(kind).or_default();
@@ -186,53 +126,16 @@ impl Declarations {
     }
 
     /// Makes objects of a kind findable by values.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// use kubewright_runtime::cache::Index;
-    ///
-    /// declarations.reads(kind.clone());
-    /// declarations.index(kind, Index::of::<ConfigMap>("has-data", |settings| vec![settings.data.is_some().to_string()]));
-    /// Cache::new(declarations).unwrap();
-    /// ```
     pub fn index(&mut self, kind: Kind, index: Index) {
         self.kinds.entry(kind).or_default().indexes.add(index);
     }
 
     /// The namespaces of every kind that is not configured otherwise. Default: all.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::informer::{Cache, Declarations};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let mut declarations = Declarations::default();
-    /// declarations.reads(kind);
-    /// declarations.namespaces(["shop", "warehouse"]);
-    /// Cache::new(declarations).unwrap();
-    /// ```
     pub fn namespaces(&mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) {
         self.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
     }
 
     /// The kinds that are read from the server and not cached.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::informer::Declarations;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let mut declarations = Declarations::default();
-    /// declarations.reads_live(Kind::of::<Secret>());
-    /// assert_eq!(declarations.live_kinds().count(), 1);
-    /// assert_eq!(declarations.kinds().count(), 0);
-    /// ```
     pub fn live_kinds(&self) -> impl Iterator<Item = &Kind> {
         self.kinds
             .iter()

@@ -19,34 +19,6 @@ use crate::metrics::LeaderMetrics;
 use crate::stop::Stop;
 
 /// The lease could not be renewed in time, or somebody else holds it.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use k8s_openapi::api::coordination::v1::Lease;
-/// use kubewright_runtime::client::{Client, Patch};
-/// use kubewright_runtime::informer::Cache;
-/// use kubewright_runtime::lease::{Election, ElectionOptions, Lost};
-/// use kubewright_runtime::object::ObjectKey;
-/// use kubewright_runtime::stop::Stopper;
-/// use serde_json::json;
-///
-/// let election = Election::new(kube.clone(), ElectionOptions::new("default", "shop-leader"))?;
-/// let leadership = election.leadership();
-/// let (_stopper, stop) = Stopper::new();
-/// let running = tokio::spawn(election.run(stop));
-/// leadership.elected().await;
-///
-/// // Somebody takes the lease away.
-/// let thief = Patch::Merge(json!({ "spec": { "holderIdentity": "somebody else" } }));
-/// let client = Client::new(kube, Cache::default());
-/// client.patch::<Lease>(&ObjectKey::namespaced("default", "shop-leader"), &thief).await?;
-/// assert_eq!(running.await?, Err(Lost));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("leader election lost")]
 pub struct Lost;
@@ -106,31 +78,6 @@ impl Election {
     }
 
     /// The clock whose time is written into the lease. Default: the machine's.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// # let client = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new()).client();
-    /// use kubewright_runtime::chance::Chance;
-    /// use kubewright_runtime::client::Fence;
-    /// use kubewright_runtime::clock::Clock;
-    /// use kubewright_runtime::events::EventRecorder;
-    /// use kubewright_runtime::lease::{Election, ElectionOptions};
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    ///
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// let fence = Fence::open();
-    /// let election = Election::new(client, ElectionOptions::new("default", "shop-leader"))
-    ///     .unwrap()
-    ///     .with_clock(Clock::system())
-    ///     .with_chance(Chance::seeded(7))
-    ///     .with_fence(fence.clone())
-    ///     .with_metrics(metrics.leader)
-    ///     .with_events(EventRecorder::discarding());
-    /// assert!(fence.check().is_err()); // nobody was elected yet
-    /// # drop(election);
-    /// # }
-    /// ```
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.parts.clock = clock;
         self

@@ -7,28 +7,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What we are.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::lease::{Election, ElectionOptions, Role};
-/// use kubewright_runtime::stop::Stopper;
-///
-/// let election = Election::new(kube, ElectionOptions::new("default", "shop-leader"))?;
-/// let leadership = election.leadership();
-/// let (stopper, stop) = Stopper::new();
-/// assert_eq!(leadership.status().role, Role::Standby);
-/// let running = tokio::spawn(election.run(stop));
-/// leadership.elected().await;
-/// assert_eq!(leadership.status().role, Role::Leading);
-/// stopper.stop();
-/// running.await??;
-/// assert_eq!(leadership.status().role, Role::Ended);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Somebody else leads, or nobody yet.
@@ -40,28 +18,6 @@ pub enum Role {
 }
 
 /// How the election stands.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::lease::{Election, ElectionOptions};
-/// use kubewright_runtime::stop::Stopper;
-///
-/// let election = Election::new(kube, ElectionOptions::new("default", "shop-leader"))?;
-/// let leadership = election.leadership();
-/// let (stopper, stop) = Stopper::new();
-/// let running = tokio::spawn(election.run(stop));
-/// leadership.elected().await;
-/// let status = leadership.status();
-/// assert_eq!(status.leader, Some(status.identity));
-/// assert!(status.renewed.is_some());
-/// stopper.stop();
-/// running.await??;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// What we are.

@@ -9,17 +9,6 @@ use crate::chance::Chance;
 pub(super) const JITTER: f64 = 1.2;
 
 /// Why an election cannot be held.
-///
-/// ```
-/// use kubewright_runtime::lease::{ElectionOptions, OptionsError};
-/// use std::time::Duration;
-///
-/// let options = ElectionOptions {
-///     renew_deadline: Duration::from_secs(20),
-///     ..ElectionOptions::new("shop-system", "shop-leader")
-/// };
-/// assert_eq!(options.check(), Err(OptionsError::LeaseTooShort));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// The lease has no name.
@@ -121,12 +110,6 @@ impl ElectionOptions {
 }
 
 /// An identity that is unique: the host's name and a random id.
-///
-/// ```
-/// let identity = kubewright_runtime::lease::identity(&kubewright_runtime::chance::Chance::seeded(1));
-/// let (_host, id) = identity.rsplit_once('_').unwrap();
-/// assert_eq!(id.len(), 36);
-/// ```
 pub fn identity(chance: &Chance) -> String {
     format!("{}_{}", gethostname::gethostname().to_string_lossy(), chance.uuid())
 }

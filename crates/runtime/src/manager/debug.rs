@@ -23,12 +23,6 @@ pub(super) struct ControllerView {
 }
 
 /// What a manager is at, for those in the same process. Cloning shares it.
-///
-/// ```
-/// use kubewright_runtime::manager::Manager;
-///
-/// assert_eq!(Manager::new().debug_page().value(), None); // it does not run
-/// ```
 #[derive(Clone, Default)]
 pub struct DebugPage(Arc<OnceLock<Inside>>);
 

@@ -8,21 +8,6 @@ use crate::serve::{BindAddress, CertificateError};
 use crate::webhook::WebhookError;
 
 /// Why a manager did not run, or stopped.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// # let kube = kube::Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::controller::{Action, Controller, Request};
-/// use kubewright_runtime::manager::Manager;
-///
-/// let controller = || Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
-/// let (_stopper, stop) = kubewright_runtime::stop::Stopper::new();
-/// let error = Manager::new().controller(controller()).controller(controller()).run(kube, stop).await.unwrap_err();
-/// assert_eq!(error.to_string(), "two controllers are named \"configmap\"; give one another name with `named`");
-/// # }
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
     /// Two controllers have one name, and so would share metrics and logs.

@@ -92,12 +92,6 @@ impl Default for Manager {
 
 impl Manager {
     /// A manager of nothing.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// assert!(Manager::new().stats().is_empty());
-    /// ```
     pub fn new() -> Self {
         Manager {
             controllers: Vec::new(),
@@ -124,15 +118,6 @@ impl Manager {
     }
 
     /// Adds a controller. Two of one name are an error when the manager runs.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().controller(Controller::of::<ConfigMap>());
-    /// assert_eq!(manager.stats()[0].0, "configmap");
-    /// ```
     pub fn controller(mut self, controller: Controller) -> Self {
         controller.declare(&mut self.declarations);
         self.controllers.push((controller, ControllerStats::default()));
@@ -140,155 +125,64 @@ impl Manager {
     }
 
     /// Adds something else that runs as long as the manager does, on the leader only.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::{Manager, RunContext};
-    ///
-    /// let manager = Manager::new().runnable("ticker", |context: RunContext| async move {
-    ///     context.stop.stopped().await;
-    ///     Ok(())
-    /// });
-    /// # let _ = manager;
-    /// ```
     pub fn runnable(mut self, name: impl Into<String>, runnable: impl Runnable) -> Self {
         self.runnables.push(AnyRunnable::new(name.into(), true, runnable));
         self
     }
 
     /// The same on every replica.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::{Manager, RunContext};
-    ///
-    /// let manager = Manager::new().runnable_everywhere("ticker", |context: RunContext| async move {
-    ///     context.stop.stopped().await;
-    ///     Ok(())
-    /// });
-    /// # let _ = manager;
-    /// ```
     pub fn runnable_everywhere(mut self, name: impl Into<String>, runnable: impl Runnable) -> Self {
         self.runnables.push(AnyRunnable::new(name.into(), false, runnable));
         self
     }
 
     /// Adds webhooks. They are served on every replica. Two of one path or name are an error when the manager runs.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
-    ///
-    /// let manager = Manager::new()
-    ///     .webhook(Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(())));
-    /// # let _ = manager;
-    /// ```
     pub fn webhook(mut self, webhook: impl Into<Webhook>) -> Self {
         self.webhooks.admission.push(webhook.into());
         self
     }
 
     /// Converts a kind between its versions, at `/convert`. Two of one kind are an error when the manager runs.
-    ///
-    /// ```
-    /// use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-    /// use kubewright_runtime::conversion::Conversion;
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// assert!(Manager::new().conversion(Conversion::hub::<HorizontalPodAutoscaler>()).serves_webhooks());
-    /// ```
     pub fn conversion(mut self, conversion: impl Into<Conversion>) -> Self {
         self.webhooks.conversions.push(conversion.into());
         self
     }
 
     /// Serves webhooks here. Default: `:9443`.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// let manager = Manager::new().webhook_address(BindAddress::Off); // webhooks are not served
-    /// # let _ = manager;
-    /// ```
     pub fn webhook_address(mut self, address: BindAddress) -> Self {
         self.webhooks.address = address;
         self
     }
 
     /// Serves webhooks with these certificates; without there is no serving them. HTTP/2 is spoken only on request.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::{ManagedOptions, Source};
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let certificates = Source::Managed(ManagedOptions::new("shop-system", "shop-webhook-service")).open().unwrap();
-    /// let manager = Manager::new().webhook_certificates(certificates, false);
-    /// # let _ = manager;
-    /// ```
     pub fn webhook_certificates(mut self, certificates: ServingCertificates, http2: bool) -> Self {
         self.webhooks.tls = Some((certificates, http2));
         self
     }
 
     /// Whether there are webhooks or conversions, and an address to serve them at.
-    ///
-    /// ```
-    /// assert!(!kubewright_runtime::manager::Manager::new().serves_webhooks());
-    /// ```
     pub fn serves_webhooks(&self) -> bool {
         self.webhooks.is_served()
     }
 
     /// What is cached, beyond what the controllers say, and how.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let mut manager = Manager::new();
-    /// manager.declarations().reads(Kind::of::<Secret>());
-    /// ```
     pub fn declarations(&mut self) -> &mut Declarations {
         &mut self.declarations
     }
 
     /// Only one replica runs controllers. Default: none, all do.
-    ///
-    /// ```
-    /// use kubewright_runtime::lease::ElectionOptions;
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().leader_election(ElectionOptions::new("shop", "shop-controller"));
-    /// # let _ = manager;
-    /// ```
     pub fn leader_election(mut self, election: ElectionOptions) -> Self {
         self.election = Some(election);
         self
     }
 
     /// How long stopping may take before what still runs is dropped. Default: 30 s.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().graceful_shutdown(std::time::Duration::from_secs(5));
-    /// # let _ = manager;
-    /// ```
     pub fn graceful_shutdown(mut self, timeout: Duration) -> Self {
         self.graceful_shutdown = timeout;
         self
     }
 
     /// Where jitter and ids come from. Default: chance.
-    ///
-    /// ```
-    /// use kubewright_runtime::chance::Chance;
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().chance(Chance::seeded(7));
-    /// # let _ = manager;
-    /// ```
     pub fn chance(mut self, chance: Chance) -> Self {
         self.chance = Some(chance);
         self
@@ -296,28 +190,12 @@ impl Manager {
 
     /// What tells the time to controllers, events, the election and certificates. Default: the machine's time when it runs,
     /// which is not that of a server that has run in virtual time for a while.
-    ///
-    /// ```
-    /// use kubewright_runtime::clock::Clock;
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().clock(Clock::starting_at("2030-01-01T00:00:00Z".parse().unwrap()));
-    /// # let _ = manager;
-    /// ```
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = Some(clock);
         self
     }
 
     /// Serves `/metrics` here: in plain HTTP, unless [`Manager::secure_metrics`] is called. Default: nowhere.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// let manager = Manager::new().metrics_address(BindAddress::loopback());
-    /// # let _ = manager;
-    /// ```
     pub fn metrics_address(mut self, address: BindAddress) -> Self {
         self.addresses.metrics = address;
         self
@@ -325,28 +203,12 @@ impl Manager {
 
     /// Serves `/metrics` with TLS, to those whom the cluster allows to `get` it
     /// (see [`Authorizer`](crate::serve::Authorizer)).
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let manager = Manager::new().secure_metrics(Certificates::self_signed(&["localhost"]).unwrap(), false);
-    /// # let _ = manager;
-    /// ```
     pub fn secure_metrics(mut self, certificates: Certificates, http2: bool) -> Self {
         self.addresses.metrics_tls = Some((certificates, http2));
         self
     }
 
     /// Serves `/healthz` and `/readyz` here. A replica is ready when its caches are filled. Default: nowhere.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// let manager = Manager::new().probe_address(BindAddress::loopback());
-    /// # let _ = manager;
-    /// ```
     pub fn probe_address(mut self, address: BindAddress) -> Self {
         self.addresses.probes = address;
         self
@@ -354,100 +216,44 @@ impl Manager {
 
     /// Serves `/debug/kubewright` here: informers, queues, running reconciles, last errors, the lease. Must be loopback.
     /// Default: nowhere.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// let manager = Manager::new().debug_address(BindAddress::loopback());
-    /// # let _ = manager;
-    /// ```
     pub fn debug_address(mut self, address: BindAddress) -> Self {
         self.addresses.debug = address;
         self
     }
 
     /// Where its metrics are; metrics of your own can be added.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new();
-    /// let orders = manager.registry().counter("shop_orders_total", "Orders taken.", ["country"]).unwrap();
-    /// orders.with(["ch"]).inc();
-    /// ```
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
     /// The checks behind `/healthz`; checks of your own can be added.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// Manager::new().healthy().add("disk", || async { Ok(()) });
-    /// ```
     pub fn healthy(&self) -> &Checks {
         &self.healthy
     }
 
     /// The checks behind `/readyz`; checks of your own can be added.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// Manager::new().ready().add("warm", || async { Err("not yet".to_owned()) });
-    /// ```
     pub fn ready(&self) -> &Checks {
         &self.ready
     }
 
     /// Who this replica is, in events. Default: its identity in the election, or its host name.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().identity("shop-0");
-    /// # let _ = manager;
-    /// ```
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
         self
     }
 
     /// Host and port of the API server, a label of `rest_client_requests_total`. A client does not know them. Default: empty.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new().api_server("10.96.0.1:443");
-    /// # let _ = manager;
-    /// ```
     pub fn api_server(mut self, host: impl Into<String>) -> Self {
         self.api_server = host.into();
         self
     }
 
     /// What `/debug/kubewright` says, without asking for it over the network: informers, queues, running reconciles, the lease.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// let manager = Manager::new();
-    /// let page = manager.debug_page(); // keep it, and run the manager
-    /// assert_eq!(page.value(), None);
-    /// ```
     pub fn debug_page(&self) -> DebugPage {
         self.debug.clone()
     }
 
     /// What each controller did so far, by name. The numbers go on counting while the manager runs.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::Manager;
-    ///
-    /// assert!(Manager::new().stats().is_empty());
-    /// ```
     pub fn stats(&self) -> Vec<(String, ControllerStats)> {
         self.controllers
             .iter()

@@ -9,17 +9,6 @@ use crate::client::Client;
 use crate::stop::Stop;
 
 /// What a runnable gets.
-///
-/// ```
-/// use kubewright_runtime::manager::RunContext;
-///
-/// async fn tick(context: RunContext) {
-///     while !context.stop.is_stopping() {
-///         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-///     }
-/// }
-/// # drop(tick);
-/// ```
 #[derive(Clone, Debug)]
 pub struct RunContext {
     /// The manager's client. On the leader's side it refuses writes once the lease may be lost.

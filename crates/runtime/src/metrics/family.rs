@@ -89,17 +89,6 @@ impl<M: Metric, const N: usize> Family<M, N> {
     }
 
     /// Forgets the series that `keep` does not want.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::Registry;
-    ///
-    /// let registry = Registry::new();
-    /// let orders = registry.counter("orders_total", "Orders.", ["shop"]).unwrap();
-    /// orders.with(["north"]).inc();
-    /// orders.with(["south"]).inc();
-    /// orders.retain(|[shop]| shop == "north");
-    /// assert!(!registry.render().contains("south"));
-    /// ```
     pub fn retain(&self, mut keep: impl FnMut([&str; N]) -> bool) {
         self.0
             .series

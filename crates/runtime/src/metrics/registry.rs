@@ -11,13 +11,6 @@ use super::family::{Collect, Family, Metric};
 use super::value::{Counter, Gauge, Histogram};
 
 /// Why a metric cannot be registered.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RegistryError};
-///
-/// let error = Registry::new().counter("orders taken", "Orders.", []).unwrap_err();
-/// assert_eq!(error, RegistryError::Name("orders taken".to_owned()));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// Prometheus would not accept the name.

@@ -13,22 +13,6 @@ use super::runtime::RestMetrics;
 
 impl RestMetrics {
     /// A layer that counts the requests to `host` (with its port), for `kube::client::ClientBuilder::with_layer`.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    /// use tower::{Layer, ServiceExt};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let registry = Registry::new();
-    /// let metrics = RuntimeMetrics::register(&registry).unwrap();
-    /// let server = tower::service_fn(|_| async { Ok::<_, std::io::Error>(http::Response::new(())) });
-    /// let client = metrics.rest.layer("10.96.0.1:443").layer(server);
-    /// client.oneshot(http::Request::new(())).await.unwrap();
-    /// let line = "rest_client_requests_total{code=\"200\",host=\"10.96.0.1:443\",method=\"GET\"} 1\n";
-    /// assert!(registry.render().contains(line));
-    /// # }
-    /// ```
     pub fn layer(&self, host: &str) -> CountRequestsLayer {
         CountRequestsLayer {
             metrics: self.clone(),
@@ -48,27 +32,6 @@ impl RestMetrics {
 }
 
 /// Makes [`CountRequests`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-/// use tower::Layer as _;
-///
-/// let metrics = RuntimeMetrics::register(&Registry::new())?;
-/// let layer = metrics.rest.layer("10.96.0.1:443");
-/// let counted = layer.layer(tower::service_fn(move |request: http::Request<kube::client::Body>| {
-///     let kube = kube.clone();
-///     async move { kube.send(request).await }
-/// }));
-/// let client = kube::Client::new(counted, "default");
-/// client.apiserver_version().await?;
-/// assert!(metrics.registry().render().contains("rest_client_requests_total{code=\"200\""));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct CountRequestsLayer {
     metrics: RestMetrics,
@@ -87,21 +50,6 @@ impl<S> Layer<S> for CountRequestsLayer {
 }
 
 /// A client whose requests are counted.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::metrics::{CountRequests, Registry, RuntimeMetrics};
-/// use tower::{Layer as _, ServiceExt as _};
-///
-/// let metrics = RuntimeMetrics::register(&Registry::new())?;
-/// let broken = tower::service_fn(|_: http::Request<()>| async { Err::<http::Response<()>, _>(std::io::Error::other("no")) });
-/// let client: CountRequests<_> = metrics.rest.layer("10.96.0.1:443").layer(broken);
-/// client.oneshot(http::Request::new(())).await.unwrap_err();
-/// assert!(metrics.registry().render().contains("code=\"<error>\""));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct CountRequests<S> {
     inner: S,

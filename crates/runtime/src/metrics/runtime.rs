@@ -33,15 +33,6 @@ const READ_WAIT: [f64; 12] = [
 const REQUEST_TIME: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 
 /// What controllers do.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.controllers.panics.with(["shop"]).inc();
-/// assert!(registry.render().contains("controller_runtime_reconcile_panics_total{controller=\"shop\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics {
     /// `controller_runtime_reconcile_total` by controller and result.
@@ -63,15 +54,6 @@ pub struct ControllerMetrics {
 }
 
 /// What queues hold.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.queues.adds.with(["shop", "shop"]).inc();
-/// assert!(registry.render().contains("workqueue_adds_total{controller=\"shop\",name=\"shop\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct QueueMetrics {
     /// `workqueue_depth` by name, controller and priority.
@@ -91,16 +73,6 @@ pub struct QueueMetrics {
 }
 
 /// What webhooks answer.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.webhooks.requests.with(["/mutate", "200"]).inc();
-/// let line = "controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/mutate\"} 1\n";
-/// assert!(registry.render().contains(line));
-/// ```
 #[derive(Clone, Debug)]
 pub struct WebhookMetrics {
     /// `controller_runtime_webhook_latency_seconds` by path.
@@ -116,15 +88,6 @@ pub struct WebhookMetrics {
 }
 
 /// Who leads.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.leader.master_status.with(["shop-leader"]).set(1.0);
-/// assert!(registry.render().contains("leader_election_master_status{name=\"shop-leader\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct LeaderMetrics {
     /// `leader_election_master_status` by lease: 1 for the leader.
@@ -134,15 +97,6 @@ pub struct LeaderMetrics {
 }
 
 /// What is asked of the API server.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.rest.requests.with(["200", "GET", "10.96.0.1:443"]).inc();
-/// assert!(registry.render().contains("rest_client_requests_total{code=\"200\",host=\"10.96.0.1:443\",method=\"GET\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct RestMetrics {
     /// `rest_client_requests_total` by code, method and host.
@@ -152,15 +106,6 @@ pub struct RestMetrics {
 }
 
 /// How certificates are read.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.certificates.reads.with([]).inc();
-/// assert!(registry.render().contains("certwatcher_read_certificate_total 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct CertificateMetrics {
     /// `certwatcher_read_certificate_total`.
@@ -170,15 +115,6 @@ pub struct CertificateMetrics {
 }
 
 /// What becomes of events. controller-runtime has no such metrics.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.events.events.with(["sent"]).inc();
-/// assert!(registry.render().contains("kubewright_events_total{result=\"sent\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct EventMetrics {
     /// `kubewright_events_total` by result: `sent`, `rejected` by the server, `dropped` since the buffer was full, `limited`
@@ -187,15 +123,6 @@ pub struct EventMetrics {
 }
 
 /// How reads wait for own writes. controller-runtime has no such metrics.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.reads.timeouts.with(["ConfigMap"]).inc();
-/// assert!(registry.render().contains("kubewright_read_your_writes_timeouts_total{kind=\"ConfigMap\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct ReadMetrics {
     /// `kubewright_read_your_writes_wait_seconds` by kind: how long cached reads waited until the cache had seen a write of this
@@ -206,16 +133,6 @@ pub struct ReadMetrics {
 }
 
 /// All metrics of a manager.
-///
-/// ```
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-///
-/// let registry = Registry::new();
-/// let metrics = RuntimeMetrics::register(&registry).unwrap();
-/// metrics.controllers.reconciles.with(["markdownview", "success"]).inc();
-/// let text = registry.render();
-/// assert!(text.contains("controller_runtime_reconcile_total{controller=\"markdownview\",result=\"success\"} 1\n"));
-/// ```
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     /// What controllers do.

@@ -16,21 +16,6 @@ const MOST_PRIORITIES: usize = 25;
 const TOO_MANY_PRIORITIES: &str = "exceeded_cardinality_limit";
 
 /// What only the worker knows of its queue.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-/// use kubewright_runtime::queue::WorkQueue;
-/// use std::time::Duration;
-///
-/// let metrics = RuntimeMetrics::register(&Registry::new())?;
-/// let times = metrics.watch_queue("shop", &WorkQueue::<String>::default());
-/// times.worked.observe_duration(Duration::from_millis(20));
-/// assert_eq!(times.worked.count(), 1);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct QueueTimes {
     /// How long keys waited before they were handed out.
@@ -41,17 +26,6 @@ pub struct QueueTimes {
 
 impl RuntimeMetrics {
     /// Shows a controller's numbers from now on.
-    ///
-    /// ```
-    /// use kubewright_runtime::controller::ControllerStats;
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    ///
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// metrics.watch_controller("shop", std::num::NonZeroUsize::MIN, ControllerStats::default());
-    /// let text = metrics.registry().render();
-    /// assert!(text.contains("controller_runtime_max_concurrent_reconciles{controller=\"shop\"} 1\n"));
-    /// assert!(text.contains("controller_runtime_reconcile_total{controller=\"shop\",result=\"requeue_after\"} 0\n"));
-    /// ```
     pub fn watch_controller(&self, name: &str, max_concurrent: NonZeroUsize, stats: ControllerStats) {
         let metrics = self.controllers.clone();
         let name = name.to_owned();
@@ -87,23 +61,6 @@ impl RuntimeMetrics {
     }
 
     /// Shows a queue's numbers from now on. The histograms that come back are for the worker to fill.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    /// use kubewright_runtime::queue::WorkQueue;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// let queue = WorkQueue::default();
-    /// let times = metrics.watch_queue("shop", &queue);
-    /// queue.add("order-1");
-    /// let line = "workqueue_depth{controller=\"shop\",name=\"shop\",priority=\"0\"} 1\n";
-    /// assert!(metrics.registry().render().contains(line));
-    /// let job = queue.get().await.unwrap();
-    /// times.waited.observe_duration(job.waited());
-    /// # }
-    /// ```
     pub fn watch_queue<K>(&self, name: &str, queue: &WorkQueue<K>) -> QueueTimes
     where
         K: Clone + Eq + Hash + Send + Sync + 'static,

@@ -25,14 +25,6 @@ impl Number {
 }
 
 /// A number that only grows. Cloning shares it.
-///
-/// ```
-/// let made = kubewright_runtime::metrics::Counter::default();
-/// made.inc();
-/// made.inc_by(2.0);
-/// made.inc_by(-5.0); // ignored
-/// assert_eq!(made.get(), 3.0);
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Counter(Arc<Number>);
 
@@ -50,14 +42,6 @@ impl Counter {
     }
 
     /// Grows to a total that was counted elsewhere.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::Counter;
-    ///
-    /// let counter = Counter::default();
-    /// counter.advance_to(7.0);
-    /// assert_eq!(counter.get(), 7.0);
-    /// ```
     pub fn advance_to(&self, total: f64) {
         self.0.change(|number| number.max(total));
     }
@@ -69,13 +53,6 @@ impl Counter {
 }
 
 /// A number that goes up and down. Cloning shares it.
-///
-/// ```
-/// let running = kubewright_runtime::metrics::Gauge::default();
-/// running.set(3.0);
-/// running.dec();
-/// assert_eq!(running.get(), 2.0);
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gauge(Arc<Number>);
 

@@ -46,17 +46,6 @@ impl<K> Object for K where
 }
 
 /// Group, version, kind, plural name and scope of a resource.
-///
-/// ```
-/// use k8s_openapi::api::apps::v1::Deployment;
-/// use kubewright_runtime::object::Kind;
-///
-/// let deployments = Kind::of::<Deployment>();
-/// assert_eq!(deployments.api_version(), "apps/v1");
-/// assert_eq!(deployments.path(Some("shop")), "/apis/apps/v1/namespaces/shop/deployments");
-/// assert_eq!(deployments.path(None), "/apis/apps/v1/deployments");
-/// assert_eq!(deployments.to_string(), "Deployment.apps");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind {
     group: Cow<'static, str>,
@@ -79,15 +68,6 @@ impl Kind {
     }
 
     /// A kind known only at run time.
-    ///
-    /// ```
-    /// use kube::core::{ApiResource, GroupVersionKind};
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Tree"));
-    /// let trees = Kind::dynamic(&resource, true);
-    /// assert_eq!(trees.path(Some("forest")), "/apis/example.com/v1/namespaces/forest/trees");
-    /// ```
     pub fn dynamic(resource: &ApiResource, namespaced: bool) -> Self {
         Kind {
             group: resource.group.clone().into(),
@@ -99,15 +79,6 @@ impl Kind {
     }
 
     /// A kind by its names.
-    ///
-    /// ```
-    /// use kubewright_runtime::object::Kind;
-    ///
-    /// let trees = Kind::named("example.com", "v1", "Tree", "trees", true);
-    /// assert_eq!((trees.group(), trees.version(), trees.plural()), ("example.com", "v1", "trees"));
-    /// assert!(trees.is_namespaced());
-    /// assert_eq!(trees.api_resource().api_version, "example.com/v1");
-    /// ```
     pub fn named(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
         Kind {
             group: group.to_owned().into(),

@@ -15,15 +15,6 @@ use super::selector::Selector;
 use super::view::{DecodeError, Memo, View};
 
 /// Why some bytes are not an object.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::object::{Kind, Record, RecordError};
-///
-/// let kind = Kind::of::<Pod>();
-/// assert_eq!(Record::parse(b"{}", &kind).unwrap_err(), RecordError::NoName);
-/// assert!(matches!(Record::parse(b"{", &kind), Err(RecordError::Scan(_))));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// The bytes are not JSON.
@@ -70,16 +61,6 @@ impl Record {
     }
 
     /// The same, but managedFields stay: for objects that are read once and not kept.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::{Kind, Record};
-    ///
-    /// let bytes = br#"{"metadata":{"name":"settings","managedFields":[{"manager":"kubectl"}]}}"#;
-    /// let record = Record::parse_whole(bytes, &Kind::of::<ConfigMap>()).unwrap();
-    /// let decoded: ConfigMap = record.decode().unwrap();
-    /// assert_eq!(decoded.metadata.managed_fields.unwrap().len(), 1);
-    /// ```
     pub fn parse_whole(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
         let (json, places) = compact(json, &kind.type_meta(), ManagedFields::Keep)?;
         Self::new(&json, places)
@@ -196,19 +177,6 @@ impl Record {
 
     /// Whether two states of an object have the same owners and finalizers, and both or none is being deleted. Another
     /// spelling of the same may count as a difference.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::object::{Kind, Record};
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let record = |rest: &str| {
-    ///     Record::parse(format!(r#"{{"metadata":{{"name":"a"{rest}}}}}"#).as_bytes(), &kind).unwrap()
-    /// };
-    /// let (plain, labelled) = (record(""), record(r#","labels":{"app":"web"}"#));
-    /// assert!(plain.same_ownership(&labelled));
-    /// assert!(!plain.same_ownership(&record(r#","finalizers":["example.com/hold"]"#)));
-    /// ```
     pub fn same_ownership(&self, other: &Record) -> bool {
         let same = |mine: Span, theirs: Span| mine.of(&self.json) == theirs.of(&other.json);
         same(self.places.owner_references, other.places.owner_references)
@@ -292,19 +260,6 @@ pub(crate) fn revision(text: &str) -> Option<u64> {
 }
 
 /// An entry of `metadata.ownerReferences`.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let json = br#"{"metadata":{"name":"web-1","ownerReferences":[
-///     {"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"8c5d","controller":true}]}}"#;
-/// let pod = Record::parse(json, &Kind::of::<Pod>()).unwrap();
-/// let owners = pod.owners();
-/// assert_eq!((owners[0].kind.as_ref(), owners[0].name.as_ref(), owners[0].controller), ("ReplicaSet", "web", true));
-/// assert_eq!(owners[0].group(), "apps");
-/// assert!(owners[0].is_of(&Kind::named("apps", "v1beta1", "ReplicaSet", "replicasets", true)));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner<'a> {

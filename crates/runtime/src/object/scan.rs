@@ -5,14 +5,6 @@
 const MAX_DEPTH: usize = 10_000;
 
 /// Why some text is not JSON, or not the JSON that was expected.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::object::{Kind, Record, RecordError, ScanError};
-///
-/// let error = Record::parse(br#"{"metadata":{"name":"a"},}"#, &Kind::of::<Pod>()).unwrap_err();
-/// assert_eq!(error, RecordError::Scan(ScanError::Unexpected(25)));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
     /// The text ended too early.

@@ -14,18 +14,6 @@ use super::key::ObjectKey;
 use super::record::Record;
 
 /// An object of the cache does not fit the type it was read as.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::object::{Kind, Record};
-/// use std::sync::Arc;
-///
-/// let json = br#"{"metadata":{"name":"a","namespace":"shop"},"data":7}"#;
-/// let record = Arc::new(Record::parse(json, &Kind::of::<ConfigMap>()).unwrap());
-/// let error = record.view::<ConfigMap>().unwrap_err();
-/// assert_eq!(error.key.as_str(), "shop/a");
-/// assert!(error.source.to_string().contains("invalid type: integer `7`"));
-/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{key} does not decode as {kind}")]
 pub struct DecodeError {

@@ -15,16 +15,6 @@ use crate::serve::CertificateError;
 use crate::stop::Stop;
 
 /// Why an operator's program failed.
-///
-/// ```
-/// use kubewright_runtime::flags::{Environment, Flags};
-/// use kubewright_runtime::operator::{MainError, Operator};
-///
-/// let flags = Flags::try_parse_from(["shop", "--metrics-bind-address=:0", "--metrics-cert-path=/no/such/folder"]).unwrap();
-/// // A folder without certificates is not an error for metrics: one is made.
-/// let manager: Result<_, MainError> = Operator::new("shop").manager_with(&flags, &Environment::of([]));
-/// assert!(manager.is_ok());
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MainError {
     /// The log flags make no sense.
@@ -86,15 +76,6 @@ impl Operator {
     }
 
     /// The same with another command line; the first word is the program's name.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    /// use std::process::ExitCode;
-    ///
-    /// let operator = Operator::new("shop");
-    /// assert_eq!(operator.main_from(["shop", "describe"]), ExitCode::SUCCESS); // prints JSON
-    /// assert_eq!(operator.main_from(["shop", "--leader-elekt"]), ExitCode::from(2));
-    /// ```
     pub fn main_from(&self, words: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
         let line = match parse_words::<CommandLine>(words) {
             Ok(line) => line,
@@ -118,17 +99,6 @@ impl Operator {
     }
 
     /// Runs as the flags say until asked to stop: the cluster, leader election, addresses and `WATCH_NAMESPACE`.
-    ///
-    /// ```no_run
-    /// # async fn example(operator: kubewright_runtime::operator::Operator) -> Result<(), kubewright_runtime::operator::MainError> {
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    ///
-    /// let (stopper, stop) = kubewright_runtime::stop::Stopper::new();
-    /// operator.run_with(&Flags::parse(), &Environment::system(), stop).await?;
-    /// # drop(stopper);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn run_with(&self, flags: &Flags, environment: &Environment, stop: Stop) -> Result<(), MainError> {
         let manager = self.manager_with(flags, environment)?;
         let config = flags.config(environment).await?;
@@ -139,14 +109,6 @@ impl Operator {
     }
 
     /// A manager of all that, configured as the flags say.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let manager = Operator::new("shop").manager_with(&Flags::default(), &Environment::of([])).unwrap();
-    /// assert!(!manager.serves_webhooks());
-    /// ```
     pub fn manager_with(&self, flags: &Flags, environment: &Environment) -> Result<Manager, MainError> {
         let mut manager = self
             .manager()?

@@ -64,12 +64,6 @@ pub struct Operator {
 
 impl Operator {
     /// An operator that does nothing yet.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// assert_eq!(Operator::new("shop").name(), "shop");
-    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         Operator {
             name: name.into(),
@@ -88,31 +82,12 @@ impl Operator {
     /// Names the Lease by which its replicas elect their leader. Default: the operator's own name. `--leader-election-id` wins.
     ///
     /// An operator that replaces another takes over its lease, so that the two never act at once.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::{Environment, Flags};
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").leader_election_id("3ca5b296.example.com");
-    /// let flags = Flags::try_parse_from(["manager", "--leader-elect", "--leader-election-namespace=shop"]).unwrap();
-    /// let manager = operator.manager_with(&flags, &Environment::of([])).unwrap();
-    /// assert!(format!("{manager:?}").contains("3ca5b296.example.com"));
-    /// ```
     pub fn leader_election_id(mut self, lease: impl Into<String>) -> Self {
         self.lease = Some(lease.into());
         self
     }
 
     /// Adds a controller.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").controller(Controller::of::<ConfigMap>());
-    /// assert_eq!(operator.describe().controllers.len(), 1);
-    /// ```
     pub fn controller(mut self, controller: Controller) -> Self {
         controller.declare(&mut self.declarations);
         self.controllers.push(controller);
@@ -120,17 +95,6 @@ impl Operator {
     }
 
     /// Adds something else that runs on the leader.
-    ///
-    /// ```
-    /// use kubewright_runtime::manager::RunContext;
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").runnable("ticker", |context: RunContext| async move {
-    ///     context.stop.stopped().await;
-    ///     Ok(())
-    /// });
-    /// # drop(operator);
-    /// ```
     pub fn runnable(mut self, name: impl Into<String>, runnable: impl Runnable + Clone + Sync) -> Self {
         let name = name.into();
         let add = {
@@ -142,16 +106,6 @@ impl Operator {
     }
 
     /// Adds webhooks. They answer on every replica.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
-    ///
-    /// let operator = Operator::new("shop")
-    ///     .webhook(Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(())));
-    /// assert_eq!(operator.describe().webhooks[0].path, "/mutate--v1-configmap");
-    /// ```
     pub fn webhook(mut self, webhook: impl Into<Webhook>) -> Self {
         let mut webhook = webhook.into();
         for other in &mut self.webhooks {
@@ -162,58 +116,24 @@ impl Operator {
     }
 
     /// Converts a kind between its versions.
-    ///
-    /// ```
-    /// use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-    /// use kubewright_runtime::conversion::Conversion;
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").conversion(Conversion::hub::<HorizontalPodAutoscaler>());
-    /// assert_eq!(operator.describe().conversions[0].hub, "autoscaling/v2");
-    /// ```
     pub fn conversion(mut self, conversion: impl Into<Conversion>) -> Self {
         self.conversions.push(conversion.into());
         self
     }
 
     /// Objects of this kind are read from the cache.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::operator::{Operator, Rule};
-    ///
-    /// let rules = Operator::new("shop").reads::<Secret>().describe().rules;
-    /// assert_eq!(rules, [Rule::new([""], ["secrets"], ["get", "list", "watch"])]);
-    /// ```
     pub fn reads<K: Object>(mut self) -> Self {
         self.declarations.reads(Kind::of::<K>());
         self
     }
 
     /// Objects of this kind are read from the server whenever they are read, and not cached.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::operator::{Operator, Rule};
-    ///
-    /// let rules = Operator::new("shop").reads_live::<Secret>().describe().rules;
-    /// assert_eq!(rules, [Rule::new([""], ["secrets"], ["get", "list"])]);
-    /// ```
     pub fn reads_live<K: Object>(mut self) -> Self {
         self.declarations.reads_live(Kind::of::<K>());
         self
     }
 
     /// How objects of this kind are cached: namespaces, selectors, transform, resync.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::informer::InformerOptions;
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").cached::<Secret>(InformerOptions::default());
-    /// # drop(operator);
-    /// ```
     pub fn cached<K: Object>(mut self, options: InformerOptions) -> Self {
         if let Err(mistake) = self.declarations.configure(Kind::of::<K>(), options) {
             self.mistakes.push(mistake);
@@ -241,50 +161,23 @@ impl Operator {
     }
 
     /// Only these namespaces are cached, unless a kind says otherwise.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let operator = Operator::new("shop").namespaces(["shop", "shop-test"]);
-    /// # drop(operator);
-    /// ```
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.declarations.namespaces(namespaces);
         self
     }
 
     /// What it may do beyond reading what it declares.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::{Operator, Rule};
-    ///
-    /// let rule = Rule::new(["apps"], ["deployments"], ["create", "patch"]);
-    /// assert!(Operator::new("shop").rule(rule.clone()).describe().rules.contains(&rule));
-    /// ```
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Its name.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// assert_eq!(Operator::new("shop").name(), "shop");
-    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// A manager of all that, to be configured further and run.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// let manager = Operator::new("shop").manager().unwrap();
-    /// assert!(manager.stats().is_empty());
-    /// ```
     pub fn manager(&self) -> Result<Manager, ManagerError> {
         if let Some(mistake) = self.mistakes.first() {
             return Err(mistake.clone().into());
@@ -308,15 +201,6 @@ impl Operator {
     }
 
     /// Runs until asked to stop; on one replica at a time, if there is an election.
-    ///
-    /// ```no_run
-    /// # async fn example(operator: kubewright_runtime::operator::Operator, kube: kube::Client) -> Result<(), kubewright_runtime::manager::ManagerError> {
-    /// let (stopper, stop) = kubewright_runtime::stop::Stopper::new();
-    /// operator.run(kube, None, stop).await?;
-    /// # drop(stopper);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn run(
         &self,
         kube: kube::Client,

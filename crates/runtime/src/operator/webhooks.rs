@@ -11,14 +11,6 @@ use crate::webhook::{Configurations, Reach, Webhook, WebhookServer, WebhookType}
 
 impl Operator {
     /// A server of the webhooks and conversions, for tests and servers of your own. See [`WebhookServer`].
-    ///
-    /// ```
-    /// # async fn example(operator: kubewright_runtime::operator::Operator, client: kubewright_runtime::client::Client) {
-    /// let server = operator.webhook_server(&client).unwrap();
-    /// let service = server.service(); // answers in this process
-    /// # drop(service);
-    /// # }
-    /// ```
     pub fn webhook_server(&self, client: &Client) -> Result<WebhookServer, ManagerError> {
         manager::serve_webhooks(&self.webhooks, &self.conversions, client)
     }
@@ -42,17 +34,6 @@ impl Operator {
     }
 
     /// What holds a caBundle for the webhooks and conversions of this operator.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::certificates::Target;
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
-    ///
-    /// let operator = Operator::new("shop")
-    ///     .webhook(Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(())));
-    /// assert_eq!(operator.certificate_targets(), [Target::mutating("shop-mutating-webhook-configuration")]);
-    /// ```
     pub fn certificate_targets(&self) -> Vec<Target> {
         let listed = |role| {
             let mut webhooks = self.webhooks.iter().flat_map(Webhook::describe);

@@ -8,36 +8,9 @@ use super::lanes::{Lanes, Sequence};
 use super::limit::QueueOptions;
 
 /// A point in time, as the duration since the queue's own beginning.
-///
-/// ```
-/// use kubewright_runtime::queue::{Moment, PriorityQueue, QueueOptions, When, Add};
-/// use std::time::Duration;
-///
-/// let mut queue = PriorityQueue::new(QueueOptions::default());
-/// let start = Moment::ZERO;
-/// queue.add("web", Add { when: When::After(Duration::from_secs(5)), ..Add::default() }, start);
-/// assert!(queue.pop(start).is_none());
-/// assert_eq!(queue.pop(start + Duration::from_secs(5)).unwrap().key, "web");
-/// ```
 pub type Moment = Duration;
 
 /// When an added key becomes ready.
-///
-/// ```
-/// use kubewright_runtime::queue::{Add, Moment, PriorityQueue, QueueOptions, When};
-/// use std::time::Duration;
-///
-/// let mut queue = PriorityQueue::new(QueueOptions::default());
-/// for (key, when) in [
-///     ("later", When::After(Duration::from_secs(1))),
-///     ("failed", When::RateLimited),
-///     ("now", When::Now),
-/// ] {
-///     queue.add(key, Add { when, ..Add::default() }, Moment::ZERO);
-/// }
-/// assert_eq!(queue.pop(Moment::ZERO).unwrap().key, "now");
-/// assert_eq!(queue.next_due(), Some(Duration::from_millis(5)));
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
     /// At once.
@@ -50,15 +23,6 @@ pub enum When {
 }
 
 /// How a key is added. The default: at once, with priority 0.
-///
-/// ```
-/// use kubewright_runtime::queue::{Add, LOW_PRIORITY, Moment, PriorityQueue, QueueOptions};
-///
-/// let mut queue = PriorityQueue::new(QueueOptions::default());
-/// queue.add("listed", Add { priority: LOW_PRIORITY, ..Add::default() }, Moment::ZERO);
-/// queue.add("changed", Add::default(), Moment::ZERO);
-/// assert_eq!(queue.pop(Moment::ZERO).unwrap().key, "changed");
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Add {
     /// Higher goes first.
@@ -68,17 +32,6 @@ pub struct Add {
 }
 
 /// A key that was handed out. It is running until [`PriorityQueue::done`].
-///
-/// ```
-/// use kubewright_runtime::queue::{Add, Moment, PriorityQueue, QueueOptions};
-/// use std::time::Duration;
-///
-/// let mut queue = PriorityQueue::new(QueueOptions::default());
-/// queue.add("web", Add { priority: 3, ..Add::default() }, Moment::ZERO);
-/// let popped = queue.pop(Duration::from_secs(2)).unwrap();
-/// assert_eq!((popped.key, popped.priority, popped.waited.as_secs()), ("web", 3, 2));
-/// queue.done(&popped.key, Duration::from_secs(3));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Popped<K> {
     /// The key.
@@ -90,19 +43,6 @@ pub struct Popped<K> {
 }
 
 /// What happened since the queue was made, for metrics.
-///
-/// ```
-/// use kubewright_runtime::queue::WorkQueue;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// let queue = WorkQueue::default();
-/// queue.add("web");
-/// queue.add("web");
-/// queue.add_rate_limited("shop");
-/// assert_eq!((queue.counts().adds, queue.counts().retries), (2, 1));
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Keys that became queued (adds that met a queued key are not counted).
@@ -283,15 +223,6 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
     }
 
     /// How many times a key was added rate-limited since it was last forgotten.
-    ///
-    /// ```
-    /// use kubewright_runtime::queue::{Add, PriorityQueue, When};
-    /// use std::time::Duration;
-    ///
-    /// let mut queue = PriorityQueue::default();
-    /// queue.add("web", Add { when: When::RateLimited, ..Add::default() }, Duration::ZERO);
-    /// assert_eq!(queue.failures(&"web"), 1);
-    /// ```
     pub fn failures(&self, key: &K) -> u32 {
         self.slots.get(key).map_or(0, |slot| slot.failures)
     }

@@ -8,23 +8,6 @@ use super::limit::QueueOptions;
 use super::shell::{Job, WorkQueue};
 
 /// A plain queue: each key once, in order, never twice at once.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// use kubewright_runtime::queue::Queue;
-///
-/// let queue = Queue::new();
-/// queue.add("default/web");
-/// queue.add("default/web");
-/// assert_eq!(queue.len(), 1);
-/// let job = queue.get().await.unwrap();
-/// assert_eq!(*job.key(), "default/web");
-///
-/// queue.shut_down();
-/// assert!(queue.is_shutting_down());
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct Queue<K>(WorkQueue<K>);
 
@@ -77,23 +60,6 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 }
 
 /// A [`Queue`] that can also add a key later.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::queue::DelayingQueue;
-/// use std::time::Duration;
-/// use tokio::time::Instant;
-///
-/// let queue = DelayingQueue::new();
-/// let began = Instant::now();
-/// queue.add_after("default/web", Duration::from_secs(10));
-/// queue.add_after("default/web", Duration::from_secs(5));
-/// let job = queue.get().await.unwrap();
-/// assert_eq!((*job.key(), began.elapsed().as_secs()), ("default/web", 5));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct DelayingQueue<K>(Queue<K>);
 

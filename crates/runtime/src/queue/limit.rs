@@ -44,16 +44,6 @@ impl Backoff {
 }
 
 /// A token bucket shared by all keys: `burst` at once, then one per `interval`.
-///
-/// ```
-/// use kubewright_runtime::queue::TokenBucket;
-/// use std::{num::NonZeroU32, time::Duration};
-///
-/// let mut bucket = TokenBucket::new(Duration::from_secs(1), NonZeroU32::MIN);
-/// assert!(bucket.try_take(Duration::ZERO));
-/// assert!(!bucket.try_take(Duration::ZERO));
-/// assert!(bucket.is_full(Duration::from_secs(1)));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     interval: Duration,
@@ -73,18 +63,6 @@ impl TokenBucket {
     }
 
     /// Takes a token and says how long its taker has to wait for it.
-    ///
-    /// ```
-    /// use kubewright_runtime::queue::TokenBucket;
-    /// use std::{num::NonZeroU32, time::Duration};
-    ///
-    /// let mut bucket = TokenBucket::new(Duration::from_millis(100), NonZeroU32::new(2).unwrap());
-    /// let now = Duration::from_secs(7);
-    /// assert_eq!(bucket.take(now), Duration::ZERO);
-    /// assert_eq!(bucket.take(now), Duration::ZERO);
-    /// assert_eq!(bucket.take(now), Duration::from_millis(100));
-    /// assert_eq!(bucket.take(now), Duration::from_millis(200));
-    /// ```
     pub fn take(&mut self, now: Moment) -> Duration {
         self.full_at = self.full_at.max(now).saturating_add(self.interval);
         let capacity = self.interval.saturating_mul(self.burst.get());
@@ -118,21 +96,6 @@ impl Default for TokenBucket {
 }
 
 /// How a queue behaves. The default is controller-runtime's: back-off per key from 5 ms to 1000 s, no global limit.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::controller::Controller;
-/// use kubewright_runtime::queue::{Backoff, QueueOptions, TokenBucket};
-/// use std::time::Duration;
-///
-/// let options = QueueOptions {
-///     backoff: Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) },
-///     bucket: Some(TokenBucket::default()), // ten a second, a hundred at once
-///     ..QueueOptions::default()
-/// };
-/// let controller = Controller::of::<ConfigMap>().queue_options(options);
-/// assert!(controller.new_queue().is_empty());
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct QueueOptions {
     /// The delay of rate-limited adds, per key.

@@ -16,17 +16,4 @@ pub use limit::{Backoff, QueueOptions, TokenBucket};
 pub use shell::{Job, WorkQueue};
 
 /// The priority of objects found by an initial list and of resyncs that change nothing: below everything that happened.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use kubewright_runtime::queue::{Add, LOW_PRIORITY, WorkQueue};
-///
-/// let queue = WorkQueue::default();
-/// queue.add_with("found by a list", Add { priority: LOW_PRIORITY, ..Add::default() });
-/// queue.add("changed just now");
-/// assert_eq!(*queue.get().await.unwrap().key(), "changed just now");
-/// # Ok(())
-/// # }
-/// ```
 pub const LOW_PRIORITY: i32 = -100;

@@ -91,20 +91,6 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
     }
 
     /// Adds a key after the delay that its failures so far demand, and counts one more.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use kubewright_runtime::queue::{QueueOptions, WorkQueue};
-    ///
-    /// let queue = WorkQueue::new(QueueOptions::default());
-    /// queue.add_rate_limited("web");
-    /// queue.add_rate_limited("web");
-    /// assert_eq!(queue.num_requeues(&"web"), 2);
-    /// assert!(queue.is_empty()); // its back-off is not over
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn add_rate_limited(&self, key: K) {
         let when = When::RateLimited;
         self.add_with(key, Add { when, ..Add::default() });
@@ -156,19 +142,6 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
     }
 
     /// Forgets the failures of a key.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use kubewright_runtime::queue::{QueueOptions, WorkQueue};
-    ///
-    /// let queue = WorkQueue::new(QueueOptions::default());
-    /// queue.add_rate_limited("web");
-    /// queue.forget(&"web");
-    /// assert_eq!(queue.num_requeues(&"web"), 0);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn forget(&self, key: &K) {
         self.shared.core.lock().forget(key);
     }
@@ -194,19 +167,6 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
     }
 
     /// Looks at the queue as a value, under its lock.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use kubewright_runtime::queue::{QueueOptions, WorkQueue};
-    ///
-    /// let queue = WorkQueue::new(QueueOptions::default());
-    /// queue.add("web");
-    /// let ready = queue.inspect(|queue, _now| queue.ready_len());
-    /// assert_eq!(ready, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn inspect<T>(&self, look: impl FnOnce(&PriorityQueue<K>, Moment) -> T) -> T {
         let now = self.now();
         look(&self.shared.core.lock(), now)
@@ -214,21 +174,6 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
 
     /// Accepts no more keys, drops the delayed ones, and lets [`get`](Self::get) return `None` once the ready ones are handed
     /// out and the running ones are done.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use kubewright_runtime::queue::{QueueOptions, WorkQueue};
-    ///
-    /// let queue = WorkQueue::new(QueueOptions::default());
-    /// queue.add("web");
-    /// queue.shut_down();
-    /// queue.add("late");
-    /// assert_eq!(*queue.get().await.unwrap().key(), "web");
-    /// assert!(queue.get().await.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn shut_down(&self) {
         let mut core = self.shared.core.lock();
         core.shut_down();
@@ -241,23 +186,6 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
     }
 
     /// Shuts down and waits until every key that was ready or running is done.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use kubewright_runtime::queue::{QueueOptions, WorkQueue};
-    ///
-    /// let queue = WorkQueue::new(QueueOptions::default());
-    /// queue.add("web");
-    /// let worker = tokio::spawn({
-    ///     let queue = queue.clone();
-    ///     async move { while queue.get().await.is_some() {} }
-    /// });
-    /// queue.shut_down_with_drain().await; // the key was handed out and is done
-    /// worker.await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn shut_down_with_drain(&self) {
         self.shut_down();
         let mut drained = pin!(self.shared.drained.notified());

@@ -6,27 +6,6 @@ use std::time::Duration;
 use kube::core::Status;
 
 /// Why a list or a watch failed.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::cache::{Indexes, Store};
-/// use kubewright_runtime::chance::Chance;
-/// use kubewright_runtime::object::Kind;
-/// use kubewright_runtime::reflector::{Reflector, Target};
-///
-/// let ghosts = Kind::named("nowhere.example.com", "v1", "Ghost", "ghosts", true);
-/// let store = Store::new(ghosts.clone(), Indexes::default());
-/// let reflector = Reflector::new(kube, Target::new(ghosts), store.writer(None), Chance::from_entropy());
-/// let mut health = reflector.health();
-/// tokio::spawn(reflector.run());
-/// let health = health.wait_for(|health| health.trouble().is_some()).await?;
-/// assert_eq!(health.trouble().unwrap().failure.code(), Some(404));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
     /// The server answered with an error.

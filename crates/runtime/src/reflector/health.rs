@@ -6,27 +6,6 @@ use std::time::Duration;
 use super::failure::Failure;
 
 /// How a reflector fares.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// use kubewright_runtime::cache::{Indexes, Store};
-/// use kubewright_runtime::chance::Chance;
-/// use kubewright_runtime::object::Kind;
-/// use kubewright_runtime::reflector::{Health, Reflector, Target};
-///
-/// let ghosts = Kind::named("nowhere.example.com", "v1", "Ghost", "ghosts", true);
-/// let store = Store::new(ghosts.clone(), Indexes::default());
-/// let reflector = Reflector::new(kube, Target::new(ghosts), store.writer(None), Chance::from_entropy());
-/// let mut health = reflector.health();
-/// assert_eq!(*health.borrow(), Health::Starting);
-/// tokio::spawn(reflector.run());
-/// health.wait_for(Health::is_missing).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Health {
     /// The first list is under way.
@@ -56,20 +35,6 @@ impl Health {
 }
 
 /// What is wrong with a reflector.
-///
-/// ```
-/// use kubewright_runtime::reflector::{Failure, Trouble};
-/// use std::time::Duration;
-///
-/// let trouble = Trouble {
-///     target: "Deployment.apps in namespace shop".to_owned(),
-///     failure: Failure::Transport("connection reset".to_owned()),
-///     attempts: 1,
-///     retry_in: Duration::from_millis(250),
-///     missing: false,
-/// };
-/// assert_eq!(trouble.to_string(), "watching Deployment.apps in namespace shop fails: connection reset");
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trouble {
     /// What is listed and watched, as `Deployment.apps in namespace shop`.

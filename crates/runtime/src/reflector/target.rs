@@ -42,20 +42,6 @@ impl fmt::Debug for Transform {
 }
 
 /// What a reflector lists and watches: a kind, in one namespace or all, by selectors.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::Pod;
-/// use kubewright_runtime::object::{Kind, Selector};
-/// use kubewright_runtime::reflector::Target;
-///
-/// let target = Target::new(Kind::of::<Pod>())
-///     .namespace("shop")
-///     .labels(Selector::everything().equals("app", "web"))
-///     .fields("status.phase=Running");
-/// assert_eq!(target.to_string(), "Pod in namespace shop");
-/// let names = Target::new(Kind::of::<Pod>()).metadata_only();
-/// assert_eq!(names.to_string(), "Pod");
-/// ```
 #[derive(Clone, Debug)]
 pub struct Target {
     pub(crate) kind: Kind,

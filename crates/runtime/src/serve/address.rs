@@ -8,13 +8,6 @@ use std::str::FromStr;
 use tokio::net::TcpListener;
 
 /// The text is not an address.
-///
-/// ```
-/// use kubewright_runtime::serve::BindAddress;
-///
-/// let error = "8080".parse::<BindAddress>().unwrap_err();
-/// assert!(error.to_string().starts_with("`8080` is not an address to listen on"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address to listen on: write `:8080`, `127.0.0.1:8080` or `[::1]:8080`, or `0` for none")]
 pub struct AddressError(String);
@@ -44,12 +37,6 @@ pub enum BindAddress {
 
 impl BindAddress {
     /// A free port on loopback.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// assert_eq!(BindAddress::loopback().to_string(), "127.0.0.1:0");
-    /// ```
     pub fn loopback() -> Self {
         BindAddress::At {
             host: Some(Ipv4Addr::LOCALHOST.to_string()),
@@ -58,12 +45,6 @@ impl BindAddress {
     }
 
     /// Whether only this machine can reach it.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// assert!(!":8080".parse::<BindAddress>().unwrap().is_loopback());
-    /// ```
     pub fn is_loopback(&self) -> bool {
         match self {
             BindAddress::Off => true,
@@ -75,16 +56,6 @@ impl BindAddress {
     }
 
     /// Listens. `None` where it is off.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::BindAddress;
-    ///
-    /// let listener = BindAddress::loopback().bind().await.unwrap();
-    /// assert!(listener.is_some() && BindAddress::Off.bind().await.unwrap().is_none());
-    /// # }
-    /// ```
     pub async fn bind(&self) -> io::Result<Option<TcpListener>> {
         match self {
             BindAddress::Off => Ok(None),

@@ -28,13 +28,6 @@ const LOOK: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why there is no certificate.
-///
-/// ```
-/// use kubewright_runtime::serve::{CertificateError, Certificates};
-///
-/// let error = Certificates::from_files("/no/tls.crt", "/no/tls.key").unwrap_err();
-/// assert!(matches!(error, CertificateError::Read { .. }));
-/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file cannot be read.
@@ -80,13 +73,6 @@ pub struct Certificates {
 
 impl Certificates {
     /// From a PEM file with the certificate and its chain, and one with the key. A server that uses them follows the files.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let error = Certificates::from_files("/no/tls.crt", "/no/tls.key").unwrap_err();
-    /// assert_eq!(error.to_string(), "cannot read /no/tls.crt");
-    /// ```
     pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, CertificateError> {
         let files = Files::new(certificate.into(), key.into());
         let shown = match files.look() {
@@ -103,13 +89,6 @@ impl Certificates {
 
     /// From a folder; where it has no such files, one is made. controller-runtime's way for metrics: what counts is that nobody
     /// else can read along.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let made = Certificates::from_folder("/no/such/folder".as_ref(), "tls.crt", "tls.key").unwrap();
-    /// assert!(!made.is_from_files());
-    /// ```
     pub fn from_folder(folder: &Path, certificate: &str, key: &str) -> Result<Self, CertificateError> {
         let (certificate, key) = (folder.join(certificate), folder.join(key));
         if certificate.exists() && key.exists() {
@@ -120,12 +99,6 @@ impl Certificates {
     }
 
     /// Made for the occasion, for these names and addresses. Who connects cannot tell it from any other.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// assert!(Certificates::self_signed(&["localhost", "::1"]).is_ok());
-    /// ```
     pub fn self_signed(names: &[&str]) -> Result<Self, CertificateError> {
         let made = certificates::self_signed(names).map_err(CertificateError::Make)?;
         let pair = certified(vec![made.certificate_der()], made.key_der())?;
@@ -170,27 +143,11 @@ impl Certificates {
     }
 
     /// For servers of your own on rustls.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let resolver = Certificates::self_signed(&["localhost"]).unwrap().resolver();
-    /// assert!(!resolver.only_raw_public_keys());
-    /// ```
     pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
         Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>
     }
 
     /// Counts reads of the files, as controller-runtime does: each of them.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let metrics = RuntimeMetrics::register(&Registry::new()).unwrap();
-    /// let certificates = Certificates::self_signed(&["localhost"]).unwrap().with_metrics(metrics.certificates);
-    /// # drop(certificates);
-    /// ```
     pub fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         if self.files.is_some() {
             metrics.reads.with([]).inc();
@@ -200,31 +157,11 @@ impl Certificates {
     }
 
     /// Whether they come from files.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// assert!(!Certificates::self_signed(&["localhost"]).unwrap().is_from_files());
-    /// ```
     pub fn is_from_files(&self) -> bool {
         self.files.is_some()
     }
 
     /// Follows the files until asked to stop. A pair that cannot be used is reported once, and the last good one stays.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::Certificates;
-    /// use kubewright_runtime::stop::Stopper;
-    ///
-    /// let (stopper, stop) = Stopper::new();
-    /// let certificates = Certificates::self_signed(&["localhost"]).unwrap();
-    /// let watching = tokio::spawn(async move { certificates.watch(stop).await });
-    /// stopper.stop();
-    /// watching.await.unwrap();
-    /// # }
-    /// ```
     pub async fn watch(&self, stop: Stop) {
         let follow = async {
             let Some(files) = &self.files else {
@@ -280,13 +217,6 @@ impl Certificates {
     }
 
     /// How a server speaks TLS with it. HTTP/2 is offered only on request, as kubebuilder's scaffold has it.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::Certificates;
-    ///
-    /// let config = Certificates::self_signed(&["localhost"]).unwrap().server_config(false).unwrap();
-    /// assert_eq!(config.alpn_protocols, [b"http/1.1"]);
-    /// ```
     pub fn server_config(&self, http2: bool) -> Result<ServerConfig, CertificateError> {
         let provider = Arc::new(ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)

@@ -41,32 +41,11 @@ pub struct Checks(Arc<RwLock<BTreeMap<String, Check>>>);
 
 impl Checks {
     /// No checks: healthy.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::Checks;
-    ///
-    /// assert_eq!(Checks::new().ask("", "").await.0, 200);
-    /// # }
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a check, or replaces the one of that name.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::Checks;
-    ///
-    /// let checks = Checks::new();
-    /// checks.add("disk", || async { Err("full".to_owned()) });
-    /// checks.add("disk", || async { Ok(()) });
-    /// assert_eq!(checks.ask("/disk", "").await, (200, "ok".to_owned()));
-    /// # }
-    /// ```
     pub fn add<F, R>(&self, name: impl Into<String>, check: F)
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -77,16 +56,6 @@ impl Checks {
     }
 
     /// Answers below a path of a [`Router`](super::Router); route the path itself and the path with `/` at its end.
-    ///
-    /// ```
-    /// use kubewright_runtime::serve::{Checks, Router};
-    ///
-    /// let checks = Checks::new();
-    /// let router = Router::new()
-    ///     .route("/readyz", checks.handler("/readyz"))
-    ///     .route("/readyz/", checks.handler("/readyz"));
-    /// assert_eq!(router.paths().count(), 2);
-    /// ```
     pub fn handler(&self, path: &str) -> impl Handler + use<> {
         let (checks, prefix) = (self.clone(), path.trim_end_matches('/').to_owned());
         move |request: Request<Incoming>| {
@@ -98,16 +67,6 @@ impl Checks {
     }
 
     /// The status and the text for what follows the path, and a query.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::Checks;
-    ///
-    /// assert_eq!(Checks::new().ask("/ping", "").await, (200, "ok".to_owned()));
-    /// assert_eq!(Checks::new().ask("/disk", "").await.0, 404);
-    /// # }
-    /// ```
     pub async fn ask(&self, below: &str, query: &str) -> (u16, String) {
         use http_body_util::BodyExt as _;
         let answer = self.answer(below, query).await;

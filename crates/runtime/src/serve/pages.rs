@@ -12,13 +12,6 @@ use super::router::Handler;
 use crate::metrics::Registry;
 
 /// `/metrics`: all metrics of a registry in Prometheus' text format.
-///
-/// ```
-/// use kubewright_runtime::metrics::Registry;
-/// use kubewright_runtime::serve::{Router, metrics_page};
-///
-/// let router = Router::new().route("/metrics", metrics_page(Registry::new()));
-/// ```
 pub fn metrics_page(registry: Registry) -> impl Handler {
     move |request: Request<Incoming>| {
         let answer = read_only(request.method()).unwrap_or_else(|| {
@@ -37,13 +30,6 @@ pub fn metrics_page(registry: Registry) -> impl Handler {
 /// The page tells what the operator works on, so it is for this machine only: bind it to
 /// [loopback](super::BindAddress::is_loopback). Requests under any other host name are refused, so that a web page cannot read
 /// it through a name that points here.
-///
-/// ```
-/// use kubewright_runtime::serve::{Router, debug_page};
-///
-/// let snapshot = || serde_json::json!({ "queues": { "shop": { "ready": 3 } } });
-/// let router = Router::new().route("/debug/kubewright", debug_page(snapshot));
-/// ```
 pub fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -> impl Handler {
     let snapshot = Arc::new(snapshot);
     move |request: Request<Incoming>| {

@@ -11,16 +11,6 @@ use hyper::body::Incoming;
 use super::answer::{Answer, not_found};
 
 /// Answers requests. Functions are handlers.
-///
-/// ```
-/// use http::Request;
-/// use kubewright_runtime::serve::{Answer, Handler, Router};
-///
-/// fn hello() -> impl Handler {
-///     |_request: Request<hyper::body::Incoming>| async { Answer::new("hello".into()) }
-/// }
-/// let router = Router::new().route("/hello", hello());
-/// ```
 pub trait Handler: Send + Sync + 'static {
     /// The answer to a request.
     fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, Answer>;

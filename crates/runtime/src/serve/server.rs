@@ -78,18 +78,6 @@ impl HttpServer {
     }
 
     /// Speaks TLS with these certificates, and follows their files.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::{BindAddress, Certificates, HttpServer, Router};
-    ///
-    /// let certificates = Certificates::self_signed(&["localhost"]).unwrap();
-    /// let server = HttpServer::bind(&BindAddress::loopback(), Router::new()).await.unwrap().unwrap();
-    /// let server = server.with_tls(certificates, false).unwrap();
-    /// # drop(server);
-    /// # }
-    /// ```
     pub fn with_tls(mut self, certificates: Certificates, http2: bool) -> Result<Self, CertificateError> {
         let config = certificates.server_config(http2)?;
         self.tls = Some(TlsAcceptor::from(Arc::new(config)));
@@ -99,17 +87,6 @@ impl HttpServer {
     }
 
     /// How long requests may go on after the end was asked for. Default: one minute.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::{BindAddress, HttpServer, Router};
-    ///
-    /// let server = HttpServer::bind(&BindAddress::loopback(), Router::new()).await.unwrap().unwrap();
-    /// let server = server.drain_within(std::time::Duration::from_secs(5));
-    /// # drop(server);
-    /// # }
-    /// ```
     pub fn drain_within(mut self, drain: Duration) -> Self {
         self.drain = drain;
         self

@@ -20,16 +20,6 @@ pub(super) struct Hook {
 }
 
 /// Webhooks whose kind is not part of their type.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::webhook::{AdmissionRequest, AnyKind, Webhook};
-///
-/// let of_maps = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
-/// let of_secrets = Webhook::of::<Secret>().defaulter(|_: &mut Secret, _: &AdmissionRequest| Ok(()));
-/// let all: [Webhook<AnyKind>; 2] = [of_maps.into(), of_secrets.into()];
-/// # drop(all);
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AnyKind;
 
@@ -80,13 +70,6 @@ enum Told {
 
 impl Webhook {
     /// The webhooks of a kind: none yet.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::webhook::Webhook;
-    ///
-    /// assert!(Webhook::of::<ConfigMap>().describe().is_empty());
-    /// ```
     pub fn of<T: Object>() -> Webhook<T> {
         Webhook::empty(Some(Kind::of::<T>()))
     }
@@ -105,20 +88,6 @@ impl Webhook {
     }
 
     /// The same for a handler that needs a client. It is made when the manager runs.
-    ///
-    /// ```
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook};
-    ///
-    /// let webhook = Webhook::raw_with("/validate-all", |client: &Client| {
-    ///     let client = client.clone();
-    ///     move |_: AdmissionRequest| {
-    ///         let _client = client.clone();
-    ///         async { AdmissionResponse::allowed() }
-    ///     }
-    /// });
-    /// # drop(webhook);
-    /// ```
     pub fn raw_with<H: Handler>(path: impl Into<String>, make: impl Fn(&Client) -> H + Send + Sync + 'static) -> Self {
         Self::raw_from(path, Factory::with_client(make))
     }
@@ -133,16 +102,6 @@ impl Webhook {
     }
 
     /// The server calls the raw handler to change these objects. May be called several times.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, AdmissionRule, PatchOperation, Webhook};
-    ///
-    /// let webhook = Webhook::raw("/mutate-pods", |_: AdmissionRequest| async {
-    ///     AdmissionResponse::patched([PatchOperation::add("/spec/priority", 0)])
-    /// })
-    /// .mutates(AdmissionRule::new([""], ["v1"], ["pods"]));
-    /// assert_eq!(webhook.describe()[0].rules[0].rule.resources, ["pods"]);
-    /// ```
     pub fn mutates(mut self, rule: AdmissionRule) -> Self {
         let hook = if self.mutating.factory.is_some() {
             &mut self.mutating
@@ -155,14 +114,6 @@ impl Webhook {
     }
 
     /// The server calls the raw handler to judge these objects. May be called several times.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, AdmissionRule, Webhook};
-    ///
-    /// let webhook = Webhook::raw("/validate-pods", |_: AdmissionRequest| async { AdmissionResponse::allowed() })
-    ///     .validates(AdmissionRule::new([""], ["v1"], ["pods"]));
-    /// # drop(webhook);
-    /// ```
     pub fn validates(mut self, rule: AdmissionRule) -> Self {
         let hook = if self.validating.factory.is_some() {
             &mut self.validating
@@ -188,35 +139,12 @@ impl<T> Webhook<T> {
     }
 
     /// How the server is told of the mutating webhook.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, ReinvocationPolicy, Webhook};
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>()
-    ///     .defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()))
-    ///     .mutating(|settings| settings.reinvocation_policy(ReinvocationPolicy::IfNeeded));
-    /// assert_eq!(webhook.describe()[0].reinvocation_policy, Some(ReinvocationPolicy::IfNeeded));
-    /// ```
     pub fn mutating(mut self, change: impl FnOnce(Settings) -> Settings) -> Self {
         self.mutating.settings = change(self.mutating.settings);
         self
     }
 
     /// How the server is told of the validating webhook.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::webhook::{Operation, Validator, Webhook};
-    ///
-    /// struct Keep;
-    /// impl Validator<ConfigMap> for Keep {}
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>()
-    ///     .validator(Keep)
-    ///     .validating(|settings| settings.operations([Operation::Delete]).timeout_seconds(5));
-    /// assert_eq!(webhook.describe()[0].timeout_seconds, Some(5));
-    /// ```
     pub fn validating(mut self, change: impl FnOnce(Settings) -> Settings) -> Self {
         self.validating.settings = change(self.validating.settings);
         self
@@ -238,14 +166,6 @@ impl<T> Webhook<T> {
     }
 
     /// The webhooks as data, in the order mutating, validating.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
-    /// assert_eq!(webhook.describe()[0].name, "mconfigmap.kb.io");
-    /// ```
     pub fn describe(&self) -> Vec<WebhookDescription> {
         self.hooks().map(|(description, _)| description).collect()
     }
@@ -363,81 +283,24 @@ impl<T> Webhook<T> {
 
 impl<T: Object> Webhook<T> {
     /// Fills in what users leave out, with [a defaulter](Defaulter).
-    ///
-    /// ```
-    /// use k8s_openapi::api::apps::v1::Deployment;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
-    ///
-    /// let webhook = Webhook::of::<Deployment>().defaulter(|deployment: &mut Deployment, _: &AdmissionRequest| {
-    ///     deployment.spec.get_or_insert_default().replicas.get_or_insert(1);
-    ///     Ok(())
-    /// });
-    /// # drop(webhook);
-    /// ```
     pub fn defaulter(mut self, defaulter: impl Defaulter<T>) -> Self {
         self.mutating.factory = Some(Factory::ready(Defaulting::new(defaulter)));
         self
     }
 
     /// The same with a defaulter that needs a client. It is made when the manager runs.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::object::ObjectKey;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Defaulter, Rejection, Webhook};
-    ///
-    /// struct Defaults(Client);
-    ///
-    /// impl Defaulter<ConfigMap> for Defaults {
-    ///     async fn set_defaults(&self, object: &mut ConfigMap, _: &AdmissionRequest) -> Result<(), Rejection> {
-    ///         let standard = self.0.live().get::<ConfigMap>(&ObjectKey::namespaced("shop", "standard")).await?;
-    ///         object.data.get_or_insert_with(|| standard.data.clone().unwrap_or_default());
-    ///         Ok(())
-    ///     }
-    /// }
-    /// let webhook = Webhook::of::<ConfigMap>().defaulter_with(|client| Defaults(client.clone()));
-    /// # drop(webhook);
-    /// ```
     pub fn defaulter_with<D: Defaulter<T>>(mut self, make: impl Fn(&Client) -> D + Send + Sync + 'static) -> Self {
         self.mutating.factory = Some(Factory::with_client(move |client| Defaulting::new(make(client))));
         self
     }
 
     /// Refuses what is wrong, with [a validator](Validator).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Rejection, Validator, Verdict, Webhook};
-    ///
-    /// struct Immutable;
-    ///
-    /// impl Validator<Secret> for Immutable {
-    ///     async fn validate_update(&self, _: &Secret, _: &Secret, _: &AdmissionRequest) -> Verdict {
-    ///         Err(Rejection::denied("secrets are not changed here"))
-    ///     }
-    /// }
-    /// let webhook = Webhook::of::<Secret>().validator(Immutable);
-    /// assert_eq!(webhook.describe()[0].path, "/validate--v1-secret");
-    /// ```
     pub fn validator(mut self, validator: impl Validator<T>) -> Self {
         self.validating.factory = Some(Factory::ready(Validating::new(validator)));
         self
     }
 
     /// The same with a validator that needs a client. It is made when the manager runs.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::webhook::{Validator, Webhook};
-    ///
-    /// struct Rules(Client);
-    /// impl Validator<ConfigMap> for Rules {}
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>().validator_with(|client| Rules(client.clone()));
-    /// # drop(webhook);
-    /// ```
     pub fn validator_with<V: Validator<T>>(mut self, make: impl Fn(&Client) -> V + Send + Sync + 'static) -> Self {
         self.validating.factory = Some(Factory::with_client(move |client| Validating::new(make(client))));
         self

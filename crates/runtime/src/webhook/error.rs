@@ -8,14 +8,6 @@ use kubewright_description::{WebhookDescription, WebhookType};
 use super::builder::Webhook;
 
 /// What is wrong with webhooks.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::webhook::{self, Webhook, WebhookError};
-///
-/// let error = webhook::check(&[Webhook::of::<ConfigMap>().into()]).unwrap_err();
-/// assert_eq!(error, WebhookError::NoHandler("ConfigMap".to_owned()));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
     /// Two webhooks are served at one path.
@@ -77,20 +69,6 @@ pub enum WebhookError {
 }
 
 /// Whether webhooks can be served together. Each mistake is told by name, before anything is started.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::webhook::{self, AdmissionRequest, Webhook};
-///
-/// let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
-/// assert!(webhook::check(&[webhook.clone().into()]).is_ok());
-/// let error = webhook::check(&[webhook.clone().into(), webhook.into()]).unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "webhooks \"mconfigmap.kb.io\" and \"mconfigmap.kb.io\" are both served at /mutate--v1-configmap; \
-///      give one another path with `settings.path(…)`"
-/// );
-/// ```
 pub fn check(webhooks: &[Webhook]) -> Result<(), WebhookError> {
     let mut paths: BTreeMap<String, String> = BTreeMap::new();
     let mut names: BTreeMap<(&'static str, String), String> = BTreeMap::new();

@@ -9,45 +9,21 @@ use super::response::AdmissionResponse;
 use crate::object::Kind;
 
 /// Texts that the user is shown, whatever becomes of the request.
-///
-/// ```
-/// use kubewright_runtime::webhook::Warnings;
-///
-/// let mut warnings = Warnings::none();
-/// warnings.push("spec.image is deprecated, use spec.viewerImage");
-/// assert_eq!(warnings.iter().count(), 1);
-/// assert_eq!(Warnings::from(["one", "two"]).iter().count(), 2);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings(Vec<String>);
 
 impl Warnings {
     /// None.
-    ///
-    /// ```
-    /// assert_eq!(kubewright_runtime::webhook::Warnings::none().iter().count(), 0);
-    /// ```
     pub fn none() -> Self {
         Self::default()
     }
 
     /// Adds a warning.
-    ///
-    /// ```
-    /// let mut warnings = kubewright_runtime::webhook::Warnings::none();
-    /// warnings.push("soon gone");
-    /// ```
     pub fn push(&mut self, warning: impl Into<String>) {
         self.0.push(warning.into());
     }
 
     /// The warnings.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Warnings;
-    ///
-    /// assert_eq!(Warnings::from(["a", "b"]).iter().collect::<Vec<_>>(), ["a", "b"]);
-    /// ```
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -96,18 +72,6 @@ enum Why {
 ///
 /// Any error becomes one with `?`: an answer of the server is passed on as it is, everything else is `Forbidden` (403) with
 /// the error's text, as controller-runtime has it.
-///
-/// ```
-/// use kubewright_runtime::webhook::{Rejection, Warnings};
-///
-/// fn port(text: &str) -> Result<u16, Rejection> {
-///     if text == "0" {
-///         return Err(Rejection::denied("port 0 is not for us").with_warnings(Warnings::from(["think again"])));
-///     }
-///     Ok(text.parse::<u16>()?)
-/// }
-/// assert!(port("80").is_ok() && port("0").is_err() && port("eighty").is_err());
-/// ```
 #[derive(Debug)]
 pub struct Rejection {
     why: Why,
@@ -116,36 +80,16 @@ pub struct Rejection {
 
 impl Rejection {
     /// Refused with 403 and this text.
-    ///
-    /// ```
-    /// let rejection = kubewright_runtime::webhook::Rejection::denied("not on a Friday");
-    /// # drop(rejection);
-    /// ```
     pub fn denied(message: impl Into<String>) -> Self {
         Why::Denied(message.into()).into()
     }
 
     /// Refused with an answer of one's own.
-    ///
-    /// ```
-    /// use kube::core::Status;
-    /// use kubewright_runtime::webhook::Rejection;
-    ///
-    /// let busy = Rejection::status(Status::failure("come back later", "TooManyRequests").with_code(429));
-    /// # drop(busy);
-    /// ```
     pub fn status(status: Status) -> Self {
         Why::Status(Box::new(status)).into()
     }
 
     /// Adds warnings.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{Rejection, Warnings};
-    ///
-    /// let rejection = Rejection::denied("no").with_warnings(Warnings::from(["think again"]));
-    /// # drop(rejection);
-    /// ```
     pub fn with_warnings(mut self, warnings: Warnings) -> Self {
         self.warnings.0.extend(warnings.0);
         self

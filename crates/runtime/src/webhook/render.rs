@@ -10,14 +10,6 @@ use kubewright_description::{
 use super::selector;
 
 /// How the API server reaches the webhooks.
-///
-/// ```
-/// use kubewright_runtime::webhook::Reach;
-///
-/// let service = Reach::service("shop-system", "shop-webhook-service");
-/// let local = Reach::url("https://127.0.0.1:9443", b"-----BEGIN CERTIFICATE-----\n");
-/// # drop((service, local));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     place: Place,
@@ -36,11 +28,6 @@ enum Place {
 
 impl Reach {
     /// Through a Service, on its port 443. The caBundle is somebody else's to fill in.
-    ///
-    /// ```
-    /// let reach = kubewright_runtime::webhook::Reach::service("shop-system", "shop-webhook-service");
-    /// # drop(reach);
-    /// ```
     pub fn service(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Reach {
             place: Place::Service {
@@ -53,11 +40,6 @@ impl Reach {
     }
 
     /// At an address, as `https://127.0.0.1:9443`, with the certificates to trust there, as PEM.
-    ///
-    /// ```
-    /// let reach = kubewright_runtime::webhook::Reach::url("https://127.0.0.1:9443", "-----BEGIN CERTIFICATE-----\n");
-    /// # drop(reach);
-    /// ```
     pub fn url(base: impl Into<String>, ca_bundle: impl Into<Vec<u8>>) -> Self {
         Reach {
             place: Place::Url(base.into().trim_end_matches('/').to_owned()),
@@ -66,13 +48,6 @@ impl Reach {
     }
 
     /// Another port of the Service.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Reach;
-    ///
-    /// let reach = Reach::service("shop", "webhooks").port(9443).ca_bundle("-----BEGIN CERTIFICATE-----\n");
-    /// # drop(reach);
-    /// ```
     pub fn port(mut self, number: i32) -> Self {
         if let Place::Service { port, .. } = &mut self.place {
             *port = Some(number);
@@ -81,13 +56,6 @@ impl Reach {
     }
 
     /// The certificates to trust there, as PEM.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Reach;
-    ///
-    /// let reach = Reach::service("shop-system", "shop-webhook-service").ca_bundle("-----BEGIN CERTIFICATE-----\n");
-    /// # drop(reach);
-    /// ```
     pub fn ca_bundle(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_bundle = Some(pem.into());
         self
@@ -137,13 +105,6 @@ pub struct Configurations {
 
 impl Configurations {
     /// Renders what webhooks say of themselves; the names begin with the operator's, as kubebuilder's do.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{Configurations, Reach};
-    ///
-    /// let none = Configurations::render("shop", &[], &Reach::service("shop-system", "shop-webhook-service"));
-    /// assert_eq!(none, Configurations::default());
-    /// ```
     pub fn render(operator: &str, webhooks: &[WebhookDescription], reach: &Reach) -> Self {
         let of = |role| webhooks.iter().filter(move |webhook| webhook.role == role);
         let metadata = |name| ObjectMeta {
@@ -169,23 +130,11 @@ impl Configurations {
     }
 
     /// What the mutating configuration of an operator is called.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Configurations;
-    ///
-    /// assert_eq!(Configurations::mutating_name("shop"), "shop-mutating-webhook-configuration");
-    /// ```
     pub fn mutating_name(operator: &str) -> String {
         format!("{operator}-mutating-webhook-configuration")
     }
 
     /// What the validating configuration of an operator is called.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Configurations;
-    ///
-    /// assert_eq!(Configurations::validating_name("shop"), "shop-validating-webhook-configuration");
-    /// ```
     pub fn validating_name(operator: &str) -> String {
         format!("{operator}-validating-webhook-configuration")
     }

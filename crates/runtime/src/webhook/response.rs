@@ -44,19 +44,11 @@ impl AdmissionResponse {
     }
 
     /// The request may go on.
-    ///
-    /// ```
-    /// assert!(kubewright_runtime::webhook::AdmissionResponse::allowed().allowed);
-    /// ```
     pub fn allowed() -> Self {
         Self::of(true, code(200))
     }
 
     /// The request is refused with 403.
-    ///
-    /// ```
-    /// assert_eq!(kubewright_runtime::webhook::AdmissionResponse::denied("not here").status.code, 403);
-    /// ```
     pub fn denied(message: impl Into<String>) -> Self {
         let status = Status {
             reason: "Forbidden".to_owned(),
@@ -67,12 +59,6 @@ impl AdmissionResponse {
     }
 
     /// The request could not be judged: 400 for what cannot be read, 500 for what went wrong here.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::AdmissionResponse;
-    ///
-    /// assert_eq!(AdmissionResponse::errored(500, "the registry does not answer").status.code, 500);
-    /// ```
     pub fn errored(number: u16, message: impl Into<String>) -> Self {
         let status = Status {
             message: message.into(),
@@ -82,25 +68,11 @@ impl AdmissionResponse {
     }
 
     /// The request is refused with an answer of one's own.
-    ///
-    /// ```
-    /// use kube::core::Status;
-    /// use kubewright_runtime::webhook::AdmissionResponse;
-    ///
-    /// let busy = Status::failure("come back later", "TooManyRequests").with_code(429);
-    /// assert!(!AdmissionResponse::refused(busy).allowed);
-    /// ```
     pub fn refused(status: Status) -> Self {
         Self::of(false, status)
     }
 
     /// The request may go on with a changed object.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionResponse, PatchOperation};
-    ///
-    /// assert!(AdmissionResponse::patched([PatchOperation::remove("/status")]).allowed);
-    /// ```
     pub fn patched(operations: impl IntoIterator<Item = PatchOperation>) -> Self {
         AdmissionResponse {
             patch: operations.into_iter().collect(),
@@ -109,37 +81,18 @@ impl AdmissionResponse {
     }
 
     /// Sets the message; users see it only when the request is refused.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::AdmissionResponse;
-    ///
-    /// assert_eq!(AdmissionResponse::allowed().with_message("fine").status.message, "fine");
-    /// ```
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.status.message = message.into();
         self
     }
 
     /// Adds warnings.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::AdmissionResponse;
-    ///
-    /// assert_eq!(AdmissionResponse::allowed().with_warnings(["soon gone"]).warnings, ["soon gone"]);
-    /// ```
     pub fn with_warnings<S: Into<String>>(mut self, warnings: impl IntoIterator<Item = S>) -> Self {
         self.warnings.extend(warnings.into_iter().map(Into::into));
         self
     }
 
     /// Adds an annotation to the server's audit log.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::AdmissionResponse;
-    ///
-    /// let response = AdmissionResponse::allowed().with_audit_annotation("policy", "lenient");
-    /// assert_eq!(response.audit_annotations["policy"], "lenient");
-    /// ```
     pub fn with_audit_annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.audit_annotations.insert(key.into(), value.into());
         self

@@ -26,10 +26,6 @@ use crate::metrics::{Gauge, WebhookMetrics};
 use crate::serve::{Answer, Router};
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
-///
-/// ```
-/// assert_eq!(kubewright_runtime::webhook::MAX_BODY, 7_340_032);
-/// ```
 pub const MAX_BODY: usize = 7 << 20;
 
 /// How long a body may take to arrive; the API server has given up by then.
@@ -111,44 +107,16 @@ pub struct WebhookServer(Arc<Inner>);
 
 impl WebhookServer {
     /// A server of nothing, to which endpoints can be added.
-    ///
-    /// ```
-    /// assert!(kubewright_runtime::webhook::WebhookServer::empty().is_empty());
-    /// ```
     pub fn empty() -> Self {
         WebhookServer(Arc::default())
     }
 
     /// A server of these webhooks, none of which needs a client.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
-    ///
-    /// let always = || Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
-    /// assert!(WebhookServer::new([always()]).is_ok());
-    /// assert!(WebhookServer::new([always(), always()]).is_err()); // one path twice
-    /// ```
     pub fn new(webhooks: impl IntoIterator<Item = impl Into<Webhook>>) -> Result<Self, WebhookError> {
         Self::build(webhooks, None)
     }
 
     /// A server of these webhooks.
-    ///
-    /// ```
-    /// # fn example(client: &kubewright_runtime::client::Client) -> Result<(), kubewright_runtime::webhook::WebhookError> {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::client::Client;
-    /// use kubewright_runtime::webhook::{Validator, Webhook, WebhookServer};
-    ///
-    /// struct Rules(Client);
-    /// impl Validator<ConfigMap> for Rules {}
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>().validator_with(|client| Rules(client.clone()));
-    /// let server = WebhookServer::with_client([webhook], client)?;
-    /// # drop(server);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn with_client(
         webhooks: impl IntoIterator<Item = impl Into<Webhook>>,
         client: &Client,
@@ -173,16 +141,6 @@ impl WebhookServer {
     }
 
     /// Serves something else at a path that no webhook has.
-    ///
-    /// ```
-    /// use bytes::Bytes;
-    /// use http::{Request, Response};
-    /// use kubewright_runtime::webhook::WebhookServer;
-    ///
-    /// let server = WebhookServer::empty();
-    /// let server = server.route("/version", |_: Request<Bytes>| async { Response::new(Bytes::from("1")) }).unwrap();
-    /// assert!(server.route("/version", |_: Request<Bytes>| async { Response::new(Bytes::new()) }).is_err());
-    /// ```
     pub fn route(self, path: impl Into<String>, endpoint: impl Endpoint) -> Result<Self, WebhookError> {
         let path = path.into();
         let mut inner = Arc::unwrap_or_clone(self.0);
@@ -195,18 +153,6 @@ impl WebhookServer {
     }
 
     /// Counts what it answers, under controller-runtime's names.
-    ///
-    /// ```
-    /// use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
-    ///
-    /// let registry = Registry::new();
-    /// let metrics = RuntimeMetrics::register(&registry).unwrap();
-    /// let webhook = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
-    /// let server = WebhookServer::new([webhook]).unwrap().with_metrics(metrics.webhooks);
-    /// assert!(registry.render().contains("controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/always\"} 0\n"));
-    /// # drop(server);
-    /// ```
     pub fn with_metrics(self, metrics: WebhookMetrics) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         for path in inner.routes.keys() {
@@ -221,43 +167,16 @@ impl WebhookServer {
     }
 
     /// The paths it answers at.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
-    ///
-    /// let always = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
-    /// assert_eq!(WebhookServer::new([always]).unwrap().paths().collect::<Vec<_>>(), ["/always"]);
-    /// ```
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.routes.keys().map(String::as_str)
     }
 
     /// Whether it answers nowhere.
-    ///
-    /// ```
-    /// assert!(kubewright_runtime::webhook::WebhookServer::empty().is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.0.routes.is_empty()
     }
 
     /// The answer to a request.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use bytes::Bytes;
-    /// use http::Request;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookServer};
-    ///
-    /// let always = Webhook::raw("/always", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
-    /// let server = WebhookServer::new([always]).unwrap();
-    /// // What is no review is answered too: with 200, as the API server expects, and an error inside.
-    /// let answer = server.answer(Request::post("/always").body(Bytes::new()).unwrap()).await;
-    /// assert_eq!(answer.status(), 200);
-    /// assert!(answer.body().ends_with(b"\"message\":\"request body is empty\",\"code\":400}}}\n"));
-    /// # }
-    /// ```
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let path = request.uri().path();
         let Some((path, route)) = self.0.routes.get_key_value(path) else {
@@ -282,18 +201,6 @@ impl WebhookServer {
     }
 
     /// The same as a function, to be registered with whoever calls webhooks in this process.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use bytes::Bytes;
-    /// use http::Request;
-    /// use kubewright_runtime::webhook::WebhookServer;
-    ///
-    /// let service = WebhookServer::empty().service();
-    /// assert_eq!(service(Request::new(Bytes::new())).await.status(), 404);
-    /// # }
-    /// ```
     pub fn service(
         &self,
     ) -> impl Fn(Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> + Clone + Send + Sync + 'static + use<> {
@@ -305,19 +212,6 @@ impl WebhookServer {
     }
 
     /// The same for an [`HttpServer`](crate::serve::HttpServer).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::serve::{BindAddress, Certificates, HttpServer};
-    /// use kubewright_runtime::webhook::WebhookServer;
-    ///
-    /// let server = WebhookServer::empty();
-    /// let listening = HttpServer::bind(&BindAddress::loopback(), server.router()).await.unwrap().unwrap();
-    /// let listening = listening.with_tls(Certificates::self_signed(&["localhost"]).unwrap(), true).unwrap();
-    /// println!("webhooks are served at https://{}", listening.address());
-    /// # }
-    /// ```
     pub fn router(&self) -> Router {
         let server = self.clone();
         Router::new().route("/", move |request: Request<Incoming>| {

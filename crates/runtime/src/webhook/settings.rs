@@ -65,13 +65,6 @@ impl Default for Settings {
 impl Settings {
     /// Its name: at least three words with dots, unique in the cluster's configuration. Default: `m<kind>.kb.io` or
     /// `v<kind>.kb.io`.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let settings = Settings::default().name("vview.example.com");
-    /// # drop(settings);
-    /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -79,173 +72,78 @@ impl Settings {
 
     /// Where it is served. Default: `/mutate-<group>-<version>-<kind>` or `/validate-<group>-<version>-<kind>`, with dashes for
     /// the group's dots.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let settings = Settings::default().path("/validate-views");
-    /// # drop(settings);
-    /// ```
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
     /// What it is asked about, instead of the webhook's kind. May be called several times.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRule, Settings};
-    ///
-    /// let settings = Settings::default().rule(AdmissionRule::new([""], ["v1"], ["pods"]));
-    /// # drop(settings);
-    /// ```
     pub fn rule(mut self, rule: AdmissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Which operations it is asked about. Default: create and update.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{Operation, Settings};
-    ///
-    /// let settings = Settings::default().operations([Operation::Create, Operation::Delete]);
-    /// # drop(settings);
-    /// ```
     pub fn operations(mut self, operations: impl IntoIterator<Item = Operation>) -> Self {
         self.operations = operations.into_iter().collect();
         self
     }
 
     /// Whether it is asked about objects in namespaces, of the cluster, or both. Default: both.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{Scope, Settings};
-    ///
-    /// let settings = Settings::default().scope(Scope::Namespaced);
-    /// # drop(settings);
-    /// ```
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = Some(scope);
         self
     }
 
     /// What happens when it cannot be asked. Default: the request fails.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{FailurePolicy, Settings};
-    ///
-    /// let settings = Settings::default().failure_policy(FailurePolicy::Ignore);
-    /// # drop(settings);
-    /// ```
     pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
         self.failure_policy = policy;
         self
     }
 
     /// Whether it does anything besides answering. Default: no.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{Settings, SideEffects};
-    ///
-    /// let settings = Settings::default().side_effects(SideEffects::NoneOnDryRun);
-    /// # drop(settings);
-    /// ```
     pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
         self.side_effects = side_effects;
         self
     }
 
     /// How long the server waits for the answer: 1 to 30. Default: the server's, 10.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let settings = Settings::default().timeout_seconds(5);
-    /// # drop(settings);
-    /// ```
     pub fn timeout_seconds(mut self, seconds: i32) -> Self {
         self.timeout_seconds = Some(seconds);
         self
     }
 
     /// Whether it is asked about other versions of the kind. Default: the server's, it is.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{MatchPolicy, Settings};
-    ///
-    /// let settings = Settings::default().match_policy(MatchPolicy::Exact);
-    /// # drop(settings);
-    /// ```
     pub fn match_policy(mut self, policy: MatchPolicy) -> Self {
         self.match_policy = Some(policy);
         self
     }
 
     /// It is asked only about objects in namespaces with these labels.
-    ///
-    /// ```
-    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let selector = LabelSelector { match_labels: Some([("tier".to_owned(), "gold".to_owned())].into()), match_expressions: None };
-    /// let settings = Settings::default().namespace_selector(selector);
-    /// # drop(settings);
-    /// ```
     pub fn namespace_selector(mut self, selector: LabelSelector) -> Self {
         self.namespace_selector = Some(selector);
         self
     }
 
     /// It is asked only about objects with these labels, before or after.
-    ///
-    /// ```
-    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let selector = LabelSelector { match_labels: Some([("tier".to_owned(), "gold".to_owned())].into()), match_expressions: None };
-    /// let settings = Settings::default().object_selector(selector);
-    /// # drop(settings);
-    /// ```
     pub fn object_selector(mut self, selector: LabelSelector) -> Self {
         self.object_selector = Some(selector);
         self
     }
 
     /// It is asked only where this CEL expression is true. May be called several times.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let settings = Settings::default().match_condition("not-mine", "request.userInfo.username != 'me'");
-    /// # drop(settings);
-    /// ```
     pub fn match_condition(mut self, name: impl Into<String>, expression: impl Into<String>) -> Self {
         self.match_conditions.push(MatchCondition::new(name, expression));
         self
     }
 
     /// Whether it is asked again when a later webhook changed the object; only for mutating ones. Default: the server's, no.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{ReinvocationPolicy, Settings};
-    ///
-    /// let settings = Settings::default().reinvocation_policy(ReinvocationPolicy::IfNeeded);
-    /// # drop(settings);
-    /// ```
     pub fn reinvocation_policy(mut self, policy: ReinvocationPolicy) -> Self {
         self.reinvocation_policy = Some(policy);
         self
     }
 
     /// Which versions of `AdmissionReview` the server may send, best first. Default: `v1`.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Settings;
-    ///
-    /// let settings = Settings::default().review_versions(["v1", "v1beta1"]);
-    /// # drop(settings);
-    /// ```
     pub fn review_versions(mut self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.review_versions = versions.into_iter().map(Into::into).collect();
         self

@@ -40,12 +40,6 @@ pub struct LocalMode {
 
 impl LocalMode {
     /// This machine.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::local::LocalMode;
-    ///
-    /// assert_eq!(LocalMode::new("127.0.0.1", 9443).timeout_seconds, 3);
-    /// ```
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         LocalMode {
             host: host.into(),
@@ -56,26 +50,12 @@ impl LocalMode {
     }
 
     /// One more object whose webhooks are called here.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::Target;
-    /// use kubewright_runtime::certificates::local::LocalMode;
-    ///
-    /// let local = LocalMode::new("127.0.0.1", 9443).target(Target::conversion("boats.example.com"));
-    /// assert_eq!(local.targets.len(), 1);
-    /// ```
     pub fn target(mut self, target: Target) -> Self {
         self.targets.push(target);
         self
     }
 
     /// Where webhooks are called, without their paths.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::local::LocalMode;
-    ///
-    /// assert_eq!(LocalMode::new("127.0.0.1", 9443).url(), "https://127.0.0.1:9443");
-    /// ```
     pub fn url(&self) -> String {
         let LocalMode { host, port, .. } = self;
         if host.contains(':') {
@@ -86,14 +66,6 @@ impl LocalMode {
     }
 
     /// What the person who runs it needs to be allowed.
-    ///
-    /// ```
-    /// use kubewright_runtime::certificates::Target;
-    /// use kubewright_runtime::certificates::local::LocalMode;
-    ///
-    /// let local = LocalMode::new("127.0.0.1", 9443).target(Target::mutating("shop"));
-    /// assert_eq!(local.permissions()[0].verbs, ["get", "list", "watch", "patch"]);
-    /// ```
     pub fn permissions(&self) -> Vec<Permission> {
         Permission::on_targets(&self.targets, &["get", "list", "watch", "patch"])
     }

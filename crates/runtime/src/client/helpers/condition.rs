@@ -4,18 +4,6 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// What a condition should say.
-///
-/// ```
-/// use jiff::Timestamp;
-/// use kubewright_runtime::client::helpers::{ConditionUpdate, is_condition_true, set_condition};
-///
-/// let mut conditions = Vec::new();
-/// let now = Timestamp::UNIX_EPOCH;
-/// let available = ConditionUpdate::is_true("Available", "Ready").message("all pods run").observed(Some(3));
-/// assert!(set_condition(&mut conditions, &available, now));
-/// assert!(!set_condition(&mut conditions, &available, now));
-/// assert!(is_condition_true(&conditions, "Available"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionUpdate {
     type_: String,
@@ -37,16 +25,6 @@ impl ConditionUpdate {
     }
 
     /// Nobody knows.
-    ///
-    /// ```
-    /// use kubewright_runtime::client::helpers::{ConditionUpdate, is_condition_true, set_condition};
-    ///
-    /// let mut conditions = Vec::new();
-    /// let update = ConditionUpdate::unknown("Ready", "NoAnswer").message("the probe did not answer");
-    /// set_condition(&mut conditions, &update, kubewright_runtime::clock::Clock::system().now());
-    /// assert_eq!(conditions[0].status, "Unknown");
-    /// assert!(!is_condition_true(&conditions, "Ready"));
-    /// ```
     pub fn unknown(type_: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(type_, "Unknown", reason)
     }
@@ -118,17 +96,6 @@ fn whole_seconds(now: Timestamp) -> Time {
 }
 
 /// Removes the condition of a type. Returns whether there was one.
-///
-/// ```
-/// use kubewright_runtime::client::helpers::{ConditionUpdate, remove_condition, set_condition};
-/// use jiff::Timestamp;
-///
-/// let mut conditions = Vec::new();
-/// let now = Timestamp::from_second(1_000).unwrap();
-/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
-/// assert!(remove_condition(&mut conditions, "Ready"));
-/// assert!(!remove_condition(&mut conditions, "Ready"));
-/// ```
 pub fn remove_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
     let before = conditions.len();
     conditions.retain(|condition| condition.type_ != type_);
@@ -136,33 +103,11 @@ pub fn remove_condition(conditions: &mut Vec<Condition>, type_: &str) -> bool {
 }
 
 /// The condition of a type.
-///
-/// ```
-/// use kubewright_runtime::client::helpers::{ConditionUpdate, find_condition, set_condition};
-/// use jiff::Timestamp;
-///
-/// let mut conditions = Vec::new();
-/// let now = Timestamp::from_second(1_000).unwrap();
-/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
-/// assert_eq!(find_condition(&conditions, "Ready").unwrap().reason, "AllRun");
-/// assert!(find_condition(&conditions, "Degraded").is_none());
-/// ```
 pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
 /// Whether there is a condition of a type and it holds.
-///
-/// ```
-/// use kubewright_runtime::client::helpers::{ConditionUpdate, is_condition_true, set_condition};
-/// use jiff::Timestamp;
-///
-/// let mut conditions = Vec::new();
-/// let now = Timestamp::from_second(1_000).unwrap();
-/// set_condition(&mut conditions, &ConditionUpdate::is_true("Ready", "AllRun"), now);
-/// assert!(is_condition_true(&conditions, "Ready"));
-/// assert!(!is_condition_true(&conditions, "Degraded"));
-/// ```
 pub fn is_condition_true(conditions: &[Condition], type_: &str) -> bool {
     find_condition(conditions, type_).is_some_and(|condition| condition.status == "True")
 }

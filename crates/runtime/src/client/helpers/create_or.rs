@@ -64,32 +64,6 @@ impl Client {
 
     /// The same with merge patches instead of updates, so that other writers' changes are no conflict. A changed status is
     /// patched too, on its own.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-    /// # let kube = server.client();
-    /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-    /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::Namespace>());
-    /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-    /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::client::Outcome;
-    ///
-    /// let mut shop = Namespace::default();
-    /// shop.metadata.name = Some("default".to_owned());
-    /// let done = client
-    ///     .create_or_patch(shop, |shop| {
-    ///         shop.metadata.labels.get_or_insert_default().insert("open".to_owned(), "yes".to_owned());
-    ///         Ok(())
-    ///     })
-    ///     .await?;
-    /// assert_eq!(done.outcome, Outcome::Updated);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn create_or_patch<K: Object>(
         &self,
         initial: K,

@@ -28,16 +28,6 @@ pub fn add_finalizer<K: Resource>(object: &mut K, finalizer: &str) -> bool {
 }
 
 /// Removes a finalizer. Returns whether it was there.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::helpers::{add_finalizer, remove_finalizer};
-///
-/// let mut object = ConfigMap::default();
-/// add_finalizer(&mut object, "example.com/cleanup");
-/// assert!(remove_finalizer(&mut object, "example.com/cleanup"));
-/// assert!(!remove_finalizer(&mut object, "example.com/cleanup"));
-/// ```
 pub fn remove_finalizer<K: Resource>(object: &mut K, finalizer: &str) -> bool {
     let finalizers = &mut object.meta_mut().finalizers;
     let Some(present) = finalizers else {
@@ -53,16 +43,6 @@ pub fn remove_finalizer<K: Resource>(object: &mut K, finalizer: &str) -> bool {
 }
 
 /// Whether an object has a finalizer.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::helpers::{add_finalizer, has_finalizer};
-///
-/// let mut object = ConfigMap::default();
-/// add_finalizer(&mut object, "example.com/cleanup");
-/// assert!(has_finalizer(&object, "example.com/cleanup"));
-/// assert!(!has_finalizer(&object, "example.com/other"));
-/// ```
 pub fn has_finalizer<K: Resource>(object: &K, finalizer: &str) -> bool {
     object
         .meta()

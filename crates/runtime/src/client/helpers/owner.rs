@@ -6,25 +6,6 @@ use kube::Resource;
 use crate::object::{Kind, Object};
 
 /// Why an object cannot own another.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::client::helpers::{OwnerError, set_controller_reference};
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("settings".to_owned());
-/// owner.metadata.namespace = Some("shop".to_owned());
-/// owner.metadata.uid = Some("8c5d".to_owned());
-/// let mut secret = Secret::default();
-/// secret.metadata.namespace = Some("shop".to_owned());
-/// secret.metadata.namespace = Some("elsewhere".to_owned());
-/// let error = set_controller_reference(&owner, &mut secret).unwrap_err();
-/// assert!(matches!(error, OwnerError::CrossNamespace { .. }));
-/// assert_eq!(
-///     error.to_string(),
-///     "ConfigMap settings in namespace shop cannot own an object in namespace elsewhere"
-/// );
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OwnerError {
     /// Owner and object are in different namespaces.
@@ -100,21 +81,6 @@ pub fn set_controller_reference<O: Object, K: Resource>(owner: &O, object: &mut 
 }
 
 /// Makes `owner` one of the owners of `object`: the object is deleted when the last of them is.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::client::helpers::{has_owner_reference, is_controlled_by, set_owner_reference};
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("settings".to_owned());
-/// owner.metadata.namespace = Some("shop".to_owned());
-/// owner.metadata.uid = Some("8c5d".to_owned());
-/// let mut secret = Secret::default();
-/// secret.metadata.namespace = Some("shop".to_owned());
-/// set_owner_reference(&owner, &mut secret).unwrap();
-/// assert!(has_owner_reference(&owner, &secret));
-/// assert!(!is_controlled_by(&secret, &owner));
-/// ```
 pub fn set_owner_reference<O: Object, K: Resource>(owner: &O, object: &mut K) -> Result<(), OwnerError> {
     let reference = reference(owner, object)?;
     upsert(object, reference);
@@ -122,21 +88,6 @@ pub fn set_owner_reference<O: Object, K: Resource>(owner: &O, object: &mut K) ->
 }
 
 /// Removes `owner` from the owners of `object`. Returns whether it was one.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::client::helpers::{remove_owner_reference, set_owner_reference};
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("settings".to_owned());
-/// owner.metadata.namespace = Some("shop".to_owned());
-/// owner.metadata.uid = Some("8c5d".to_owned());
-/// let mut secret = Secret::default();
-/// secret.metadata.namespace = Some("shop".to_owned());
-/// set_owner_reference(&owner, &mut secret).unwrap();
-/// assert!(remove_owner_reference(&owner, &mut secret));
-/// assert!(!remove_owner_reference(&owner, &mut secret));
-/// ```
 pub fn remove_owner_reference<O: Object, K: Resource>(owner: &O, object: &mut K) -> bool {
     let wanted = identity(owner);
     let Some(references) = object.meta_mut().owner_references.as_mut() else {
@@ -148,21 +99,6 @@ pub fn remove_owner_reference<O: Object, K: Resource>(owner: &O, object: &mut K)
 }
 
 /// Whether `owner` is one of the owners of `object`.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::client::helpers::{has_owner_reference, set_owner_reference};
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("settings".to_owned());
-/// owner.metadata.namespace = Some("shop".to_owned());
-/// owner.metadata.uid = Some("8c5d".to_owned());
-/// let mut secret = Secret::default();
-/// secret.metadata.namespace = Some("shop".to_owned());
-/// assert!(!has_owner_reference(&owner, &secret));
-/// set_owner_reference(&owner, &mut secret).unwrap();
-/// assert!(has_owner_reference(&owner, &secret));
-/// ```
 pub fn has_owner_reference<O: Object, K: Resource>(owner: &O, object: &K) -> bool {
     let wanted = identity(owner);
     let references = object.meta().owner_references.as_deref().unwrap_or_default();
@@ -170,23 +106,6 @@ pub fn has_owner_reference<O: Object, K: Resource>(owner: &O, object: &K) -> boo
 }
 
 /// Whether `owner`, by its uid, is the controller of `object`.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-/// use kubewright_runtime::client::helpers::{is_controlled_by, set_controller_reference};
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("settings".to_owned());
-/// owner.metadata.namespace = Some("shop".to_owned());
-/// owner.metadata.uid = Some("8c5d".to_owned());
-/// let mut secret = Secret::default();
-/// secret.metadata.namespace = Some("shop".to_owned());
-/// set_controller_reference(&owner, &mut secret).unwrap();
-/// assert!(is_controlled_by(&secret, &owner));
-/// // Another object of the same name is another owner.
-/// owner.metadata.uid = Some("9d6e".to_owned());
-/// assert!(!is_controlled_by(&secret, &owner));
-/// ```
 pub fn is_controlled_by<O: Object, K: Resource>(object: &K, owner: &O) -> bool {
     let references = object.meta().owner_references.as_deref().unwrap_or_default();
     let controller = references.iter().find(|existing| existing.controller == Some(true));

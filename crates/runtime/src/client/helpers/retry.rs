@@ -6,27 +6,6 @@ use std::time::Duration;
 use super::super::Error;
 
 /// What is not there is `None`, not an error.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-///
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::client::helpers::ignore_not_found;
-/// use kubewright_runtime::object::ObjectKey;
-///
-/// let key = ObjectKey::namespaced("default", "gone");
-/// let deleted = ignore_not_found(client.delete::<ConfigMap>(&key).await)?;
-/// assert_eq!(deleted, None);
-/// # Ok(())
-/// # }
-/// ```
 pub fn ignore_not_found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -36,27 +15,6 @@ pub fn ignore_not_found<T>(result: Result<T, Error>) -> Result<Option<T>, Error>
 }
 
 /// What is there already is `None`, not an error.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let kube = server.client();
-/// # let mut declarations = kubewright_runtime::informer::Declarations::default();
-///
-/// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
-/// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
-/// use k8s_openapi::api::core::v1::Namespace;
-/// use kubewright_runtime::client::helpers::ignore_already_exists;
-///
-/// let mut namespace = Namespace::default();
-/// namespace.metadata.name = Some("default".to_owned());
-/// let created = ignore_already_exists(client.create(&namespace).await)?;
-/// assert!(created.is_none());
-/// # Ok(())
-/// # }
-/// ```
 pub fn ignore_already_exists<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),

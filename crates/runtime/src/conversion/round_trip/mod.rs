@@ -81,36 +81,6 @@ where
 /// [`conversion_round_trips`] for kinds that are [preserving](super::Hub::preserving): what a version cannot hold may travel
 /// in the annotation.
 ///
-/// ```
-/// use kube::CustomResource;
-/// use kubewright_runtime::conversion::{Convert, conversion_round_trips_preserving};
-/// use schemars::JsonSchema;
-/// use serde::{Deserialize, Serialize};
-///
-/// mod v1 {
-/// #   use super::*;
-///     #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
-///     #[kube(group = "shop.example.com", version = "v1", kind = "Shop", namespaced)]
-///     pub struct ShopSpec {
-///         pub replicas: i64,
-///         pub paused: bool,
-///     }
-/// }
-/// mod v1beta1 {
-/// #   use super::*;
-///     #[derive(CustomResource, Convert, JsonSchema, Serialize, Deserialize, Clone, Debug)]
-///     #[kube(group = "shop.example.com", version = "v1beta1", kind = "Shop", namespaced)]
-///     #[convert(hub = super::v1::ShopSpec, added(paused))]
-///     pub struct ShopSpec {
-///         pub replicas: i64,
-///     }
-/// }
-///
-/// # fn main() {
-/// conversion_round_trips_preserving::<v1::Shop, v1beta1::Shop>();
-/// # }
-/// ```
-///
 /// # Panics
 /// If something does not come back.
 #[track_caller]
@@ -149,13 +119,6 @@ pub struct RoundTrip<A, B> {
 }
 
 /// What became of the values that were tried.
-///
-/// ```
-/// use kubewright_runtime::conversion::Tally;
-///
-/// let tally = Tally::default();
-/// assert_eq!(tally.came_back + tally.refused + tally.unreadable, 0);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
@@ -168,18 +131,6 @@ pub struct Tally {
 }
 
 /// What did not come back, ready to be read by people.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::conversion::{RoundTrip, RoundTripFailure};
-/// use serde_json::json;
-///
-/// fn try_it() -> Result<(), RoundTripFailure> {
-///     RoundTrip::<ConfigMap, ConfigMap>::with_schemas(json!({}), json!({})).cases(10).run()?;
-///     Ok(())
-/// }
-/// try_it().expect("a type converts to itself");
-/// ```
 #[derive(Clone, Debug)]
 pub struct RoundTripFailure {
     text: String,
