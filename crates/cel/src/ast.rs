@@ -174,15 +174,6 @@ fn renumber(expr: &mut Expr, count: &mut u32) {
 
 impl Ast {
     /// The code point at which a node is reported.
-    ///
-    /// ```
-    /// use kubewright_cel::{ParseOptions, parse};
-    ///
-    /// let ast = parse("size + 1", ParseOptions::KUBERNETES)?;
-    /// assert_eq!(ast.offset(ast.root.id), 5); // the plus
-    /// assert!(!ast.is_empty() && ast.len() >= 3);
-    /// # Ok::<(), kubewright_cel::Issues>(())
-    /// ```
     pub fn offset(&self, id: u32) -> usize {
         self.offsets.get(id as usize).copied().unwrap_or(0) as usize
     }

@@ -141,17 +141,6 @@ impl Env {
 
     /// Declares what a `MutatingAdmissionPolicy` may use beyond the rest: the types `JSONPatch`, `Object` and
     /// `Object.<field>…`, which it builds, and `jsonpatch.escapeKey`.
-    ///
-    /// ```
-    /// use kubewright_cel::{Env, Limits};
-    /// use serde_json::json;
-    ///
-    /// let env = Env::kubernetes().with_mutation();
-    /// let program = env.compile("Object{spec: Object.spec{replicas: 1 + 2}}")?;
-    /// let built = program.eval(&[], Limits::default()).outcome.unwrap();
-    /// assert_eq!(built.to_json().unwrap(), json!({"spec": {"replicas": 3}}));
-    /// # Ok::<(), kubewright_cel::Issues>(())
-    /// ```
     pub fn with_mutation(mut self) -> Self {
         self.mutation = true;
         let field = |name: &str, ty: Type| (name.to_owned(), ty);

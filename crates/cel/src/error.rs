@@ -4,15 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Why an evaluation has no value. Cheap to copy, since `&&`, `||` and loops carry errors along.
-///
-/// ```
-/// use kubewright_cel::{Env, ErrorKind, EvalError, Limits};
-///
-/// let program = Env::kubernetes().compile("1 / 0").unwrap();
-/// let error = program.eval(&[], Limits::default()).outcome.unwrap_err();
-/// assert_eq!((error.kind(), error.message()), (ErrorKind::Value, "division by zero"));
-/// assert_eq!(EvalError::new("no such door").message(), "no such door");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError {
     kind: ErrorKind,

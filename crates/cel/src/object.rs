@@ -41,17 +41,6 @@ impl<'a> Object<'a> {
     /// upstream gives; maps and lists between them have no name.
     ///
     /// `Object{spec: Object.status{}}` has one: its `spec` must be an `Object.spec`.
-    ///
-    /// ```
-    /// use kubewright_cel::{Env, Limits, Value};
-    ///
-    /// let program = Env::kubernetes().with_mutation().compile("Object{spec: Object.status{}}")?;
-    /// let built = program.eval(&[], Limits::default()).outcome.unwrap();
-    /// let Value::Object(object) = &built else { unreachable!() };
-    /// assert_eq!(object.misnamed().len(), 1);
-    /// assert_eq!(built.to_json().unwrap(), serde_json::json!({ "spec": {} }));
-    /// # Ok::<(), kubewright_cel::Issues>(())
-    /// ```
     pub fn misnamed(&self) -> Vec<String> {
         let mut found = Vec::new();
         misnamed(self, &self.type_name, &mut found);

@@ -121,14 +121,6 @@ impl Controllers {
     }
 
     /// The same and this one.
-    ///
-    /// ```
-    /// use kubewright_controllers::{ControllerName, Controllers};
-    ///
-    /// let some = Controllers::none().with(ControllerName::Job).with(ControllerName::CronJob);
-    /// let one = some.without(ControllerName::CronJob);
-    /// assert_eq!(one.names().collect::<Vec<_>>(), [ControllerName::Job]);
-    /// ```
     pub fn with(mut self, name: ControllerName) -> Self {
         self.names.insert(name);
         self
@@ -189,13 +181,6 @@ impl Controllers {
 
     /// How many Pods that have ended are kept before the oldest are deleted: 12500 by default, and all of them if 0. It is
     /// kube-controller-manager's `--terminated-pod-gc-threshold`.
-    ///
-    /// ```
-    /// use kubewright_controllers::Controllers;
-    ///
-    /// let tidy = Controllers::all().terminated_pod_gc_threshold(100);
-    /// assert_eq!(tidy, Controllers::all());
-    /// ```
     pub fn terminated_pod_gc_threshold(mut self, pods: usize) -> Self {
         self.settings.most_ended = pods;
         self
@@ -219,13 +204,6 @@ impl Controllers {
     }
 
     /// The controllers as an operator: to describe them, or to run them beside others.
-    ///
-    /// ```
-    /// use kubewright_controllers::Controllers;
-    ///
-    /// let operator = Controllers::all().operator();
-    /// assert_eq!(operator.name(), "controllers");
-    /// ```
     pub fn operator(&self) -> Operator {
         let settings = &Settings {
             expects_nodes: self.contains(ControllerName::Kubelet) && self.settings.nodes > 0,

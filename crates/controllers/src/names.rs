@@ -4,18 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One of the controllers.
-///
-/// ```
-/// use kubewright_controllers::ControllerName;
-///
-/// let short: ControllerName = "gc".parse().unwrap();
-/// let long: ControllerName = "garbage-collector-controller".parse().unwrap();
-/// assert_eq!(short, long);
-/// assert_eq!(short.to_string(), "gc");
-/// assert!(ControllerName::all().any(|name| name.as_str() == "gc"));
-/// let error = "deploymnet".parse::<ControllerName>().unwrap_err();
-/// assert!(error.to_string().contains("did you mean \"deployment\"?"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ControllerName {

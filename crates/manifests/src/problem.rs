@@ -4,20 +4,6 @@
 use std::fmt;
 
 /// A part of a program: a type, a field of it, or a keyword of the field's schema.
-///
-/// ```
-/// use kubewright_manifests::Location;
-///
-/// let location = Location {
-///     source: Some("src/cart.rs:3".into()),
-///     ty: Some("shop::Cart".into()),
-///     version: Some("v1".into()),
-///     field: Some("spec.size".into()),
-///     keyword: Some("default".into()),
-///     field_ty: Some("CartSpec".into()),
-/// };
-/// assert_eq!(location.to_string(), "src/cart.rs:3: shop::Cart (v1): spec.size, default (type CartSpec)");
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// File and line, where the type tells them.

@@ -5,13 +5,6 @@ use kubewright_description::{DefinitionDescription, Rule};
 use serde_json::{Value, json};
 
 /// What the roles are named after.
-///
-/// ```
-/// use kubewright_manifests::roles::RoleOptions;
-///
-/// let options = RoleOptions { prefix: "forest-".into(), ..RoleOptions::new("forest") };
-/// assert_eq!(options.operator, "forest");
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleOptions {
     /// The operator, for the label that says to what the roles belong.
@@ -26,12 +19,6 @@ pub struct RoleOptions {
 
 impl RoleOptions {
     /// Those of an operator, without a prefix.
-    ///
-    /// ```
-    /// use kubewright_manifests::roles::RoleOptions;
-    ///
-    /// assert_eq!(RoleOptions::new("forest").prefix, "");
-    /// ```
     pub fn new(operator: impl Into<String>) -> Self {
         RoleOptions {
             operator: operator.into(),
@@ -41,18 +28,6 @@ impl RoleOptions {
 }
 
 /// A role for users of a kind.
-///
-/// ```
-/// use kubewright_manifests::roles::KindRole;
-/// use serde_json::json;
-///
-/// let role = KindRole {
-///     file_name: "tree_viewer_role.yaml".into(),
-///     purpose: "Lets users read trees.".into(),
-///     object: json!({ "kind": "ClusterRole" }),
-/// };
-/// assert_eq!(role.object["kind"], "ClusterRole");
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindRole {
     /// Its file in `config/rbac`.

@@ -21,14 +21,6 @@ pub fn documents(objects: &[Value]) -> String {
 }
 
 /// The documents of a stream, without those that are empty.
-///
-/// ```
-/// use kubewright_manifests::yaml::read;
-/// use serde_json::json;
-///
-/// assert_eq!(read("# two\nkind: A\n---\n---\nkind: B\n").unwrap(), [json!({ "kind": "A" }), json!({ "kind": "B" })]);
-/// assert!(read("kind: [").is_err());
-/// ```
 pub fn read(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut objects = Vec::new();
     for document in split(text) {

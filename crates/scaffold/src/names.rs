@@ -26,14 +26,6 @@ impl NameError {
 }
 
 /// Checks the domain in which the groups of a project end.
-///
-/// ```
-/// use kubewright_scaffold::names;
-///
-/// assert!(names::check_domain("ginoh.github.io").is_ok());
-/// let refusal = names::check_domain("Ginoh_IO").unwrap_err();
-/// assert!(refusal.to_string().contains("lower case"), "{refusal}");
-/// ```
 pub fn check_domain(domain: &str) -> Result<(), NameError> {
     subdomain(domain).map_err(|wrong| NameError::new("the domain", domain, wrong, "example.com"))
 }
@@ -64,13 +56,6 @@ pub fn check_group(group: &str, domain: &str) -> Result<(), NameError> {
 }
 
 /// Checks a version: Kubernetes' form, by which it tells which of several is the newest.
-///
-/// ```
-/// use kubewright_scaffold::names;
-///
-/// assert!(["v1", "v1beta1", "v2alpha3"].iter().all(|version| names::check_version(version).is_ok()));
-/// assert!(["latest", "v1gamma1", "v1-1"].iter().all(|version| names::check_version(version).is_err()));
-/// ```
 pub fn check_version(version: &str) -> Result<(), NameError> {
     let refuse = |wrong| NameError::new("the version", version, wrong, "v1alpha1");
     label(version, true).map_err(refuse)?;
@@ -125,14 +110,6 @@ pub fn check_plural(plural: &str) -> Result<(), NameError> {
 }
 
 /// Checks what a project is called: the prefix of what is installed, and the name of a crate.
-///
-/// ```
-/// use kubewright_scaffold::names;
-///
-/// assert!(names::check_project("markdown-view").is_ok());
-/// assert!(names::check_project("Markdown View").is_err());
-/// assert!(names::check_project("kubewright").is_err());
-/// ```
 pub fn check_project(name: &str) -> Result<(), NameError> {
     let refuse = |wrong: &str| Err(NameError::new("the project name", name, wrong, "markdown-view"));
     if let Err(wrong) = label(name, false) {
@@ -209,14 +186,6 @@ pub fn plural(kind: &str) -> String {
 }
 
 /// A kind in snake case, as a module is called.
-///
-/// ```
-/// use kubewright_scaffold::names::snake;
-///
-/// assert_eq!(snake("MarkdownView"), "markdown_view");
-/// assert_eq!(snake("HTTPRoute"), "http_route");
-/// assert_eq!(snake("Type"), "type_");
-/// ```
 pub fn snake(kind: &str) -> String {
     let letters: Vec<char> = kind.chars().collect();
     let mut out = String::new();

@@ -9,18 +9,6 @@ use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::mapper::MapperError;
 
 /// Why a test environment cannot do what it was asked to.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// use kubewright_testing::{Error, TestEnv};
-///
-/// let env = TestEnv::builder().embedded().start().await;
-/// let error = env.try_apply("kind: Nothing\napiVersion: v1\nmetadata: {name: a}\n").await.unwrap_err();
-/// assert!(matches!(error, Error::Kind { .. }));
-/// assert_eq!(error.text(), "Nothing of v1: the server has no kind Nothing in v1");
-/// # }
-/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -144,12 +132,6 @@ pub enum Error {
 
 impl Error {
     /// The error with its sources, in one text.
-    ///
-    /// ```
-    /// use kubewright_testing::Error;
-    ///
-    /// assert!(Error::NoManager.text().starts_with("no manager runs here"));
-    /// ```
     pub fn text(&self) -> String {
         let mut text = self.to_string();
         let mut source = self.source();

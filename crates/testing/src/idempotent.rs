@@ -35,16 +35,6 @@ impl TestEnv {
     }
 
     /// The same, or what changed.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// use kubewright_testing::{Error, TestEnv};
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(matches!(env.check_idempotent().await, Err(Error::NoManager)));
-    /// # }
-    /// ```
     pub async fn check_idempotent(&self) -> Result<(), Error> {
         self.try_settle().await?;
         self.traffic().record();

@@ -30,14 +30,6 @@ pub trait Matcher: fmt::Display + Send {
 }
 
 /// Two expectations. Made by [`Matcher::and`].
-///
-/// ```
-/// use kubewright_testing::matchers::{Matcher, field};
-/// use serde_json::json;
-///
-/// let both = field("a", 1).and(field("b", 2));
-/// assert_eq!(both.check(&json!({})).unwrap_err().len(), 2);
-/// ```
 #[derive(Clone, Debug)]
 pub struct And<A, B>(A, B);
 
@@ -59,12 +51,6 @@ impl<A: Matcher, B: Matcher> fmt::Display for And<A, B> {
 }
 
 /// A condition in `status.conditions`. Made by [`condition`].
-///
-/// ```
-/// use kubewright_testing::matchers::condition;
-///
-/// assert_eq!(condition("Ready", "False").reason("Waiting").to_string(), "condition Ready = False (Waiting)");
-/// ```
 #[derive(Clone, Debug)]
 pub struct Condition {
     type_: String,
@@ -148,15 +134,6 @@ impl fmt::Display for Condition {
 }
 
 /// An owner. Made by [`owned_by`] and [`controlled_by`].
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_testing::matchers::owned_by;
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.name = Some("app".to_owned());
-/// assert_eq!(owned_by(&owner).to_string(), "owned by ConfigMap app");
-/// ```
 #[derive(Clone, Debug)]
 pub struct Owned {
     kind: String,
@@ -186,17 +163,6 @@ pub fn owned_by<K: Object>(owner: &K) -> Owned {
 }
 
 /// This object is the owner that controls it.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_testing::matchers::{Matcher, controlled_by};
-/// use serde_json::json;
-///
-/// let mut owner = ConfigMap::default();
-/// owner.metadata.uid = Some("7".to_owned());
-/// let owned = json!({ "metadata": { "ownerReferences": [{ "uid": "7", "kind": "ConfigMap", "name": "app" }] } });
-/// assert_eq!(controlled_by(&owner).check(&owned).unwrap_err(), ["owners: ConfigMap app"]);
-/// ```
 pub fn controlled_by<K: Object>(owner: &K) -> Owned {
     Owned {
         controller: true,
@@ -240,12 +206,6 @@ impl fmt::Display for Owned {
 }
 
 /// The value of a field. Made by [`field`].
-///
-/// ```
-/// use kubewright_testing::matchers::field;
-///
-/// assert_eq!(field("spec.replicas", 3).to_string(), "spec.replicas = 3");
-/// ```
 #[derive(Clone, Debug)]
 pub struct Field {
     path: String,
@@ -290,13 +250,6 @@ impl fmt::Display for Field {
 }
 
 /// A part of an object. Made by [`like`].
-///
-/// ```
-/// use kubewright_testing::matchers::like;
-/// use serde_json::json;
-///
-/// assert_eq!(like(json!({ "spec": { "replicas": 3 } })).to_string(), r#"like {"spec":{"replicas":3}}"#);
-/// ```
 #[derive(Clone, Debug)]
 pub struct Like(Value);
 

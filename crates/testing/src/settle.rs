@@ -20,20 +20,6 @@ const MOST_RETRIES: usize = 100;
 const QUIET: Duration = Duration::from_millis(50);
 
 /// What failed and waits for a later time although nothing moves any more.
-///
-/// ```
-/// use kubewright_testing::Delayed;
-/// use std::time::Duration;
-///
-/// let delayed = Delayed {
-///     controller: "garden".to_owned(),
-///     key: "test/roses".to_owned(),
-///     failures: 2,
-///     due: Duration::from_millis(9),
-///     error: Some("the beds are full".to_owned()),
-/// };
-/// assert_eq!(delayed.to_string(), "garden: test/roses failed 2 times, again in 9ms: the beds are full");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delayed {
     /// The controller.
@@ -66,17 +52,6 @@ impl std::fmt::Display for Delayed {
 }
 
 /// How an environment has settled.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() {
-/// use kubewright_runtime::operator::Operator;
-/// use kubewright_testing::TestEnv;
-///
-/// let env = TestEnv::start(Operator::new("shop")).await;
-/// assert!(env.settle().await.delayed.is_empty());
-/// # }
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
     /// How many writes the manager made meanwhile.
@@ -106,18 +81,6 @@ impl TestEnv {
     }
 
     /// The same, or why not.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::{Error, TestEnv};
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// let error = env.try_advance(std::time::Duration::from_secs(1)).await.unwrap_err();
-    /// assert!(matches!(error, Error::NotPaused(_))); // this clock goes by itself
-    /// assert!(env.try_settle().await.is_ok());
-    /// # }
-    /// ```
     pub async fn try_advance(&self, by: Duration) -> Result<(), Error> {
         if !time::is_paused() {
             return Err(Error::NotPaused("`advance`"));

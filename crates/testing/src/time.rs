@@ -46,12 +46,6 @@ impl TestRuntime {
     }
 
     /// That many threads.
-    ///
-    /// ```
-    /// use kubewright_testing::TestRuntime;
-    ///
-    /// assert_eq!(TestRuntime::new().workers(2).run(async { 1 + 1 }), 2);
-    /// ```
     pub fn workers(mut self, threads: usize) -> Self {
         self.workers = Some(threads.max(1));
         self

@@ -10,13 +10,6 @@ use futures_util::Stream;
 use http_body::{Frame, SizeHint};
 
 /// The body of a response.
-///
-/// ```
-/// use http_body::Body as _;
-/// use kubewright_apiserver::Body;
-///
-/// assert!(Body::empty().is_end_stream());
-/// ```
 pub struct Body(Content);
 
 enum Content {

@@ -113,13 +113,6 @@ impl Bundle {
     }
 
     /// All of it, in the order in which a cluster takes it: the Namespace, the definitions, the rest.
-    ///
-    /// ```
-    /// use kubewright_manifests::bundle::Bundle;
-    ///
-    /// let bundle = Bundle { definitions: vec![], objects: vec![], ignored: vec![] };
-    /// assert_eq!(bundle.all().count(), 0);
-    /// ```
     pub fn all(&self) -> impl Iterator<Item = &Value> {
         let namespaces = self.objects.iter().take_while(|object| object["kind"] == "Namespace");
         let others = self.objects.iter().skip_while(|object| object["kind"] == "Namespace");

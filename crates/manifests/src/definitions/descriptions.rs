@@ -3,15 +3,6 @@
 use serde_json::{Map, Value};
 
 /// How much of the descriptions is kept.
-///
-/// ```
-/// use kubewright_manifests::definitions::Descriptions;
-/// use serde_json::json;
-///
-/// let mut schema = json!({ "type": "string", "description": "Its name. As long as you like." });
-/// Descriptions::UpTo(12).cut(&mut schema);
-/// assert_eq!(schema["description"], "Its name.");
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Descriptions {
     /// All of them.
@@ -25,15 +16,6 @@ pub enum Descriptions {
 
 impl Descriptions {
     /// Shortens the descriptions of a structural schema.
-    ///
-    /// ```
-    /// use kubewright_manifests::definitions::Descriptions;
-    /// use serde_json::json;
-    ///
-    /// let mut schema = json!({ "properties": { "description": { "description": "Text.", "type": "string" } } });
-    /// Descriptions::Dropped.cut(&mut schema);
-    /// assert_eq!(schema, json!({ "properties": { "description": { "type": "string" } } }));
-    /// ```
     pub fn cut(self, schema: &mut Value) {
         let most = match self {
             Descriptions::Whole => return,

@@ -23,13 +23,6 @@ pub use notes::{Note, notes};
 pub const VERSION_ANNOTATION: &str = "manifests.kubewright.dev/version";
 
 /// Where an API server sends objects to be converted.
-///
-/// ```
-/// use kubewright_manifests::definitions::WebhookService;
-///
-/// let service = WebhookService::of("shop", "shop-system");
-/// assert_eq!(service.name, "shop-webhook-service");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookService {
     /// The Service's namespace.
@@ -40,12 +33,6 @@ pub struct WebhookService {
 
 impl WebhookService {
     /// The one that an installation of an operator has.
-    ///
-    /// ```
-    /// use kubewright_manifests::definitions::WebhookService;
-    ///
-    /// assert_eq!(WebhookService::of("shop", "elsewhere").namespace, "elsewhere");
-    /// ```
     pub fn of(operator: &str, namespace: &str) -> Self {
         WebhookService {
             namespace: namespace.to_owned(),
@@ -68,13 +55,6 @@ impl WebhookService {
 }
 
 /// How definitions are written.
-///
-/// ```
-/// use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
-///
-/// let options = DefinitionOptions { descriptions: Descriptions::UpTo(200), ..DefinitionOptions::default() };
-/// assert!(options.conversion.is_none() && options.version_annotation);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinitionOptions {
     /// How much of the descriptions is kept; all, by default.
@@ -150,14 +130,6 @@ pub fn render(operator: &Description, options: &DefinitionOptions) -> Result<Vec
 }
 
 /// The file in `config/crd/bases` that a definition belongs in.
-///
-/// ```
-/// use kubewright_manifests::definitions::file_name;
-/// use serde_json::json;
-///
-/// let definition = json!({ "spec": { "group": "example.com", "names": { "plural": "trees" } } });
-/// assert_eq!(file_name(&definition), "example.com_trees.yaml");
-/// ```
 pub fn file_name(definition: &Value) -> String {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     format!("{}_{}.yaml", text("/spec/group"), text("/spec/names/plural"))

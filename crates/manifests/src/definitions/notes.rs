@@ -8,13 +8,6 @@ use super::name_of;
 const MOST_ANNOTATED: usize = 256 * 1024;
 
 /// Something to know of a definition.
-///
-/// ```
-/// use kubewright_manifests::definitions::Note;
-///
-/// let note = Note { definition: "trees.example.com".into(), message: "it is large".into() };
-/// assert_eq!(note.to_string(), "trees.example.com: it is large");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The name of the definition.
@@ -30,14 +23,6 @@ impl std::fmt::Display for Note {
 }
 
 /// What is to be known of definitions.
-///
-/// ```
-/// use kubewright_manifests::definitions::notes;
-/// use serde_json::json;
-///
-/// let small = json!({ "metadata": { "name": "trees.example.com" } });
-/// assert!(notes(&[small]).is_empty());
-/// ```
 pub fn notes(definitions: &[Value]) -> Vec<Note> {
     let mut notes = Vec::new();
     for definition in definitions {

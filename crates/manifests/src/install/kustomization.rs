@@ -91,14 +91,6 @@ pub enum KustomizationError {
 }
 
 /// The text with the entries that are wanted and without the others. An entry that the user commented out stays so.
-///
-/// ```
-/// use kubewright_manifests::install::kustomization::{Entry, set};
-///
-/// let text = "resources:\n#- ../crd\n- ../rbac\n";
-/// assert_eq!(set(text, &[Entry::resource("../crd", true)]).unwrap(), text);
-/// assert!(set("resources: [../rbac]\n", &[Entry::resource("../crd", true)]).is_err());
-/// ```
 pub fn set(text: &str, entries: &[Entry]) -> Result<String, KustomizationError> {
     kubewright_codec::yaml::decode(text.as_bytes()).map_err(KustomizationError::Yaml)?;
     entries.iter().try_fold(text.to_owned(), |text, entry| {
@@ -117,13 +109,6 @@ pub fn set(text: &str, entries: &[Entry]) -> Result<String, KustomizationError> 
 }
 
 /// The value of a field at the top, if it is a text.
-///
-/// ```
-/// use kubewright_manifests::install::kustomization::field;
-///
-/// assert_eq!(field("namespace: shop-system\n", "namespace").as_deref(), Some("shop-system"));
-/// assert_eq!(field("namespace: [", "namespace"), None);
-/// ```
 pub fn field(text: &str, name: &str) -> Option<String> {
     let decoded = kubewright_codec::yaml::decode(text.as_bytes()).ok()?;
     decoded.value.get(name)?.as_str().map(str::to_owned)

@@ -14,12 +14,6 @@ const WEBHOOK_FOLDER: &str = "/tmp/k8s-webhook-server/serving-certs";
 const METRICS_FOLDER: &str = "/tmp/k8s-metrics-server/metrics-certs";
 
 /// The first `config/manager/manager.yaml` of a project: namespace and Deployment, its user's from then on.
-///
-/// ```
-/// let text = kubewright_manifests::install::manager_yaml("shop", false);
-/// assert!(text.contains("imagePullPolicy: IfNotPresent") && !text.contains("WATCH_NAMESPACE"));
-/// assert!(kubewright_manifests::install::manager_yaml("shop", true).contains("WATCH_NAMESPACE"));
-/// ```
 pub fn manager_yaml(operator: &str, namespaced: bool) -> String {
     let environment = if namespaced {
         WATCHED_NAMESPACE

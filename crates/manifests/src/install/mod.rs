@@ -25,17 +25,6 @@ pub use settings::Settings;
 
 /// What an operator needs in a cluster, rendered once. The files of a project are written from it, and the objects that go into
 /// a cluster ([`crate::bundle::Bundle`]) are made from it.
-///
-/// ```
-/// use kubewright_description::Description;
-/// use kubewright_manifests::definitions::DefinitionOptions;
-/// use kubewright_manifests::install::{RenderedManifests, Settings};
-///
-/// let settings = Settings::new("shop", "shop:1.0");
-/// let manifests = RenderedManifests::render(&Description::new("shop"), &DefinitionOptions::default(), &settings).unwrap();
-/// assert!(manifests.files.iter().any(|file| file.path == "config/rbac/leader_election_role.yaml"));
-/// assert!(manifests.entries.iter().all(|entry| !entry.wanted)); // no kinds, no webhooks, no switches
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedManifests {
     /// The name of the operator.
@@ -65,15 +54,6 @@ impl RenderedManifests {
     }
 
     /// Renders everything else for definitions that are there already.
-    ///
-    /// ```
-    /// use kubewright_description::Description;
-    /// use kubewright_manifests::install::{RenderedManifests, Settings};
-    ///
-    /// let settings = Settings::new("shop", "shop:1.0");
-    /// let manifests = RenderedManifests::with_definitions(&Description::new("shop"), Vec::new(), &settings);
-    /// assert_eq!(manifests.files[0].path, "config/certmanager/certificate-metrics.yaml");
-    /// ```
     pub fn with_definitions(operator: &Description, definitions: Vec<Value>, settings: &Settings) -> RenderedManifests {
         let context = RenderContext { operator, settings };
         let replacements = access::namespace_replacements(&context);
@@ -112,13 +92,6 @@ fn entries(context: &RenderContext<'_>, has_replacements: bool) -> Vec<Entry> {
 }
 
 /// The first `config/default/kustomization.yaml` of a project. From then on it belongs to the user.
-///
-/// ```
-/// use kubewright_manifests::install::{Settings, default_kustomization};
-///
-/// let text = default_kustomization(&Settings::new("shop", "shop:1.0"), &[]);
-/// assert!(text.contains("\nnamespace: shop-system\n") && text.contains("\nnamePrefix: shop-\n"));
-/// ```
 pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
     let text = include_str!("default_kustomization.yaml")
         .replace("{namespace}", &settings.namespace)
@@ -128,10 +101,6 @@ pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
 }
 
 /// The folders of generated files. A marked file there that is not among [`RenderedManifests::files`] belongs to code that was removed.
-///
-/// ```
-/// assert!(kubewright_manifests::install::FOLDERS.contains(&"config/crd/bases"));
-/// ```
 pub const FOLDERS: [&str; 9] = [
     "config/certmanager",
     "config/crd",

@@ -1,13 +1,6 @@
 //! Where and how an operator is to run.
 
 /// Where and how an operator is to run.
-///
-/// ```
-/// use kubewright_manifests::install::Settings;
-///
-/// let settings = Settings::new("shop", "shop:1.0");
-/// assert_eq!((settings.namespace.as_str(), settings.prefix.as_str()), ("shop-system", "shop-"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 // Each is a switch of its own in PROJECT.
 #[allow(clippy::struct_excessive_bools)]

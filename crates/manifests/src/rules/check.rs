@@ -10,13 +10,6 @@ use super::grant::{Grant, Right, covers, grants};
 use super::minimal;
 
 /// A request that an operator made, as a server's audit has it.
-///
-/// ```
-/// use kubewright_manifests::rules::check::Request;
-///
-/// let request: Request = serde_json::from_str(r#"{ "verb": "get", "resource": "pods", "allowed": true }"#).unwrap();
-/// assert_eq!(request.group, "");
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
@@ -69,12 +62,6 @@ impl Request {
 }
 
 /// Why a rule is there.
-///
-/// ```
-/// use kubewright_manifests::rules::check::Origin;
-///
-/// assert_ne!(Origin::Declared, Origin::Written);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// It follows from a declaration: a kind that is reconciled, owned, watched or read. The cache lists and watches it.
@@ -86,16 +73,6 @@ pub enum Origin {
 }
 
 /// Requests that were refused for want of a rule.
-///
-/// ```
-/// use kubewright_manifests::rules::check::check;
-/// use kubewright_manifests::rules::check::Request;
-/// use kubewright_description::Description;
-///
-/// let refused = Request { verb: "delete".into(), resource: "pods".into(), ..Request::default() };
-/// let report = check(&Description::new("shop"), &[refused]);
-/// assert_eq!(report.denied[0].attribute, r#"#[rbac(groups = "", resources = "pods", verbs = "delete")]"#);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// The rule that is missing.
@@ -131,15 +108,6 @@ impl fmt::Display for Denied {
 }
 
 /// A rule, or the part of one, that no request needed.
-///
-/// ```
-/// use kubewright_manifests::rules::check::check;
-/// use kubewright_runtime::operator::{Operator, Rule};
-///
-/// let operator = Operator::new("shop").rule(Rule::new([""], ["pods"], ["delete"])).describe();
-/// let report = check(&operator, &[]);
-/// assert_eq!(report.unused[0].to_string(), "never used: delete of pods; take it out of its `#[rbac(…)]` or `.rule(…)`");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     /// What was not needed.
@@ -160,12 +128,6 @@ impl fmt::Display for Unused {
 }
 
 /// The result of the comparison.
-///
-/// ```
-/// use kubewright_manifests::rules::check::Report;
-///
-/// assert!(Report::default().is_clean());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What was refused.
@@ -176,13 +138,6 @@ pub struct Report {
 
 impl Report {
     /// Nothing was refused, and everything that somebody wrote was used.
-    ///
-    /// ```
-    /// use kubewright_manifests::rules::check::check;
-    /// use kubewright_description::Description;
-    ///
-    /// assert!(check(&Description::new("shop"), &[]).is_clean());
-    /// ```
     pub fn is_clean(&self) -> bool {
         self.denied.is_empty() && self.unused.iter().all(|unused| unused.origin != Origin::Written)
     }
@@ -331,14 +286,6 @@ fn in_order(mut verbs: Vec<String>) -> Vec<String> {
 }
 
 /// A rule as an attribute has it.
-///
-/// ```
-/// use kubewright_manifests::rules::check::attribute;
-/// use kubewright_description::Rule;
-///
-/// let rule = Rule::new([""], ["secrets"], ["get"]).named(["token"]);
-/// assert_eq!(attribute(&rule), r#"#[rbac(groups = "", resources = "secrets", names = "token", verbs = "get")]"#);
-/// ```
 pub fn attribute(rule: &Rule) -> String {
     let mut parts = Vec::new();
     let mut part = |key: &str, values: &[String]| parts.push(format!("{key} = {:?}", values.join(", ")));

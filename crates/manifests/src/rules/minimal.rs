@@ -45,19 +45,6 @@ pub fn minimal(rules: &[Rule]) -> Vec<Rule> {
 
 /// Rules in their smallest form, by the namespace they are for: those for none are for everywhere. The rules themselves no
 /// longer name it, as the roles that hold them say where they are.
-///
-/// ```
-/// use kubewright_manifests::rules::by_namespace;
-/// use kubewright_description::Rule;
-///
-/// let rules = [
-///     Rule::new([""], ["pods"], ["get"]),
-///     Rule::new([""], ["pods", "secrets"], ["get"]).in_namespace("vault"),
-/// ];
-/// let split = by_namespace(&rules);
-/// assert_eq!(split[&None], [Rule::new([""], ["pods"], ["get"])]);
-/// assert_eq!(split[&Some("vault".to_owned())], [Rule::new([""], ["secrets"], ["get"])]);
-/// ```
 pub fn by_namespace(rules: &[Rule]) -> BTreeMap<Option<String>, Vec<Rule>> {
     let grants: BTreeSet<Grant> = rules.iter().flat_map(grants).collect();
     let mut needed: BTreeMap<Option<String>, Vec<&Right>> = BTreeMap::new();

@@ -10,12 +10,6 @@ use super::grant::{Right, grants};
 use super::{by_namespace, minimal};
 
 /// Rules by where they can be granted, each in its smallest form.
-///
-/// ```
-/// use kubewright_manifests::rules::ByScope;
-///
-/// assert!(ByScope::default().cluster.is_empty());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByScope {
     /// What a Role in a namespace can grant.

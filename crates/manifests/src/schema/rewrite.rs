@@ -16,12 +16,6 @@ pub(super) const PRESERVE_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-
 const DECLARING: [&str; 5] = ["type", "$ref", "properties", "items", "x-kubernetes-int-or-string"];
 
 /// How a schema is rewritten.
-///
-/// ```
-/// use kubewright_manifests::schema::SchemaOptions;
-///
-/// assert!(SchemaOptions::default().embedded_metadata);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
     /// The metadata of a template keeps its name, namespace, labels, annotations and finalizers. Without it they are pruned.
@@ -62,16 +56,6 @@ pub fn structural(root: &Value, at: &str) -> Result<Value, Vec<Problem>> {
 }
 
 /// The structural schema of a type, with options.
-///
-/// ```
-/// use kubewright_manifests::schema::{SchemaOptions, structural_with};
-/// use serde_json::json;
-///
-/// let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-/// let metadata = json!({ "$ref": format!("#/$defs/{name}"), "$defs": { name: {} } });
-/// let options = SchemaOptions { embedded_metadata: false };
-/// assert_eq!(structural_with(&metadata, "spec.metadata", &options).unwrap(), json!({ "type": "object" }));
-/// ```
 pub fn structural_with(root: &Value, at: &str, options: &SchemaOptions) -> Result<Value, Vec<Problem>> {
     let mut rewriter = Rewriter {
         root,

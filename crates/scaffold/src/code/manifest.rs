@@ -25,15 +25,6 @@ pub struct SourceError(pub String);
 
 impl Source {
     /// Reads a version or the address of a git repository; everything else is a path, which only the caller can look at.
-    ///
-    /// ```
-    /// use kubewright_scaffold::Source;
-    ///
-    /// assert_eq!(Source::parse("0.1.0"), Some(Source::Version("0.1.0".to_owned())));
-    /// let git = "https://example.com/kubewright.git";
-    /// assert_eq!(Source::parse(git), Some(Source::Git(git.to_owned())));
-    /// assert_eq!(Source::parse("../kubewright"), None);
-    /// ```
     pub fn parse(text: &str) -> Option<Self> {
         let schemes = ["https://", "http://", "ssh://", "git://", "file://", "git@"];
         if schemes.iter().any(|scheme| text.starts_with(scheme)) && is_plain(text) {

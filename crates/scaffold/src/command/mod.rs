@@ -65,14 +65,6 @@ impl std::fmt::Display for Target {
 
 impl Project {
     /// A project without anything in it.
-    ///
-    /// ```
-    /// use kubewright_scaffold::Project;
-    ///
-    /// let project = Project::new("markdown-view", "ginoh.github.io", "0.1.0");
-    /// assert!(project.render().contains("projectName: markdown-view"));
-    /// assert_eq!(Project::parse(&project.render()).unwrap(), project);
-    /// ```
     pub fn new(name: &str, domain: &str, cli_version: &str) -> Self {
         Project {
             version: "3".to_owned(),

@@ -44,14 +44,6 @@ pub fn files(project: &Project) -> Vec<File> {
 
 /// The first state of the files that `kubewright manifests` writes from the code, so that the tree is complete from the start. They
 /// are written only where they do not exist.
-///
-/// ```
-/// use kubewright_scaffold::{Project, config};
-///
-/// let project = Project::parse("projectName: shop\nversion: \"3\"\n")?;
-/// assert!(config::generated(&project).iter().all(|file| file.regenerated));
-/// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
-/// ```
 pub fn generated(project: &Project) -> Vec<File> {
     tree::generated(project)
 }

@@ -7,14 +7,6 @@ use kubewright_manifests::install::{self, MANAGER, RenderedManifests, Settings};
 use crate::{File, Project};
 
 /// How a project is installed, as its PROJECT says.
-///
-/// ```
-/// use kubewright_scaffold::{Project, config};
-///
-/// let project = Project::parse("projectName: shop\nversion: \"3\"\n")?;
-/// assert_eq!(config::settings(&project).namespace, "shop-system");
-/// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
-/// ```
 pub fn settings(project: &Project) -> Settings {
     let switches = project.settings();
     Settings {

@@ -87,33 +87,12 @@ impl Builder {
     }
 
     /// Where to run. Default: what the environment says.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::{Mode, TestEnv};
-    ///
-    /// let nowhere = Mode::Binaries("no/such/folder".into());
-    /// let error = TestEnv::builder().mode(nowhere).try_start().await.unwrap_err();
-    /// assert!(error.text().contains("etcd is missing"), "{}", error.text());
-    /// # }
-    /// ```
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = Some(mode);
         self
     }
 
     /// Installs the definitions in this file, or in the files of this folder; relative to the crate that is tested.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let error = TestEnv::builder().embedded().definitions("no/such/folder").try_start().await.unwrap_err();
-    /// assert!(error.text().contains("no/such/folder"), "{}", error.text());
-    /// # }
-    /// ```
     pub fn definitions(mut self, path: impl Into<PathBuf>) -> Self {
         self.definitions.push(path.into());
         self
@@ -121,16 +100,6 @@ impl Builder {
 
     /// Installs the webhook configurations in this file, or in the files of this folder. Whoever they call is up to the test: see
     /// [`TestEnv::server`].
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let error = TestEnv::builder().embedded().webhooks("no/such/webhooks.yaml").try_start().await.unwrap_err();
-    /// assert!(error.text().contains("no/such/webhooks.yaml"), "{}", error.text());
-    /// # }
-    /// ```
     pub fn webhooks(mut self, path: impl Into<PathBuf>) -> Self {
         self.webhooks.push(path.into());
         self
@@ -169,17 +138,6 @@ impl Builder {
     }
 
     /// Lets the test go on when the manager is refused something by its role. Default: the test fails.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().operator(Operator::new("shop")).tolerate_refusals().start().await;
-    /// assert!(env.take_refusals().is_empty());
-    /// # }
-    /// ```
     pub fn tolerate_refusals(mut self) -> Self {
         self.refusals_fail = false;
         self
@@ -214,17 +172,6 @@ impl Builder {
     }
 
     /// How many simulated nodes there are, `node-1` onward. Default: 1. A cluster has its own.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Node;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().nodes(3).embedded().start().await;
-    /// env.eventually_list::<Node>(|nodes| nodes.len() == 3).await;
-    /// # }
-    /// ```
     pub fn nodes(mut self, nodes: usize) -> Self {
         self.nodes = Some(nodes);
         self

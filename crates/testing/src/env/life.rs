@@ -15,16 +15,6 @@ use crate::{Error, audit, report};
 
 impl TestEnv {
     /// The embedded server, for what is not common to all control planes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(env.server().revision() > 0);
-    /// # }
-    /// ```
     #[track_caller]
     pub fn server(&self) -> ApiServer {
         let at = Location::caller();
@@ -69,19 +59,6 @@ impl TestEnv {
     }
 
     /// Stops the manager, as when its Pod is deleted: it finishes what it is at. What happens now it will not see.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::start(Operator::new("shop")).await;
-    /// env.stop_manager().await;
-    /// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: unseen}}").await;
-    /// env.start_manager().await;
-    /// # }
-    /// ```
     pub async fn stop_manager(&self) {
         let running = self.manager.lock().take();
         if let Some(running) = running {

@@ -128,85 +128,28 @@ impl TestEnv {
     /// A control plane with this operator installed and running, ready when this returns.
     ///
     /// It is the embedded server, unless the environment says otherwise (see [`Mode`](crate::Mode)).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::start(Operator::new("shop")).await;
-    /// assert!(env.namespace().starts_with("test-"));
-    /// # }
-    /// ```
     #[track_caller]
     pub fn start(operator: Operator) -> impl Future<Output = TestEnv> {
         Self::builder().operator(operator).start()
     }
 
     /// The same, or why not.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let unfinished = Operator::new("shop").controller(Controller::of::<ConfigMap>());
-    /// let error = TestEnv::try_start(unfinished).await.unwrap_err();
-    /// assert!(error.text().contains("has no reconciler"), "{}", error.text());
-    /// # }
-    /// ```
     #[track_caller]
     pub fn try_start(operator: Operator) -> impl Future<Output = Result<TestEnv, Error>> {
         Self::builder().operator(operator).try_start()
     }
 
     /// An environment of parts: with or without an operator, with definitions and webhooks from files.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// env.stop().await;
-    /// # }
-    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
 
     /// A client that may do everything and reads from the server, not from a cache.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::cache::Query;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(env.client().list::<Namespace>(&Query::all()).await.unwrap().len() >= 4);
-    /// # }
-    /// ```
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
     /// The same as a client of `kube`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert_eq!(env.kube().apiserver_version().await.unwrap().minor, "36");
-    /// # }
-    /// ```
     pub fn kube(&self) -> kube::Client {
         self.client.kube().clone()
     }
@@ -244,32 +187,11 @@ impl TestEnv {
     }
 
     /// The namespace of this test: a fresh one, which everything that names none goes into.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// let applied = env.apply("{apiVersion: v1, kind: Secret, metadata: {name: a}}").await;
-    /// assert_eq!(applied[0].metadata.namespace.as_deref(), Some(env.namespace()));
-    /// # }
-    /// ```
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
     /// A kubeconfig of the administrator, for clients outside this process. Not possible while the clock is paused.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(env.kubeconfig().await.contains("https://127.0.0.1:"));
-    /// # }
-    /// ```
     #[track_caller]
     pub fn kubeconfig(&self) -> impl Future<Output = String> {
         or_fail(std::panic::Location::caller(), self.try_kubeconfig())
@@ -281,17 +203,6 @@ impl TestEnv {
     }
 
     /// The metrics of the manager, as they are now.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::start(Operator::new("shop")).await;
-    /// assert_eq!(env.metrics().sum("controller_runtime_reconcile_total", &[]), 0.0);
-    /// # }
-    /// ```
     pub fn metrics(&self) -> Metrics {
         let manager = self.manager.lock();
         Metrics::parse(
@@ -318,17 +229,6 @@ impl TestEnv {
     }
 
     /// Ends all faults that were injected.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::{Fault, TestEnv};
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// env.inject(Fault::unreachable().always());
-    /// env.clear_faults();
-    /// # }
-    /// ```
     pub fn clear_faults(&self) {
         self.traffic.clear_faults();
     }
@@ -378,12 +278,6 @@ impl TestEnv {
     }
 
     /// Applies all objects of a file, relative to the crate that is tested: `config/samples/view_v1_markdownview.yaml`.
-    ///
-    /// ```no_run
-    /// # async fn example(env: kubewright_testing::TestEnv) {
-    /// env.apply_file("config/samples/view_v1_markdownview.yaml").await;
-    /// # }
-    /// ```
     #[track_caller]
     pub fn apply_file(&self, path: impl AsRef<Path>) -> impl Future<Output = Vec<kube::core::DynamicObject>> {
         or_fail(std::panic::Location::caller(), self.try_apply_file(path))

@@ -3,15 +3,6 @@
 use kubewright_runtime::object::{Kind, ObjectKey};
 
 /// The name of an object: in the test's namespace, unless it says another one.
-///
-/// ```
-/// use kubewright_runtime::object::ObjectKey;
-/// use kubewright_testing::Name;
-///
-/// assert_eq!(Name::from("web").to_string(), "web");
-/// assert_eq!(Name::from("shop/web").to_string(), "shop/web");
-/// assert_eq!(Name::from(ObjectKey::namespaced("shop", "web")), Name::from("shop/web"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     namespace: Option<String>,

@@ -89,17 +89,6 @@ impl TestEnv {
     }
 
     /// An object, if there is one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(env.get_opt::<Secret>("none").await.is_none());
-    /// # }
-    /// ```
     #[track_caller]
     pub fn get_opt<K: Object>(&self, name: impl Into<Name>) -> impl Future<Output = Option<K>> {
         or_fail(Location::caller(), self.try_get(name))
@@ -116,18 +105,6 @@ impl TestEnv {
     }
 
     /// All objects of a kind: those of the test's namespace, or of the whole cluster if they are in none.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::{Namespace, Secret};
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert!(env.list::<Secret>().await.is_empty());
-    /// assert!(env.list::<Namespace>().await.len() > 4);
-    /// # }
-    /// ```
     #[track_caller]
     pub fn list<K: Object>(&self) -> impl Future<Output = Vec<K>> {
         or_fail(Location::caller(), self.try_list())
@@ -147,22 +124,6 @@ impl TestEnv {
     }
 
     /// Creates an object.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// let mut secret = Secret::default();
-    /// secret.metadata.name = Some("key".to_owned());
-    /// let mut created = env.create(&secret).await;
-    /// created.immutable = Some(true);
-    /// env.update(&created).await;
-    /// env.delete::<Secret>("key").await;
-    /// # }
-    /// ```
     #[track_caller]
     pub fn create<K: Object>(&self, object: &K) -> impl Future<Output = K> {
         or_fail(Location::caller(), self.try_create(object))
@@ -186,20 +147,6 @@ impl TestEnv {
 
     /// Replaces the status of an object, as a controller of its own would. Where Kubernetes' controllers run, they have the last
     /// word about kinds of theirs.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kubewright_testing::{Controllers, TestEnv};
-    ///
-    /// let env = TestEnv::builder().controllers(Controllers::none()).embedded().start().await;
-    /// env.apply("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}").await;
-    /// let mut pod = env.get::<Pod>("web").await;
-    /// pod.status.get_or_insert_default().phase = Some("Running".to_owned());
-    /// assert_eq!(env.update_status(&pod).await.status, pod.status);
-    /// # }
-    /// ```
     #[track_caller]
     pub fn update_status<K: Object>(&self, object: &K) -> impl Future<Output = K> {
         or_fail(Location::caller(), self.try_update_status(object))
@@ -265,16 +212,6 @@ impl TestEnv {
     }
 
     /// Another namespace, fresh as well.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// assert_ne!(env.create_namespace().await, env.namespace());
-    /// # }
-    /// ```
     #[track_caller]
     pub fn create_namespace(&self) -> impl Future<Output = String> {
         or_fail(Location::caller(), async {

@@ -20,14 +20,6 @@ use crate::Error;
 use crate::traffic::{self, Traffic};
 
 /// Where tests run.
-///
-/// ```
-/// use kubewright_testing::Mode;
-///
-/// let mode = Mode::from_variables(|name| (name == "USE_EXISTING_CLUSTER").then(|| "true".to_owned()));
-/// assert_eq!(mode, Mode::Existing);
-/// assert_eq!(Mode::from_variables(|_| None), Mode::Embedded);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// On the embedded server, in this process.
@@ -43,13 +35,6 @@ pub enum Mode {
 impl Mode {
     /// What the environment says, as envtest reads it: `USE_EXISTING_CLUSTER=true`, else the folder in `KUBEBUILDER_ASSETS`, else
     /// the embedded server.
-    ///
-    /// ```
-    /// use kubewright_testing::Mode;
-    ///
-    /// let here = Mode::from_environment();
-    /// assert_eq!(here, Mode::from_variables(|name| std::env::var(name).ok()));
-    /// ```
     pub fn from_environment() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }

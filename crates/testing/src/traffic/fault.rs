@@ -10,12 +10,6 @@ use super::request::ApiRequest;
 use super::stream::Interruption;
 
 /// What happens to a request.
-///
-/// ```
-/// use kubewright_testing::{Effect, Fault};
-///
-/// assert_eq!(Fault::fail(503).effect, Effect::Fail { code: 503 });
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -41,13 +35,6 @@ pub enum Effect {
 }
 
 /// Which requests a fault strikes.
-///
-/// ```
-/// use kubewright_testing::Fault;
-///
-/// let fault = Fault::fail(500).writes().of("deployments").named("web");
-/// assert_eq!(fault.requests.resource.as_deref(), Some("deployments"));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Requests {
@@ -101,12 +88,6 @@ const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollect
 
 impl Fault {
     /// Something that happens to the next request.
-    ///
-    /// ```
-    /// use kubewright_testing::{Effect, Fault};
-    ///
-    /// assert_eq!(Fault::of_effect(Effect::Unreachable).times, Some(1));
-    /// ```
     pub fn of_effect(effect: Effect) -> Self {
         Fault {
             requests: Requests::default(),
@@ -202,16 +183,6 @@ impl Fault {
 }
 
 /// A fault that was injected.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// use kubewright_testing::{Fault, TestEnv};
-///
-/// let env = TestEnv::builder().embedded().start().await;
-/// assert_eq!(env.inject(Fault::fail(500)).hits(), 0);
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct Injected(Arc<AtomicU64>);
 

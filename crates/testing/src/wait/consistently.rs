@@ -20,20 +20,6 @@ use crate::{Error, TestEnv};
 const LASTING: Duration = Duration::from_millis(200);
 
 /// An expectation that has to last: `.await` it. Made by [`TestEnv::consistently`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() {
-/// use k8s_openapi::api::core::v1::Secret;
-/// use kubewright_testing::TestEnv;
-/// use std::time::Duration;
-///
-/// let env = TestEnv::builder().embedded().start().await;
-/// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: key}}").await;
-/// let a_day = Duration::from_secs(24 * 60 * 60);
-/// env.consistently::<Secret>("key", |secret| secret.immutable.is_none()).lasting(a_day).await;
-/// # }
-/// ```
 #[must_use = "nothing is watched until it is awaited"]
 pub struct Consistently<'e, K> {
     env: &'e TestEnv,

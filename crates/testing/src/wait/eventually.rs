@@ -18,20 +18,6 @@ use crate::report::{Observation, Report};
 use crate::{Error, TestEnv};
 
 /// A question that waits for its answer: `.await` it. Made by [`TestEnv::eventually`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() {
-/// use k8s_openapi::api::core::v1::Secret;
-/// use kubewright_testing::TestEnv;
-/// use std::time::Duration;
-///
-/// let env = TestEnv::builder().embedded().start().await;
-/// let never = env.eventually::<Secret>("key", |secret| secret.immutable == Some(true)).within(Duration::from_secs(60));
-/// let error = never.outcome().await.unwrap_err();
-/// assert!(error.text().starts_with("not within 60s: Secret "), "{}", error.text());
-/// # }
-/// ```
 #[must_use = "nothing is waited for until it is awaited"]
 pub struct Eventually<'e, K> {
     env: &'e TestEnv,
@@ -72,19 +58,6 @@ impl TestEnv {
     }
 
     /// The same with a matcher, which says more when it does not match. See [`matchers`](crate::matchers).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_testing::TestEnv;
-    /// use kubewright_testing::matchers::field;
-    ///
-    /// let env = TestEnv::builder().embedded().start().await;
-    /// env.apply("{apiVersion: v1, kind: Secret, metadata: {name: key}, immutable: true}").await;
-    /// env.eventually_matches::<Secret>("key", field("immutable", true)).await;
-    /// # }
-    /// ```
     #[track_caller]
     pub fn eventually_matches<'e, K: Object>(
         &'e self,

@@ -42,17 +42,6 @@ pub struct EventuallyMetric<'e> {
 
 impl TestEnv {
     /// Waits until a metric of the manager is as expected: the sum over all series that have these labels, 0 if there are none.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_testing::TestEnv;
-    ///
-    /// let env = TestEnv::start(Operator::new("shop")).await;
-    /// env.eventually_metric("controller_runtime_reconcile_errors_total", &[], |errors| errors == 0.0).await;
-    /// # }
-    /// ```
     #[track_caller]
     pub fn eventually_metric<'e>(
         &'e self,

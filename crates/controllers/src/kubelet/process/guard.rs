@@ -127,17 +127,6 @@ impl Drop for Held<'_> {
 ///
 /// `kubewright image guard` is that program; who runs processes otherwise gives [`Processes`](super::Processes) one of
 /// their own that calls this.
-///
-/// ```
-/// let folder = std::env::temp_dir().join(format!("guarded-{}", std::process::id()));
-/// # #[cfg(unix)] use std::os::unix::fs::DirBuilderExt as _;
-/// # #[cfg(unix)]
-/// std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-/// std::fs::write(folder.join(".kubewright-pods"), "")?;
-/// kubewright_controllers::process::guard(&b"+123456789\n-123456789\n"[..], &folder);
-/// assert!(!folder.exists());
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub fn guard(input: impl Read, folder: &Path) {
     // Asked now: whoever is gone may have begun to remove it.
     let is_of_pods = files::is_marked(folder);
