@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::cache::{Event, Lister, Registration};
 use kubewright::events::EventRecorder;
 use kubewright::object::{ObjectKey, Record};
-use kubewright::queue::{Backoff, QueueOptions, RateLimitingQueue, TokenBucket};
+use kubewright::queue::{Backoff, QueueOptions, TokenBucket, WorkQueue};
 use kubewright::stop::Stop;
 use tokio::task::JoinSet;
 
@@ -43,7 +43,7 @@ pub struct Controller {
     pub(crate) deployments: Lister<Deployment>,
     pub(crate) recorder: EventRecorder,
     pub(crate) status_by: StatusBy,
-    queue: RateLimitingQueue<ObjectKey>,
+    queue: WorkQueue<ObjectKey>,
     /// As long as they are there, the handlers are called.
     _handlers: [Registration; 2],
 }
@@ -57,7 +57,7 @@ impl Controller {
         recorder: EventRecorder,
         status_by: StatusBy,
     ) -> Self {
-        let queue = RateLimitingQueue::new(rate_limits());
+        let queue = WorkQueue::new(rate_limits());
         tracing::info!("Setting up event handlers");
         let on_foo = foos.add_event_handler({
             let queue = queue.clone();
@@ -179,7 +179,7 @@ fn rate_limits() -> QueueOptions {
 }
 
 /// Wakes the Foo that controls an object, if there is one.
-fn handle_object(object: &Arc<Record>, foos: &Lister<Foo>, queue: &RateLimitingQueue<ObjectKey>) {
+fn handle_object(object: &Arc<Record>, foos: &Lister<Foo>, queue: &WorkQueue<ObjectKey>) {
     tracing::debug!(object = %object.key(), "Processing object");
     let Some(owner) = object.controller().filter(|owner| owner.kind == "Foo") else {
         return;

@@ -4,7 +4,6 @@
 mod barrier;
 mod barriers;
 mod delivery;
-mod delta;
 mod event;
 mod index;
 mod lister;
@@ -16,7 +15,6 @@ mod tests;
 
 pub use barrier::{Barrier, BarrierTimeout};
 pub use delivery::Registration;
-pub use delta::{Delta, DeltaFifo, DeltaKind, Deltas};
 pub use event::{Event, EventHandler};
 pub use index::{Index, Indexes};
 pub use lister::{Lister, ReadError};

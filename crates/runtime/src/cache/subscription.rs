@@ -14,8 +14,7 @@ use super::store::Store;
 /// Every object there is, and then every change, in order. It never holds up the watch or another subscriber: what it has not
 /// read yet waits in a buffer of its own, which grows if nobody reads. Dropping it ends it.
 ///
-/// Events come with the objects they speak of; none is merged or lost. [`DeltaFifo`](super::DeltaFifo) has them object by
-/// object, as client-go's delta queue.
+/// Events come with the objects they speak of; none is merged or lost.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

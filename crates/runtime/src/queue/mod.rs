@@ -4,14 +4,12 @@
 
 mod core;
 mod lanes;
-mod layers;
 mod limit;
 #[cfg(test)]
 mod model;
 mod shell;
 
 pub use self::core::{Add, Counts, Moment, Popped, PriorityQueue, When};
-pub use layers::{DelayingQueue, Queue, RateLimitingQueue};
 pub use limit::{Backoff, QueueOptions, TokenBucket};
 pub use shell::{Job, WorkQueue};
 

@@ -12,14 +12,14 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{PostParams, ResourceExt as _};
 use kube::{Api, CustomResource, Resource as _};
-use kubewright_runtime::cache::{DeltaFifo, Event, Index, Indexes, Lister, Query, Registration, Store};
+use kubewright_runtime::cache::{Event, Index, Indexes, Lister, Query, Registration, Store, Subscription};
 use kubewright_runtime::chance::Chance;
 use kubewright_runtime::controller::Failure;
 use kubewright_runtime::events::{EventNote, EventRecorder};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, InformerOptions};
 use kubewright_runtime::mapper::RestMapper;
 use kubewright_runtime::object::{Kind, ObjectKey, Record};
-use kubewright_runtime::queue::{Backoff, DelayingQueue, Queue, QueueOptions, RateLimitingQueue, TokenBucket};
+use kubewright_runtime::queue::{Backoff, QueueOptions, TokenBucket, WorkQueue};
 use kubewright_runtime::reflector::{Health, Reflector, Target};
 use kubewright_runtime::stop::{Stop, Stopper};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ struct FooController {
     kube: kube::Client,
     foos: Lister<Foo>,
     deployments: Lister<Deployment>,
-    queue: RateLimitingQueue<ObjectKey>,
+    queue: WorkQueue<ObjectKey>,
     recorder: EventRecorder,
 }
 
@@ -140,7 +140,7 @@ impl FooController {
 }
 
 /// Wakes the Foo that controls an object. A tombstone is an object like others here: its last state says who its owner was.
-fn handle_object(object: &Arc<Record>, foos: &Store, queue: &RateLimitingQueue<ObjectKey>) {
+fn handle_object(object: &Arc<Record>, foos: &Store, queue: &WorkQueue<ObjectKey>) {
     for owner in object
         .owners()
         .iter()
@@ -190,7 +190,7 @@ impl Running {
         assert_eq!(foos, Kind::of::<Foo>());
 
         // The limiter of sample-controller: per key 5 ms to 1000 s, and 50 a second with bursts of 300 for all.
-        let queue = RateLimitingQueue::new(QueueOptions {
+        let queue = WorkQueue::new(QueueOptions {
             backoff: Backoff {
                 base: Duration::from_millis(5),
                 max: Duration::from_secs(1000),
@@ -200,7 +200,7 @@ impl Running {
         });
         let mut tasks = JoinSet::new();
 
-        // Foos: reflector, store with an indexer, delta queue.
+        // Foos: reflector, store with an indexer, subscription.
         let mut indexes = Indexes::default();
         indexes.add(Index::of::<Foo>(BY_DEPLOYMENT, |foo| {
             vec![foo.spec.deployment_name.clone()]
@@ -210,8 +210,7 @@ impl Running {
         let reflector = Reflector::new(kube.clone(), Target::new(foos), store.writer(None), chance.clone());
         let health = reflector.health();
         tasks.spawn(reflector.run());
-        let fifo = DeltaFifo::of(&store);
-        tasks.spawn(enqueue(fifo.clone(), queue.clone()));
+        tasks.spawn(enqueue(store.subscribe(), queue.clone()));
 
         // Deployments: a shared informer with handlers, as from a factory with a resync of 30 seconds.
         let mut declarations = Declarations::default();
@@ -271,10 +270,10 @@ impl Running {
     }
 }
 
-/// Every delta of a Foo wakes it.
-async fn enqueue(fifo: DeltaFifo, queue: RateLimitingQueue<ObjectKey>) {
-    while let Some(deltas) = fifo.pop().await {
-        queue.add(deltas.key().clone());
+/// Every event of a Foo wakes it.
+async fn enqueue(mut events: Subscription, queue: WorkQueue<ObjectKey>) {
+    while let Some(event) = events.next().await {
+        queue.add(event.key().clone());
     }
 }
 
@@ -431,9 +430,9 @@ async fn a_foo_without_a_deployment_name_is_left_and_one_that_is_gone_is_no_erro
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_plain_and_the_delaying_queue_work_by_themselves() {
-    let plain = Queue::new();
-    let later = DelayingQueue::new();
+async fn the_queue_works_by_itself_with_and_without_delays() {
+    let plain = WorkQueue::default();
+    let later = WorkQueue::default();
     plain.add(key("a"));
     plain.add(key("a"));
     later.add_after(key("b"), Duration::from_secs(10));
