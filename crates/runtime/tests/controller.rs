@@ -85,7 +85,6 @@ impl Env {
             stop,
             stats: stats.clone(),
             events: EventRecorder::discarding(),
-            times: None,
         };
         Running {
             client,

@@ -82,7 +82,7 @@ async fn start() -> Env {
     let registry = Registry::new();
     let metrics = RuntimeMetrics::register(&registry).unwrap();
     Env {
-        client: Client::new(kube, cache).with_metrics(metrics.reads),
+        client: Client::new(kube, cache).with_metrics(&metrics),
         registry,
         delay,
         _tasks: tasks,

@@ -6,7 +6,7 @@ use crate::object::ObjectKey;
 
 /// What the cache must have seen of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Barrier {
+pub(crate) struct Barrier {
     /// This revision of the object, or a later one of its kind.
     revision: Option<u64>,
     /// That the objects with these uids are gone.
@@ -17,7 +17,7 @@ pub struct Barrier {
 
 impl Barrier {
     /// Until this revision was seen: after a create, update, patch or apply.
-    pub fn revision(revision: u64) -> Self {
+    pub(crate) fn revision(revision: u64) -> Self {
         Barrier {
             revision: Some(revision),
             ..Barrier::default()
@@ -25,7 +25,7 @@ impl Barrier {
     }
 
     /// Until the object with this uid is gone: after a delete that took effect at once.
-    pub fn gone(uid: &str) -> Self {
+    pub(crate) fn gone(uid: &str) -> Self {
         Barrier {
             gone: vec![uid.into()],
             ..Barrier::default()
@@ -34,7 +34,7 @@ impl Barrier {
 
     /// Until the object with this uid is gone or past this revision: after a delete of many, which answers with the objects as
     /// they were before and does not tell which of them stay for a while.
-    pub fn past(uid: &str, revision: u64) -> Self {
+    pub(crate) fn past(uid: &str, revision: u64) -> Self {
         Barrier {
             past: vec![(uid.into(), revision)],
             ..Barrier::default()

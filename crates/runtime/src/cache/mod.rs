@@ -13,7 +13,8 @@ mod subscription;
 #[cfg(test)]
 mod tests;
 
-pub use barrier::{Barrier, BarrierTimeout};
+pub(crate) use barrier::Barrier;
+pub use barrier::BarrierTimeout;
 pub use delivery::Registration;
 pub use event::{Event, EventHandler};
 pub use index::{Index, Indexes};

@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Makes later reads of a key wait until the store has seen a write.
-    pub fn set_barrier(&self, key: &ObjectKey, barrier: Barrier) {
+    pub(crate) fn set_barrier(&self, key: &ObjectKey, barrier: Barrier) {
         let news = {
             let mut state = self.inner.state.write();
             state.set_barrier(key, barrier);
@@ -196,12 +196,16 @@ impl Store {
     }
 
     /// Waits until the store has seen all writes to a key. Returns how long that took; nothing if there was nothing to wait for.
-    pub async fn caught_up_with_key(&self, key: &str, timeout: Duration) -> Result<Duration, BarrierTimeout> {
+    pub(crate) async fn caught_up_with_key(&self, key: &str, timeout: Duration) -> Result<Duration, BarrierTimeout> {
         self.lifted(Readers::Key(key), timeout).await
     }
 
     /// Waits until the store has seen all writes to a namespace, or to all of them. Returns how long that took.
-    pub async fn caught_up(&self, namespace: Option<&str>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
+    pub(crate) async fn caught_up(
+        &self,
+        namespace: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Duration, BarrierTimeout> {
         self.lifted(Readers::Namespace(namespace), timeout).await
     }
 

@@ -9,7 +9,7 @@ use super::target::Target;
 /// Why certificates are not in place, yet. All of it is tried again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeepError {
+pub(crate) enum KeepError {
     /// A right is missing.
     #[error("{message}; the rule that is missing: {rule}")]
     Forbidden {

@@ -22,7 +22,6 @@ mod watches;
 #[cfg(test)]
 mod proptests;
 
-pub use error::KeepError;
 pub use options::ManagedOptions;
 pub use permission::Permission;
 pub use serving::ServingCertificates;

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::server::ResolvesServerCert;
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
@@ -77,13 +76,8 @@ impl ServingCertificates {
         self.certificates.clone()
     }
 
-    /// The same for servers of your own on rustls.
-    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
-        self.certificates.resolver()
-    }
-
     /// Counts how often certificates are read.
-    pub fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
+    pub(crate) fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         self.certificates = self.certificates.with_metrics(metrics);
         self
     }

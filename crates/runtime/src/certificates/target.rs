@@ -15,7 +15,7 @@ pub enum TargetKind {
 
 impl TargetKind {
     /// Its API group.
-    pub fn group(self) -> &'static str {
+    pub(crate) fn group(self) -> &'static str {
         match self {
             TargetKind::Mutating | TargetKind::Validating => "admissionregistration.k8s.io",
             TargetKind::Conversion => "apiextensions.k8s.io",
@@ -23,7 +23,7 @@ impl TargetKind {
     }
 
     /// Its resource, as in a path or a rule.
-    pub fn resource(self) -> &'static str {
+    pub(crate) fn resource(self) -> &'static str {
         match self {
             TargetKind::Mutating => "mutatingwebhookconfigurations",
             TargetKind::Validating => "validatingwebhookconfigurations",
@@ -32,7 +32,7 @@ impl TargetKind {
     }
 
     /// Its kind.
-    pub fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             TargetKind::Mutating => "MutatingWebhookConfiguration",
             TargetKind::Validating => "ValidatingWebhookConfiguration",

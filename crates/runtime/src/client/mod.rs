@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::informer::Cache;
-use crate::metrics::ReadMetrics;
+use crate::metrics::{ReadMetrics, RuntimeMetrics};
 use crate::object::{Kind, Object};
 
 use self::applied::AppliedMemory;
@@ -149,9 +149,9 @@ impl Client {
 
     /// Counts how long cached reads wait for own writes, and how often in vain. Clones of the client count too; the first metrics
     /// given are those that count.
-    pub fn with_metrics(self, metrics: ReadMetrics) -> Self {
+    pub fn with_metrics(self, metrics: &RuntimeMetrics) -> Self {
         // Somebody set them before: those stay.
-        let _ = self.shared.read_metrics.set(metrics);
+        let _ = self.shared.read_metrics.set(metrics.reads.clone());
         self
     }
 

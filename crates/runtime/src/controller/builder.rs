@@ -287,7 +287,7 @@ impl Controller {
     ///         }
     ///     }
     /// });
-    /// assert!(controller.has_reconciler());
+    /// assert_eq!(controller.name(), "configmap");
     /// ```
     pub fn reconcile_with<R: Reconciler>(mut self, make: impl Fn(&Context) -> R + Send + Sync + 'static) -> Self {
         self.factory = Some(Arc::new(move |context| Arc::new(make(context))));
@@ -306,12 +306,12 @@ impl Controller {
     }
 
     /// Whether it runs only on the leader.
-    pub fn needs_leader(&self) -> bool {
+    pub(crate) fn needs_leader(&self) -> bool {
         self.needs_leader
     }
 
     /// Whether its queue fills before it leads.
-    pub fn warms_up(&self) -> bool {
+    pub(crate) fn warms_up(&self) -> bool {
         self.warms_up
     }
 
@@ -326,12 +326,12 @@ impl Controller {
     }
 
     /// An empty queue as it wants one.
-    pub fn new_queue(&self) -> WorkQueue<Request> {
+    pub(crate) fn new_queue(&self) -> WorkQueue<Request> {
         WorkQueue::new(self.queue)
     }
 
     /// Whether it was given a reconciler.
-    pub fn has_reconciler(&self) -> bool {
+    pub(crate) fn has_reconciler(&self) -> bool {
         self.factory.is_some()
     }
 

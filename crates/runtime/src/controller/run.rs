@@ -40,8 +40,6 @@ pub struct Environment {
     pub stats: ControllerStats,
     /// Where its events go.
     pub events: EventRecorder,
-    /// Where its queue's times are counted.
-    pub times: Option<QueueTimes>,
     /// Where a reconciler finds metrics of its own.
     pub registry: Registry,
 }
@@ -82,7 +80,6 @@ impl Controller {
     ///     stop,
     ///     stats: stats.clone(),
     ///     events: EventRecorder::discarding(),
-    ///     times: None,
     ///     registry: Registry::new(),
     /// };
     /// let running = tokio::spawn(async move { controller.run(environment).await });
@@ -95,20 +92,16 @@ impl Controller {
     /// ```
     pub async fn run(&self, environment: Environment) {
         let queue = WorkQueue::new(self.queue);
-        self.run_with_queue(environment, queue).await;
+        self.run_when(environment, queue, None, std::future::ready(())).await;
     }
 
-    /// The same with a queue that others can look at, or add to.
-    pub async fn run_with_queue(&self, environment: Environment, queue: WorkQueue<Request>) {
-        self.run_when(environment, queue, std::future::ready(())).await;
-    }
-
-    /// The same, but nothing is reconciled before it may be: until then sources run and the queue fills. This is how a standby
-    /// replica warms up: `may_work` ends when it is elected.
-    pub async fn run_when(
+    /// The same with a queue that others look at; `times` are its metrics. Nothing is reconciled before `may_work` ends: until
+    /// then sources run and the queue fills. This is how a standby replica warms up.
+    pub(crate) async fn run_when(
         &self,
         environment: Environment,
         queue: WorkQueue<Request>,
+        times: Option<QueueTimes>,
         may_work: impl Future<Output = ()> + Send,
     ) {
         let Some(factory) = &self.factory else {
@@ -157,7 +150,7 @@ impl Controller {
             timeout: self.timeout,
             chance: environment.chance.clone(),
             stats: environment.stats.clone(),
-            times: environment.times.clone(),
+            times,
         });
         tracing::info!(controller = self.name, workers = self.concurrency, "started");
         let mut workers = JoinSet::new();

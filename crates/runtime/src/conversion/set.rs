@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::hub::{Conversion, ConversionError};
 use super::review;
-use crate::metrics::{Counter, WebhookMetrics};
+use crate::metrics::{Counter, RuntimeMetrics};
 use crate::serve::Answer;
 
 /// Where conversion is served, as controller-runtime does.
@@ -68,8 +68,8 @@ impl Conversions {
     }
 
     /// Counts panics as `controller_runtime_conversion_webhook_panics_total`.
-    pub fn counting(mut self, metrics: &WebhookMetrics) -> Self {
-        self.panics = Some(metrics.conversion_panics.with([]));
+    pub fn with_metrics(mut self, metrics: &RuntimeMetrics) -> Self {
+        self.panics = Some(metrics.webhooks.conversion_panics.with([]));
         self
     }
 

@@ -17,6 +17,7 @@ mod tests;
 mod writer;
 
 pub use note::{EventNote, EventType};
-pub use record::{EventParts, EventRecorder};
+pub(crate) use record::EventParts;
+pub use record::EventRecorder;
 pub use reference::{Referable, Reference};
 pub use writer::EventWriter;

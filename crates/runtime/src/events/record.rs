@@ -22,13 +22,13 @@ const LONGEST_INSTANCE: usize = 128;
 
 /// What recorders need; the default is the machine's time, chance, and no metrics.
 #[derive(Clone, Debug)]
-pub struct EventParts {
+pub(crate) struct EventParts {
     /// When things happen.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
     /// Where names and jitter come from.
-    pub chance: Chance,
+    pub(crate) chance: Chance,
     /// Where to count what became of events.
-    pub metrics: Option<EventMetrics>,
+    pub(crate) metrics: Option<EventMetrics>,
 }
 
 impl Default for EventParts {
@@ -99,7 +99,7 @@ impl EventRecorder {
     }
 
     /// The same with a clock, chance and metrics of your own.
-    pub fn with(controller: &str, instance: &str, parts: EventParts) -> (Self, EventWriter) {
+    pub(crate) fn with(controller: &str, instance: &str, parts: EventParts) -> (Self, EventWriter) {
         let (recorder, events) = Self::queue(controller, instance, parts);
         let writer = EventWriter::new(events, Arc::clone(&recorder.shared));
         (recorder, writer)

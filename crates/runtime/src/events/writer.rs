@@ -41,7 +41,7 @@ impl EventWriter {
     }
 
     /// How long it may take at the end to tell what is left. Default: 5 s.
-    pub fn flush_within(mut self, flush: Duration) -> Self {
+    pub(crate) fn flush_within(mut self, flush: Duration) -> Self {
         self.flush = flush;
         self
     }

@@ -6,7 +6,6 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::environment::Environment;
 use super::parse::Flags;
-use crate::metrics::RestMetrics;
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -105,27 +104,6 @@ impl Flags {
         kube::Config::from_custom_kubeconfig(read, &options)
             .await
             .map_err(failed)
-    }
-
-    /// A client for the cluster. Its requests are counted if there are metrics for it; a manager counts for itself, so a client
-    /// for one needs none.
-    pub async fn connect(
-        &self,
-        environment: &Environment,
-        metrics: Option<&RestMetrics>,
-    ) -> Result<kube::Client, ConfigError> {
-        let config = self.config(environment).await?;
-        let host = config
-            .cluster_url
-            .authority()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let builder = kube::client::ClientBuilder::try_from(config);
-        let builder = builder.map_err(|error| ConfigError::Client(Box::new(error)))?;
-        Ok(match metrics {
-            Some(metrics) => builder.with_layer(&metrics.layer(&host)).build(),
-            None => builder.build(),
-        })
     }
 }
 

@@ -53,7 +53,7 @@ impl Environment {
     }
 
     /// The namespaces to watch by `WATCH_NAMESPACE`, separated by commas. None: all.
-    pub fn watch_namespaces(&self) -> Vec<String> {
+    pub(crate) fn watch_namespaces(&self) -> Vec<String> {
         let names = self.variable("WATCH_NAMESPACE").unwrap_or_default();
         names
             .split(',')
@@ -64,7 +64,7 @@ impl Environment {
     }
 
     /// Whether this is a Pod with a service account.
-    pub fn is_in_cluster(&self) -> bool {
+    pub(crate) fn is_in_cluster(&self) -> bool {
         let address = ["KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
         let files = ["token", "ca.crt"];
         address.iter().all(|name| self.variable(name).is_some())

@@ -177,7 +177,7 @@ impl Flags {
     }
 
     /// The certificate of the metrics endpoint, if it is served securely: from its folder, or made for the occasion.
-    pub fn metrics_certificates(&self) -> Result<Option<Certificates>, CertificateError> {
+    pub(crate) fn metrics_certificates(&self) -> Result<Option<Certificates>, CertificateError> {
         if !self.metrics_secure {
             return Ok(None);
         }

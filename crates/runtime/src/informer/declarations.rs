@@ -136,7 +136,7 @@ impl Declarations {
     }
 
     /// The kinds that are read from the server and not cached.
-    pub fn live_kinds(&self) -> impl Iterator<Item = &Kind> {
+    pub(crate) fn live_kinds(&self) -> impl Iterator<Item = &Kind> {
         self.kinds
             .iter()
             .filter(|(_, declaration)| declaration.live && !declaration.wanted)

@@ -103,14 +103,14 @@ impl Election {
     }
 
     /// Where to show who leads.
-    pub fn with_metrics(mut self, metrics: LeaderMetrics) -> Self {
+    pub(crate) fn with_metrics(mut self, metrics: LeaderMetrics) -> Self {
         metrics.master_status.with([&self.options.name]).set(0.0);
         self.parts.metrics = Some(metrics);
         self
     }
 
     /// Where to record that we became leader or stopped leading.
-    pub fn with_events(mut self, events: EventRecorder) -> Self {
+    pub(crate) fn with_events(mut self, events: EventRecorder) -> Self {
         self.parts.events = Some(events);
         self
     }

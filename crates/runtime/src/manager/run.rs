@@ -61,11 +61,10 @@ impl Group {
             stop: self.stop(),
             stats: view.stats,
             events: around.events.clone(),
-            times: Some(times),
             registry: around.registry.clone(),
         };
         self.start(format!("controller {:?}", view.name), async move {
-            controller.run_when(environment, view.queue, may_work).await;
+            controller.run_when(environment, view.queue, Some(times), may_work).await;
             Ok(())
         });
     }
@@ -97,7 +96,7 @@ impl Manager {
         let clock = self.clock.unwrap_or_else(Clock::system);
         let client = |fence| {
             Client::fenced(kube.clone(), cache.clone(), fence)
-                .with_metrics(metrics.reads.clone())
+                .with_metrics(&metrics)
                 .with_clock(clock)
         };
         let (everywhere, leading) = (client(Fence::open()), client(fence.clone()));

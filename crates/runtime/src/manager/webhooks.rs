@@ -15,7 +15,7 @@ use super::ManagerError;
 use crate::certificates::ServingCertificates;
 use crate::client::Client;
 use crate::conversion::{self, Conversion, Conversions};
-use crate::metrics::{RuntimeMetrics, WebhookMetrics};
+use crate::metrics::RuntimeMetrics;
 use crate::serve::{BindAddress, Checks, HttpServer};
 use crate::stop::{Stop, Stopper};
 use crate::webhook::{self, Endpoint, Webhook, WebhookError, WebhookServer};
@@ -140,7 +140,7 @@ impl Webhooks {
         let Some((certificates, http2)) = self.tls else {
             return Err(ManagerError::NoWebhookCertificates);
         };
-        let server = serve_counting(&self.admission, &self.conversions, client, Some(&metrics.webhooks))?;
+        let server = serve_counting(&self.admission, &self.conversions, client, Some(metrics))?;
         let address = self.address;
         let listening = match HttpServer::bind(&address, server.router()).await {
             Ok(Some(listening)) => listening,
@@ -189,18 +189,18 @@ fn serve_counting(
     admission: &[Webhook],
     kinds: &[Conversion],
     client: &Client,
-    metrics: Option<&WebhookMetrics>,
+    metrics: Option<&RuntimeMetrics>,
 ) -> Result<WebhookServer, ManagerError> {
     let mut server = WebhookServer::with_client(admission.iter().cloned(), client)?;
     let mut conversions = conversions(kinds)?;
     if let Some(metrics) = metrics {
-        conversions = conversions.counting(metrics);
+        conversions = conversions.with_metrics(metrics);
     }
     if !conversions.is_empty() {
         server = server.route(conversion::PATH, Convert(conversions))?;
     }
     Ok(match metrics {
-        Some(metrics) => server.with_metrics(metrics.clone()),
+        Some(metrics) => server.with_metrics(metrics),
         None => server,
     })
 }

@@ -15,10 +15,7 @@ mod value;
 
 pub use family::Family;
 pub use registry::{Registry, RegistryError};
-pub use rest::{CountRequests, CountRequestsLayer};
-pub use runtime::{
-    CertificateMetrics, ControllerMetrics, EventMetrics, LeaderMetrics, QueueMetrics, ReadMetrics, RestMetrics,
-    RuntimeMetrics, WebhookMetrics,
-};
-pub use scrape::QueueTimes;
+pub use runtime::RuntimeMetrics;
+pub(crate) use runtime::{CertificateMetrics, EventMetrics, LeaderMetrics, ReadMetrics, WebhookMetrics};
+pub(crate) use scrape::QueueTimes;
 pub use value::{Counter, Gauge, Histogram};

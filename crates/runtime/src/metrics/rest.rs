@@ -1,4 +1,4 @@
-//! Counts the requests of a client: a layer for `kube`'s client builder.
+//! Counts the requests of a client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,53 +7,33 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use tokio::time::Instant;
-use tower::{Layer, Service};
+use tower::Service;
 
 use super::runtime::RestMetrics;
 
 impl RestMetrics {
-    /// A layer that counts the requests to `host` (with its port), for `kube::client::ClientBuilder::with_layer`.
-    pub fn layer(&self, host: &str) -> CountRequestsLayer {
-        CountRequestsLayer {
-            metrics: self.clone(),
-            host: host.into(),
-        }
-    }
-
-    /// A client that sends through `client` and counts.
+    /// A client that sends through `client` and counts its requests to `host` (with its port).
     pub(crate) fn count(&self, client: kube::Client, host: &str) -> kube::Client {
         let namespace = client.default_namespace().to_owned();
         let send = tower::service_fn(move |request: Request<kube::client::Body>| {
             let client = client.clone();
             async move { client.send(request).await }
         });
-        kube::Client::new(self.layer(host).layer(send), namespace)
-    }
-}
-
-/// Makes [`CountRequests`].
-#[derive(Clone, Debug)]
-pub struct CountRequestsLayer {
-    metrics: RestMetrics,
-    host: Arc<str>,
-}
-
-impl<S> Layer<S> for CountRequestsLayer {
-    type Service = CountRequests<S>;
-
-    fn layer(&self, inner: S) -> CountRequests<S> {
-        CountRequests {
-            inner,
-            count: self.clone(),
-        }
+        let counting = CountRequests {
+            inner: send,
+            metrics: self.clone(),
+            host: host.into(),
+        };
+        kube::Client::new(counting, namespace)
     }
 }
 
 /// A client whose requests are counted.
 #[derive(Clone, Debug)]
-pub struct CountRequests<S> {
+struct CountRequests<S> {
     inner: S,
-    count: CountRequestsLayer,
+    metrics: RestMetrics,
+    host: Arc<str>,
 }
 
 impl<S, B, R> Service<Request<B>> for CountRequests<S>
@@ -70,7 +50,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let CountRequestsLayer { metrics, host } = self.count.clone();
+        let (metrics, host) = (self.metrics.clone(), Arc::clone(&self.host));
         let method = request.method().clone();
         let began = Instant::now();
         let answer = self.inner.call(request);

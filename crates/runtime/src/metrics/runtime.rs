@@ -34,123 +34,123 @@ const REQUEST_TIME: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.
 
 /// What controllers do.
 #[derive(Clone, Debug)]
-pub struct ControllerMetrics {
+pub(crate) struct ControllerMetrics {
     /// `controller_runtime_reconcile_total` by controller and result.
-    pub reconciles: Family<Counter, 2>,
+    pub(crate) reconciles: Family<Counter, 2>,
     /// `controller_runtime_reconcile_errors_total` by controller.
-    pub errors: Family<Counter, 1>,
+    pub(crate) errors: Family<Counter, 1>,
     /// `controller_runtime_terminal_reconcile_errors_total` by controller.
-    pub terminal_errors: Family<Counter, 1>,
+    pub(crate) terminal_errors: Family<Counter, 1>,
     /// `controller_runtime_reconcile_panics_total` by controller.
-    pub panics: Family<Counter, 1>,
+    pub(crate) panics: Family<Counter, 1>,
     /// `controller_runtime_reconcile_timeouts_total` by controller.
-    pub timeouts: Family<Counter, 1>,
+    pub(crate) timeouts: Family<Counter, 1>,
     /// `controller_runtime_reconcile_time_seconds` by controller.
-    pub time: Family<Histogram, 1>,
+    pub(crate) time: Family<Histogram, 1>,
     /// `controller_runtime_max_concurrent_reconciles` by controller.
-    pub max_concurrent: Family<Gauge, 1>,
+    pub(crate) max_concurrent: Family<Gauge, 1>,
     /// `controller_runtime_active_workers` by controller.
-    pub active_workers: Family<Gauge, 1>,
+    pub(crate) active_workers: Family<Gauge, 1>,
 }
 
 /// What queues hold.
 #[derive(Clone, Debug)]
-pub struct QueueMetrics {
+pub(crate) struct QueueMetrics {
     /// `workqueue_depth` by name, controller and priority.
-    pub depth: Family<Gauge, 3>,
+    pub(crate) depth: Family<Gauge, 3>,
     /// `workqueue_adds_total` by name and controller.
-    pub adds: Family<Counter, 2>,
+    pub(crate) adds: Family<Counter, 2>,
     /// `workqueue_queue_duration_seconds` by name and controller.
-    pub queue_duration: Family<Histogram, 2>,
+    pub(crate) queue_duration: Family<Histogram, 2>,
     /// `workqueue_work_duration_seconds` by name and controller.
-    pub work_duration: Family<Histogram, 2>,
+    pub(crate) work_duration: Family<Histogram, 2>,
     /// `workqueue_unfinished_work_seconds` by name and controller.
-    pub unfinished_work: Family<Gauge, 2>,
+    pub(crate) unfinished_work: Family<Gauge, 2>,
     /// `workqueue_longest_running_processor_seconds` by name and controller.
-    pub longest_running: Family<Gauge, 2>,
+    pub(crate) longest_running: Family<Gauge, 2>,
     /// `workqueue_retries_total` by name and controller.
-    pub retries: Family<Counter, 2>,
+    pub(crate) retries: Family<Counter, 2>,
 }
 
 /// What webhooks answer.
 #[derive(Clone, Debug)]
-pub struct WebhookMetrics {
+pub(crate) struct WebhookMetrics {
     /// `controller_runtime_webhook_latency_seconds` by path.
-    pub latency: Family<Histogram, 1>,
+    pub(crate) latency: Family<Histogram, 1>,
     /// `controller_runtime_webhook_requests_total` by path and HTTP status.
-    pub requests: Family<Counter, 2>,
+    pub(crate) requests: Family<Counter, 2>,
     /// `controller_runtime_webhook_requests_in_flight` by path.
-    pub in_flight: Family<Gauge, 1>,
+    pub(crate) in_flight: Family<Gauge, 1>,
     /// `controller_runtime_webhook_panics_total`.
-    pub panics: Family<Counter, 0>,
+    pub(crate) panics: Family<Counter, 0>,
     /// `controller_runtime_conversion_webhook_panics_total`.
-    pub conversion_panics: Family<Counter, 0>,
+    pub(crate) conversion_panics: Family<Counter, 0>,
 }
 
 /// Who leads.
 #[derive(Clone, Debug)]
-pub struct LeaderMetrics {
+pub(crate) struct LeaderMetrics {
     /// `leader_election_master_status` by lease: 1 for the leader.
-    pub master_status: Family<Gauge, 1>,
+    pub(crate) master_status: Family<Gauge, 1>,
     /// `leader_election_slowpath_total` by lease.
-    pub slowpath: Family<Counter, 1>,
+    pub(crate) slowpath: Family<Counter, 1>,
 }
 
 /// What is asked of the API server.
 #[derive(Clone, Debug)]
-pub struct RestMetrics {
+pub(crate) struct RestMetrics {
     /// `rest_client_requests_total` by code, method and host.
-    pub requests: Family<Counter, 3>,
+    pub(crate) requests: Family<Counter, 3>,
     /// `rest_client_request_duration_seconds` by verb and host.
-    pub duration: Family<Histogram, 2>,
+    pub(crate) duration: Family<Histogram, 2>,
 }
 
 /// How certificates are read.
 #[derive(Clone, Debug)]
-pub struct CertificateMetrics {
+pub(crate) struct CertificateMetrics {
     /// `certwatcher_read_certificate_total`.
-    pub reads: Family<Counter, 0>,
+    pub(crate) reads: Family<Counter, 0>,
     /// `certwatcher_read_certificate_errors_total`.
-    pub errors: Family<Counter, 0>,
+    pub(crate) errors: Family<Counter, 0>,
 }
 
 /// What becomes of events. controller-runtime has no such metrics.
 #[derive(Clone, Debug)]
-pub struct EventMetrics {
+pub(crate) struct EventMetrics {
     /// `kubewright_events_total` by result: `sent`, `rejected` by the server, `dropped` since the buffer was full, `limited`
     /// since their object had too many, or `unsent` at the end.
-    pub events: Family<Counter, 1>,
+    pub(crate) events: Family<Counter, 1>,
 }
 
 /// How reads wait for own writes. controller-runtime has no such metrics.
 #[derive(Clone, Debug)]
-pub struct ReadMetrics {
+pub(crate) struct ReadMetrics {
     /// `kubewright_read_your_writes_wait_seconds` by kind: how long cached reads waited until the cache had seen a write of this
     /// process. Reads that did not have to wait are not counted.
-    pub waits: Family<Histogram, 1>,
+    pub(crate) waits: Family<Histogram, 1>,
     /// `kubewright_read_your_writes_timeouts_total` by kind: reads that failed since the cache did not catch up in time.
-    pub timeouts: Family<Counter, 1>,
+    pub(crate) timeouts: Family<Counter, 1>,
 }
 
 /// All metrics of a manager.
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     /// What controllers do.
-    pub controllers: ControllerMetrics,
+    pub(crate) controllers: ControllerMetrics,
     /// What queues hold.
-    pub queues: QueueMetrics,
+    pub(crate) queues: QueueMetrics,
     /// What webhooks answer.
-    pub webhooks: WebhookMetrics,
+    pub(crate) webhooks: WebhookMetrics,
     /// Who leads.
-    pub leader: LeaderMetrics,
+    pub(crate) leader: LeaderMetrics,
     /// What is asked of the API server.
-    pub rest: RestMetrics,
+    pub(crate) rest: RestMetrics,
     /// How certificates are read.
-    pub certificates: CertificateMetrics,
+    pub(crate) certificates: CertificateMetrics,
     /// What becomes of events.
-    pub events: EventMetrics,
+    pub(crate) events: EventMetrics,
     /// How reads wait for own writes.
-    pub reads: ReadMetrics,
+    pub(crate) reads: ReadMetrics,
     pub(super) registry: Registry,
 }
 
@@ -176,11 +176,6 @@ impl RuntimeMetrics {
         metrics.certificates.reads.with([]);
         metrics.certificates.errors.with([]);
         Ok(metrics)
-    }
-
-    /// The registry they are in, for metrics of your own.
-    pub fn registry(&self) -> &Registry {
-        &self.registry
     }
 }
 

@@ -17,16 +17,16 @@ const TOO_MANY_PRIORITIES: &str = "exceeded_cardinality_limit";
 
 /// What only the worker knows of its queue.
 #[derive(Clone, Debug)]
-pub struct QueueTimes {
+pub(crate) struct QueueTimes {
     /// How long keys waited before they were handed out.
-    pub waited: Histogram,
+    pub(crate) waited: Histogram,
     /// How long the work on them took.
-    pub worked: Histogram,
+    pub(crate) worked: Histogram,
 }
 
 impl RuntimeMetrics {
     /// Shows a controller's numbers from now on.
-    pub fn watch_controller(&self, name: &str, max_concurrent: NonZeroUsize, stats: ControllerStats) {
+    pub(crate) fn watch_controller(&self, name: &str, max_concurrent: NonZeroUsize, stats: ControllerStats) {
         let metrics = self.controllers.clone();
         let name = name.to_owned();
         metrics.max_concurrent.with([&name]).set(max_concurrent.get() as f64);
@@ -61,7 +61,7 @@ impl RuntimeMetrics {
     }
 
     /// Shows a queue's numbers from now on. The histograms that come back are for the worker to fill.
-    pub fn watch_queue<K>(&self, name: &str, queue: &WorkQueue<K>) -> QueueTimes
+    pub(crate) fn watch_queue<K>(&self, name: &str, queue: &WorkQueue<K>) -> QueueTimes
     where
         K: Clone + Eq + Hash + Send + Sync + 'static,
     {
@@ -161,7 +161,7 @@ mod tests {
         }
         let job = queue.get().await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let text = metrics.registry().render();
+        let text = metrics.registry.render();
         let labels = "controller=\"shop\",name=\"shop\"";
         assert_eq!(
             value(&text, &format!("workqueue_depth{{{labels},priority=\"-100\"}}")) as i64,
@@ -183,7 +183,7 @@ mod tests {
         for _ in 0..2 {
             drop(queue.get().await.unwrap());
         }
-        let text = metrics.registry().render();
+        let text = metrics.registry.render();
         assert_eq!(
             value(&text, &format!("workqueue_depth{{{labels},priority=\"-100\"}}")) as i64,
             0

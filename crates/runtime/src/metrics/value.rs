@@ -42,7 +42,7 @@ impl Counter {
     }
 
     /// Grows to a total that was counted elsewhere.
-    pub fn advance_to(&self, total: f64) {
+    pub(crate) fn advance_to(&self, total: f64) {
         self.0.change(|number| number.max(total));
     }
 

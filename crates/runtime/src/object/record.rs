@@ -61,7 +61,7 @@ impl Record {
     }
 
     /// The same, but managedFields stay: for objects that are read once and not kept.
-    pub fn parse_whole(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
+    pub(crate) fn parse_whole(json: &[u8], kind: &Kind) -> Result<Self, RecordError> {
         let (json, places) = compact(json, &kind.type_meta(), ManagedFields::Keep)?;
         Self::new(&json, places)
     }

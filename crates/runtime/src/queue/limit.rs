@@ -68,21 +68,6 @@ impl TokenBucket {
         let capacity = self.interval.saturating_mul(self.burst.get());
         self.full_at.saturating_sub(capacity).saturating_sub(now)
     }
-
-    /// Takes a token if there is one.
-    pub fn try_take(&mut self, now: Moment) -> bool {
-        let before = *self;
-        let is_there = self.take(now).is_zero();
-        if !is_there {
-            *self = before;
-        }
-        is_there
-    }
-
-    /// Whether all tokens are there.
-    pub fn is_full(&self, now: Moment) -> bool {
-        self.full_at <= now
-    }
 }
 
 impl Default for TokenBucket {

@@ -212,7 +212,7 @@ proptest! {
                     model.shut_down();
                 }
             }
-            prop_assert_eq!(queue.running_len(), model.running.len());
+            prop_assert_eq!(queue.running().count(), model.running.len());
             prop_assert_eq!(
                 queue.ready_len(),
                 model.entries.iter().filter(|entry| entry.ready.is_some()).count()

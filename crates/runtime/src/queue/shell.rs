@@ -167,7 +167,7 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
     }
 
     /// Looks at the queue as a value, under its lock.
-    pub fn inspect<T>(&self, look: impl FnOnce(&PriorityQueue<K>, Moment) -> T) -> T {
+    pub(crate) fn inspect<T>(&self, look: impl FnOnce(&PriorityQueue<K>, Moment) -> T) -> T {
         let now = self.now();
         look(&self.shared.core.lock(), now)
     }

@@ -41,22 +41,12 @@ struct User {
 ///
 /// The operator itself needs `create` on `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`.
 /// Tokens are remembered for a minute, permissions for five minutes and refusals for half a minute.
-///
-/// ```
-/// use kubewright_runtime::metrics::Registry;
-/// use kubewright_runtime::serve::{Authorizer, Router, metrics_page};
-///
-/// # async fn example(client: kube::Client) {
-/// let open = Router::new().route("/metrics", metrics_page(Registry::new()));
-/// let protected = Authorizer::new(client).protect(open);
-/// # }
-/// ```
 #[derive(Clone)]
-pub struct Authorizer(Arc<Inner>);
+pub(crate) struct Authorizer(Arc<Inner>);
 
 impl Authorizer {
     /// An authorizer that asks this server.
-    pub fn new(client: kube::Client) -> Self {
+    pub(crate) fn new(client: kube::Client) -> Self {
         Authorizer(Arc::new(Inner {
             client,
             chance: Chance::from_entropy(),
@@ -66,7 +56,7 @@ impl Authorizer {
     }
 
     /// Protects everything a router serves.
-    pub fn protect(&self, router: Router) -> Router {
+    pub(crate) fn protect(&self, router: Router) -> Router {
         router.map(|handler| {
             Arc::new(Protected {
                 authorizer: self.clone(),

@@ -60,7 +60,6 @@ pub enum CertificateError {
 /// use kubewright_runtime::serve::Certificates;
 ///
 /// let made = Certificates::self_signed(&["localhost"]).unwrap();
-/// assert!(!made.is_from_files());
 /// let missing = std::path::Path::new("/no/such/folder");
 /// assert!(Certificates::from_files(missing.join("tls.crt"), missing.join("tls.key")).is_err());
 /// ```
@@ -148,7 +147,7 @@ impl Certificates {
     }
 
     /// Counts reads of the files, as controller-runtime does: each of them.
-    pub fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
+    pub(crate) fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         if self.files.is_some() {
             metrics.reads.with([]).inc();
         }
@@ -157,7 +156,8 @@ impl Certificates {
     }
 
     /// Whether they come from files.
-    pub fn is_from_files(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_from_files(&self) -> bool {
         self.files.is_some()
     }
 

@@ -1,6 +1,5 @@
 //! The HTTP endpoints of a manager: metrics, probes and the debug page, and the server they share.
-//! [`HttpServer`] answers, [`Router`] says what where; [`Checks`], [`metrics_page`] and [`debug_page`] make the answers;
-//! [`Authorizer`] and [`Certificates`] protect them.
+//! [`HttpServer`] answers, [`Router`] says what where; [`Checks`] and [`metrics_page`] make the answers; [`Certificates`] protect them.
 
 mod address;
 mod answer;
@@ -18,9 +17,10 @@ mod tests;
 
 pub use address::{AddressError, BindAddress};
 pub use answer::Answer;
-pub use authorize::Authorizer;
+pub(crate) use authorize::Authorizer;
 pub use certificates::{CertificateError, Certificates};
 pub use checks::Checks;
-pub use pages::{debug_page, metrics_page};
+pub(crate) use pages::debug_page;
+pub use pages::metrics_page;
 pub use router::{Handler, Router};
 pub use server::HttpServer;

@@ -30,7 +30,7 @@ pub fn metrics_page(registry: Registry) -> impl Handler {
 /// The page tells what the operator works on, so it is for this machine only: bind it to
 /// [loopback](super::BindAddress::is_loopback). Requests under any other host name are refused, so that a web page cannot read
 /// it through a name that points here.
-pub fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -> impl Handler {
+pub(crate) fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -> impl Handler {
     let snapshot = Arc::new(snapshot);
     move |request: Request<Incoming>| {
         let refusal = read_only(request.method()).or_else(|| {

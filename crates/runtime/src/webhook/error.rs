@@ -69,7 +69,7 @@ pub enum WebhookError {
 }
 
 /// Whether webhooks can be served together. Each mistake is told by name, before anything is started.
-pub fn check(webhooks: &[Webhook]) -> Result<(), WebhookError> {
+pub(crate) fn check(webhooks: &[Webhook]) -> Result<(), WebhookError> {
     let mut paths: BTreeMap<String, String> = BTreeMap::new();
     let mut names: BTreeMap<(&'static str, String), String> = BTreeMap::new();
     for webhook in webhooks {

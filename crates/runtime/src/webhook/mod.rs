@@ -27,7 +27,8 @@ mod validating;
 
 pub use builder::{AnyKind, Webhook};
 pub use defaulting::Defaulter;
-pub use error::{WebhookError, check};
+pub use error::WebhookError;
+pub(crate) use error::check;
 pub use handler::Handler;
 pub use kubewright_description::{
     AdmissionRule, FailurePolicy, MatchCondition, MatchPolicy, ReinvocationPolicy, RuleDescription, Scope, SideEffects,

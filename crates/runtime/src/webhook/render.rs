@@ -130,12 +130,12 @@ impl Configurations {
     }
 
     /// What the mutating configuration of an operator is called.
-    pub fn mutating_name(operator: &str) -> String {
+    pub(crate) fn mutating_name(operator: &str) -> String {
         format!("{operator}-mutating-webhook-configuration")
     }
 
     /// What the validating configuration of an operator is called.
-    pub fn validating_name(operator: &str) -> String {
+    pub(crate) fn validating_name(operator: &str) -> String {
         format!("{operator}-validating-webhook-configuration")
     }
 }

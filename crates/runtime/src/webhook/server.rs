@@ -22,7 +22,7 @@ use super::handler::AnyHandler;
 use super::response::AdmissionResponse;
 use super::review::{self, Review};
 use crate::client::Client;
-use crate::metrics::{Gauge, WebhookMetrics};
+use crate::metrics::{Gauge, RuntimeMetrics, WebhookMetrics};
 use crate::serve::{Answer, Router};
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
@@ -117,7 +117,7 @@ impl WebhookServer {
     }
 
     /// A server of these webhooks.
-    pub fn with_client(
+    pub(crate) fn with_client(
         webhooks: impl IntoIterator<Item = impl Into<Webhook>>,
         client: &Client,
     ) -> Result<Self, WebhookError> {
@@ -153,7 +153,8 @@ impl WebhookServer {
     }
 
     /// Counts what it answers, under controller-runtime's names.
-    pub fn with_metrics(self, metrics: WebhookMetrics) -> Self {
+    pub fn with_metrics(self, metrics: &RuntimeMetrics) -> Self {
+        let metrics = metrics.webhooks.clone();
         let mut inner = Arc::unwrap_or_clone(self.0);
         for path in inner.routes.keys() {
             metrics.in_flight.with([path]);

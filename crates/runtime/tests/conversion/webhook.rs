@@ -360,7 +360,7 @@ fn conversions_may_change_labels_and_annotations_and_nothing_else_of_metadata() 
 fn a_conversion_that_panics_is_a_counted_failure() {
     let registry = Registry::new();
     let metrics = RuntimeMetrics::register(&registry).unwrap();
-    let stalls = stalls().counting(&metrics.webhooks);
+    let stalls = stalls().with_metrics(&metrics);
     let said = answer(&stalls, &review("shop.example.com/v1", &[stall("panic")]));
     assert_eq!(
         said["response"]["result"],

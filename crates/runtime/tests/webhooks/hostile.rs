@@ -188,7 +188,7 @@ async fn ten_thousand_hostile_requests_get_ten_thousand_answers() {
         .validator(crate::markdown_view::Rules);
     let server = WebhookServer::new([Webhook::from(views), raw])
         .unwrap()
-        .with_metrics(metrics.webhooks.clone());
+        .with_metrics(&metrics);
     let mut chance = StdRng::seed_from_u64(SEED);
     let (mut allowed, mut refused, mut unread) = (0, 0, 0);
     for number in 0..REQUESTS {
