@@ -1,4 +1,4 @@
-//! Things that start and stop together, and the first of them that fails.
+//! Tasks that start and stop together.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,17 +10,18 @@ use tokio::time::Instant;
 use super::ManagerError;
 use crate::stop::{Stop, Stopper};
 
-pub(super) struct Group {
+/// Tasks of which each may fail; the first failure stops the manager.
+pub(super) struct TaskGroup {
     tasks: JoinSet<Result<(), ManagerError>>,
     names: HashMap<Id, String>,
     stopper: Stopper,
     stop: Stop,
 }
 
-impl Group {
+impl TaskGroup {
     pub(super) fn new() -> Self {
         let (stopper, stop) = Stopper::new();
-        Group {
+        TaskGroup {
             tasks: JoinSet::new(),
             names: HashMap::new(),
             stopper,
@@ -83,5 +84,39 @@ impl Group {
                 }
             }
         }
+    }
+}
+
+/// Servers, and what runs beside them: tasks that do not fail.
+pub(super) struct ServiceGroup {
+    tasks: JoinSet<()>,
+    stopper: Stopper,
+    stop: Stop,
+}
+
+impl ServiceGroup {
+    pub(super) fn new() -> Self {
+        let (stopper, stop) = Stopper::new();
+        ServiceGroup {
+            tasks: JoinSet::new(),
+            stopper,
+            stop,
+        }
+    }
+
+    /// When its members are to end.
+    pub(super) fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    pub(super) fn spawn(&mut self, service: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(service);
+    }
+
+    /// Asks all to stop and waits; what still runs at the deadline is dropped. Returns whether nothing did.
+    pub(super) async fn finish(mut self, deadline: Instant) -> bool {
+        self.stopper.stop();
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        tokio::time::timeout_at(deadline, ended).await.is_ok()
     }
 }

@@ -5,9 +5,11 @@ mod debug;
 mod electing;
 mod error;
 mod group;
+mod groups;
 mod run;
 mod runnable;
 mod serving;
+mod setup;
 mod webhooks;
 
 use std::fmt;

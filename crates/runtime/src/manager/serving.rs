@@ -1,13 +1,11 @@
 //! Probes, metrics and the debug page of a manager.
 
-use tokio::task::JoinSet;
-
 use super::debug::DebugPage;
+use super::group::ServiceGroup;
 use super::{Addresses, ManagerError};
 use crate::informer::Cache;
 use crate::metrics::{CertificateMetrics, Registry};
 use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
-use crate::stop::Stop;
 
 /// What the outside is told of.
 pub(super) struct Serving {
@@ -23,7 +21,7 @@ pub(super) struct Serving {
 
 impl Serving {
     /// Begins to listen.
-    pub(super) async fn start(self, stop: &Stop, tasks: &mut JoinSet<()>) -> Result<(), ManagerError> {
+    pub(super) async fn start(self, group: &mut ServiceGroup) -> Result<(), ManagerError> {
         let Serving {
             addresses,
             registry,
@@ -59,7 +57,7 @@ impl Serving {
             (addresses.metrics, metrics, tls),
             (addresses.debug, debugging, None),
         ] {
-            serve(address, router, tls, stop, tasks).await?;
+            serve(address, router, tls, group).await?;
         }
         Ok(())
     }
@@ -69,8 +67,7 @@ async fn serve(
     address: BindAddress,
     router: Router,
     tls: Option<(Certificates, bool)>,
-    stop: &Stop,
-    tasks: &mut JoinSet<()>,
+    group: &mut ServiceGroup,
 ) -> Result<(), ManagerError> {
     let paths: Vec<_> = router.paths().map(str::to_owned).collect();
     let mut server = match HttpServer::bind(&address, router).await {
@@ -82,7 +79,7 @@ async fn serve(
         server = server.with_tls(certificates, http2)?;
     }
     tracing::info!(address = %server.address(), ?paths, "listening");
-    tasks.spawn(server.run(stop.clone()));
+    group.spawn(server.run(group.stop()));
     Ok(())
 }
 

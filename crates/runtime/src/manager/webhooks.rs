@@ -8,16 +8,15 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::ManagerError;
+use super::group::ServiceGroup;
 use crate::certificates::ServingCertificates;
 use crate::client::Client;
 use crate::conversion::{self, Conversion, Conversions};
 use crate::metrics::RuntimeMetrics;
 use crate::serve::{BindAddress, Checks, HttpServer};
-use crate::stop::{Stop, Stopper};
 use crate::webhook::{self, Endpoint, Webhook, WebhookError, WebhookServer};
 
 /// How long the readiness check waits for a connection, as controller-runtime does.
@@ -45,35 +44,9 @@ impl Default for Webhooks {
 
 /// Webhooks that are being served.
 pub(super) struct Served {
-    listening: Running,
-    /// Whoever keeps the certificates and tells the API server of them.
-    keeping: Running,
-}
-
-/// Tasks that end together.
-struct Running {
-    stopper: Stopper,
-    stop: Stop,
-    tasks: JoinSet<()>,
-}
-
-impl Running {
-    fn new() -> Self {
-        let (stopper, stop) = Stopper::new();
-        Running {
-            stopper,
-            stop,
-            tasks: JoinSet::new(),
-        }
-    }
-
-    async fn finish(mut self, what: &str, deadline: Instant) {
-        self.stopper.stop();
-        let rest = async { while self.tasks.join_next().await.is_some() {} };
-        if timeout_at(deadline, rest).await.is_err() {
-            tracing::warn!("{what} did not end in time");
-        }
-    }
+    listening: ServiceGroup,
+    /// The task that keeps the certificates and tells the API server of them.
+    keeping: ServiceGroup,
 }
 
 impl Webhooks {
@@ -131,8 +104,8 @@ impl Webhooks {
         started: &OnceLock<SocketAddr>,
     ) -> Result<Served, ManagerError> {
         let mut running = Served {
-            listening: Running::new(),
-            keeping: Running::new(),
+            listening: ServiceGroup::new(),
+            keeping: ServiceGroup::new(),
         };
         if !self.is_served() {
             return Ok(running);
@@ -154,14 +127,10 @@ impl Webhooks {
         let paths: Vec<_> = server.paths().map(str::to_owned).collect();
         tracing::info!(address = %listening.address(), ?paths, "serving webhooks");
         let _ = started.set(listening.address());
-        let Served {
-            listening: answering,
-            keeping,
-        } = &mut running;
-        answering.tasks.spawn(listening.run(answering.stop.clone()));
-        let (kube, clock, stop) = (client.kube().clone(), client.clock(), keeping.stop.clone());
-        keeping
-            .tasks
+        running.listening.spawn(listening.run(running.listening.stop()));
+        let (kube, clock, stop) = (client.kube().clone(), client.clock(), running.keeping.stop());
+        running
+            .keeping
             .spawn(async move { certificates.keep(kube, clock, stop).await });
         Ok(running)
     }
@@ -171,8 +140,14 @@ impl Served {
     /// Gives back what was taken from the API server, then answers what is asked already, and nothing more.
     pub(super) async fn finish(self, deadline: Instant) {
         let half = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-        self.keeping.finish("keeping certificates", half).await;
-        self.listening.finish("answering webhooks", deadline).await;
+        for (group, what, deadline) in [
+            (self.keeping, "keeping certificates", half),
+            (self.listening, "answering webhooks", deadline),
+        ] {
+            if !group.finish(deadline).await {
+                tracing::warn!("{what} did not end in time");
+            }
+        }
     }
 }
 
