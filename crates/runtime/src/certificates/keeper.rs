@@ -10,10 +10,10 @@ use super::error::KeepError;
 use super::inject::{Injection, Service, inject};
 use super::keys::Material;
 use super::local::rewrite::{LeftBehind, left_behind};
-use super::objects::{Objects, Place, Write, Written};
+use super::objects::{ObjectRef, Objects, Write, Written};
 use super::options::ManagedOptions;
-use super::pace::{Pace, Said};
 use super::plan::{Terms, carry_out};
+use super::retry::{LogOnce, RetryTimer};
 use super::secret::SharedSecret;
 use super::serving::Progress;
 use super::target::Target;
@@ -39,8 +39,8 @@ pub(super) struct Keeper {
     memory: Option<Material>,
     /// Whether everything was in place once.
     settled: bool,
-    pace: Pace,
-    said: Said,
+    retry: RetryTimer,
+    said: LogOnce,
 }
 
 impl Keeper {
@@ -58,8 +58,8 @@ impl Keeper {
             chance: Chance::from_entropy(),
             memory: None,
             settled: false,
-            pace: Pace::default(),
-            said: Said::default(),
+            retry: RetryTimer::default(),
+            said: LogOnce::default(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Keeper {
                     progress.send_modify(|state| *state = Ok(()));
                     let now = self.clock.now();
                     let until = Duration::try_from(next.duration_since(now)).unwrap_or_default();
-                    self.pace.next(until.min(self.options.resync))
+                    self.retry.next(until.min(self.options.resync))
                 }
                 Err(error) => {
                     let told = error.told();
@@ -89,7 +89,7 @@ impl Keeper {
                     if !self.settled || !self.certificates.is_showing() {
                         progress.send_modify(|state| *state = Err(told));
                     }
-                    self.pace.after_failure(&self.chance)
+                    self.retry.after_failure(&self.chance)
                 }
             };
             tokio::select! {
@@ -121,7 +121,7 @@ impl Keeper {
             let made = carry_out(&mut material, &self.terms, now, announced);
             let (made, next) = made.map_err(|error| KeepError::Make(error.into()))?;
             if made || changed {
-                self.pace.wrote();
+                self.retry.record_write();
                 let broken = found.broken();
                 if secret.write(found, &material).await? {
                     let until = material.leaf.as_ref().map(|leaf| leaf.validity.not_after.to_string());
@@ -159,7 +159,7 @@ impl Keeper {
     }
 
     async fn tell(&mut self, target: &Target, bundle: &str) -> Result<(), KeepError> {
-        let (objects, place) = (Objects(self.kube.clone()), Place::target(target)?);
+        let (objects, place) = (Objects(self.kube.clone()), ObjectRef::target(target)?);
         for _ in 0..TRIES {
             let Some(object) = objects.get(&place).await? else {
                 // Whoever installs it wakes us up.
@@ -195,7 +195,7 @@ impl Keeper {
                     }
                 },
             };
-            self.pace.wrote();
+            self.retry.record_write();
             if let Written::Done(_) = objects.write(&place, Write::Patch, &patch).await? {
                 tracing::info!(%target, "it was written");
             }

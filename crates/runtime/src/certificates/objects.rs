@@ -23,7 +23,7 @@ const LONGEST: usize = 16 << 20;
 
 /// One object.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ObjectRef {
     group: &'static str,
     resource: &'static str,
     namespace: Option<String>,
@@ -32,9 +32,9 @@ pub(super) struct Place {
     pub(super) what: String,
 }
 
-impl Place {
+impl ObjectRef {
     pub(super) fn secret(namespace: &str, name: &str) -> Result<Self, KeepError> {
-        Ok(Place {
+        Ok(ObjectRef {
             group: "",
             resource: "secrets",
             namespace: Some(checked(namespace)?),
@@ -44,7 +44,7 @@ impl Place {
     }
 
     pub(super) fn target(target: &Target) -> Result<Self, KeepError> {
-        Ok(Place {
+        Ok(ObjectRef {
             group: target.kind.group(),
             resource: target.kind.resource(),
             namespace: None,
@@ -54,7 +54,7 @@ impl Place {
     }
 
     fn path(&self) -> String {
-        let Place {
+        let ObjectRef {
             group, resource, name, ..
         } = self;
         let group = if group.is_empty() {
@@ -116,7 +116,7 @@ pub(super) struct Objects(pub(super) kube::Client);
 
 impl Objects {
     /// The object; `None` where there is none.
-    pub(super) async fn get(&self, place: &Place) -> Result<Option<Value>, KeepError> {
+    pub(super) async fn get(&self, place: &ObjectRef) -> Result<Option<Value>, KeepError> {
         let request = Request::builder().method(Method::GET).uri(place.path());
         match self.send("get", place, request, Vec::new()).await? {
             Ok(object) => Ok(Some(object)),
@@ -126,7 +126,7 @@ impl Objects {
     }
 
     /// Writes the object.
-    pub(super) async fn write(&self, place: &Place, write: Write, body: &Value) -> Result<Written, KeepError> {
+    pub(super) async fn write(&self, place: &ObjectRef, write: Write, body: &Value) -> Result<Written, KeepError> {
         let (verb, method, content_type) = match write {
             Write::Apply => ("patch", Method::PATCH, "application/apply-patch+yaml"),
             Write::Replace => ("update", Method::PUT, "application/json"),
@@ -150,7 +150,7 @@ impl Objects {
     async fn send(
         &self,
         verb: &'static str,
-        place: &Place,
+        place: &ObjectRef,
         request: http::request::Builder,
         body: Vec<u8>,
     ) -> Result<Result<Value, Box<Status>>, KeepError> {
@@ -185,7 +185,7 @@ impl Objects {
     }
 }
 
-fn refused(verb: &'static str, place: &Place, status: &Status) -> KeepError {
+fn refused(verb: &'static str, place: &ObjectRef, status: &Status) -> KeepError {
     if status.code == 403 {
         // Creation by apply is asked for as a patch, and refused as what it is.
         let verb = if status.message.contains("cannot create resource") {

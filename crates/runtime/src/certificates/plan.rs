@@ -46,42 +46,42 @@ impl Terms {
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PlanStep {
     /// Nothing until then.
     Wait(Timestamp),
     /// Trust a new authority.
     NewAuthority,
     /// Sign a new serving certificate.
     Issue,
-    /// Trust only who signs and who signed what is shown.
+    /// Trust only the authority that signs and the one that signed the certificate in use.
     Forget,
 }
 
 /// The next thing to do. `announced`: everybody who checks our certificates is known to trust all authorities.
-pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, announced: bool) -> Step {
+pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, announced: bool) -> PlanStep {
     let signer = material
         .signer()
         .filter(|at| material.authorities[*at].validity.covers(now));
     let Some(signer) = signer else {
-        return Step::NewAuthority;
+        return PlanStep::NewAuthority;
     };
     let (Some(issuer), Some(leaf)) = (material.issuer(terms.name(), now), &material.leaf) else {
-        return Step::Issue;
+        return PlanStep::Issue;
     };
     let signs = material.authorities[signer].validity;
     if renewal(signs) <= now {
-        return Step::NewAuthority;
+        return PlanStep::NewAuthority;
     }
     let mut next = renewal(signs).min(renewal(leaf.validity));
     let settled = after(made_at(signs), terms.overlap);
     if signer != issuer {
         // Late is better than never: close to its end the certificate is replaced in any case.
         if (announced && settled <= now) || last_call(leaf.validity) <= now {
-            return Step::Issue;
+            return PlanStep::Issue;
         }
         next = last_call(leaf.validity).min(settled.max(after(now, SHORTEST)));
     } else if renewal(leaf.validity) <= now {
-        return Step::Issue;
+        return PlanStep::Issue;
     }
     let is_idle = |at: usize| at != signer && at != issuer;
     let expired = |at: usize| !material.authorities[at].validity.covers(now);
@@ -89,11 +89,11 @@ pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, anno
     if !idle.is_empty() {
         let quiet = after(made_at(leaf.validity), terms.overlap);
         if quiet <= now || idle.iter().any(|at| expired(*at)) {
-            return Step::Forget;
+            return PlanStep::Forget;
         }
         next = next.min(quiet);
     }
-    Step::Wait(next)
+    PlanStep::Wait(next)
 }
 
 /// Does everything that is to be done now. Says whether that was anything, and when to look again.
@@ -108,16 +108,16 @@ pub(super) fn carry_out(
     let mut changed = false;
     for _ in 0..STEPS {
         match next_step(material, terms, now, announced) {
-            Step::Wait(until) => return Ok((changed, until)),
-            Step::NewAuthority => {
+            PlanStep::Wait(until) => return Ok((changed, until)),
+            PlanStep::NewAuthority => {
                 let trusted = material.issuer(terms.name(), now).is_some();
-                // Who signed nothing that is shown needs no trust; neither does who is no longer valid.
+                // Drop CAs with no certificate in use, and those that expired.
                 material
                     .authorities
                     .retain(|authority| trusted && authority.validity.covers(now));
                 material.add_authority(authority::authority(now, terms.authority_lifetime)?);
             }
-            Step::Issue => {
+            PlanStep::Issue => {
                 let signer = material.signer().zip(material.authority_key.clone());
                 let Some((signer, key)) = signer else {
                     break;
@@ -130,7 +130,7 @@ pub(super) fn carry_out(
                     material.authority_key = None;
                 }
             }
-            Step::Forget => {
+            PlanStep::Forget => {
                 let kept = [material.signer(), material.issuer(terms.name(), now)];
                 let mut at = 0..;
                 material.authorities.retain(|_| kept.contains(&at.next()));
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(leaf.not_after, after(now, days(90)));
         assert_eq!(
             next_step(&material, &terms, now, true),
-            Step::Wait(after(now, days(60)))
+            PlanStep::Wait(after(now, days(60)))
         );
     }
 
@@ -270,7 +270,7 @@ mod tests {
         let settled = after(now, DAY);
         assert_eq!(
             next_step(&material, &terms, after(now, DAY / 2), true),
-            Step::Wait(settled)
+            PlanStep::Wait(settled)
         );
         assert!(carry_out(&mut material, &terms, settled, true).unwrap().0);
         assert_eq!(material.issuer(terms.name(), settled), Some(0));

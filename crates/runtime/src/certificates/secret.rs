@@ -9,7 +9,7 @@ use super::bundle::base64;
 use super::error::KeepError;
 use super::inject::CERT_MANAGER_CERTIFICATE;
 use super::keys::Material;
-use super::objects::{Objects, Place, Write, Written};
+use super::objects::{ObjectRef, Objects, Write, Written};
 
 /// Says that a Secret is ours, and may be repaired.
 pub(super) const LABEL: &str = "kubewright.dev/certificates";
@@ -33,7 +33,7 @@ impl Found {
 #[derive(Clone)]
 pub(super) struct SharedSecret {
     objects: Objects,
-    place: Place,
+    place: ObjectRef,
     namespace: String,
     name: String,
 }
@@ -42,7 +42,7 @@ impl SharedSecret {
     pub(super) fn new(objects: Objects, namespace: &str, name: &str) -> Result<Self, KeepError> {
         Ok(SharedSecret {
             objects,
-            place: Place::secret(namespace, name)?,
+            place: ObjectRef::secret(namespace, name)?,
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         })

@@ -83,16 +83,16 @@ impl DeleteOptions {
 /// The parts of an answer that decide whether the object stays: a `Status`, or the object.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Answer {
+struct DeleteResponse {
     kind: String,
-    metadata: AnswerMeta,
-    spec: AnswerSpec,
+    metadata: ResponseMeta,
+    spec: ResponseSpec,
     details: Option<Details>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct AnswerMeta {
+struct ResponseMeta {
     deletion_timestamp: Option<String>,
     deletion_grace_period_seconds: Option<i64>,
     finalizers: Option<Vec<String>>,
@@ -101,7 +101,7 @@ struct AnswerMeta {
 /// A namespace has finalizers in its specification too.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct AnswerSpec {
+struct ResponseSpec {
     finalizers: Option<Vec<serde_json::Value>>,
 }
 
@@ -111,7 +111,7 @@ struct Details {
     uid: String,
 }
 
-impl Answer {
+impl DeleteResponse {
     /// Whether the object is marked for deletion and nothing holds it any more: this answer is its last state.
     fn is_last(&self) -> bool {
         let metadata = &self.metadata;
@@ -124,7 +124,7 @@ impl Answer {
 
 /// Whether an object that was written is gone by that: its last finalizer was removed.
 pub(super) fn is_last_state(answer: &[u8]) -> bool {
-    serde_json::from_slice::<Answer>(answer).is_ok_and(|answer| answer.is_last())
+    serde_json::from_slice::<DeleteResponse>(answer).is_ok_and(|answer| answer.is_last())
 }
 
 impl<K> Objects<K> {
@@ -196,7 +196,7 @@ impl Client {
             return;
         };
         let store = informer.store();
-        let parsed: Answer = serde_json::from_slice(answer).unwrap_or_default();
+        let parsed: DeleteResponse = serde_json::from_slice(answer).unwrap_or_default();
         let record = (parsed.kind != "Status")
             .then(|| Record::parse(answer, kind).ok())
             .flatten();
@@ -205,7 +205,7 @@ impl Client {
             && !parsed.is_last()
         {
             // It stays for now, marked: that is an update.
-            self.wrote(kind, answer);
+            self.raise_barrier(kind, answer);
             return;
         }
         let said = match &record {

@@ -93,7 +93,8 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
         call.accept = self.metadata_only.then_some(METADATA);
         match self.client.send(call).await {
             Ok((_, body)) => {
-                let record = Record::parse_whole(&body, &self.kind).map_err(|error| self.senseless("get", error))?;
+                let record =
+                    Record::parse_whole(&body, &self.kind).map_err(|error| self.malformed_response("get", error))?;
                 Ok(Some(Arc::new(record)))
             }
             Err(error) if error.reason() == "NotFound" => Ok(None),
@@ -122,7 +123,8 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
                 call.query.push(("continue", continue_token));
             }
             let (_, body) = self.client.send(call).await?;
-            let page = Page::parse(&body, &self.kind.type_meta()).map_err(|error| self.senseless("list", error))?;
+            let page =
+                Page::parse(&body, &self.kind.type_meta()).map_err(|error| self.malformed_response("list", error))?;
             records.extend(page.items.into_iter().map(Arc::new));
             continue_token = page.continue_token;
             if continue_token.is_empty() {
@@ -160,7 +162,7 @@ impl<K> Objects<K> {
     }
 
     /// The answer was good, but is not what it should be.
-    pub(super) fn senseless(
+    pub(super) fn malformed_response(
         &self,
         verb: &'static str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,

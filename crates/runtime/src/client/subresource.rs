@@ -72,7 +72,7 @@ impl<K> Subresource<K> {
     }
 
     fn read<T: DeserializeOwned>(&self, verb: &'static str, answer: &[u8]) -> Result<T, Error> {
-        serde_json::from_slice(answer).map_err(|error| self.objects.senseless(verb, error))
+        serde_json::from_slice(answer).map_err(|error| self.objects.malformed_response(verb, error))
     }
 
     /// Reads it, live: subresources are not cached.
@@ -98,7 +98,7 @@ impl<K> Subresource<K> {
         call.content_type = patch.content_type();
         call.body = patch.body().to_string().into_bytes();
         let (_, answer) = self.objects.client.send(call).await?;
-        self.wrote(key, &answer);
+        self.raise_barrier(key, &answer);
         self.read("patch", &answer)
     }
 
@@ -116,17 +116,17 @@ impl<K> Subresource<K> {
             problem: error.to_string(),
         })?;
         let (_, answer) = self.objects.client.send(call).await?;
-        self.wrote(key, &answer);
+        self.raise_barrier(key, &answer);
         self.read(verb, &answer)
     }
 
     /// Cached reads of the object will see the write: the answer is the object itself (as for status), or has its uid and its
     /// resourceVersion (as a scale).
-    fn wrote(&self, key: &ObjectKey, answer: &[u8]) {
+    fn raise_barrier(&self, key: &ObjectKey, answer: &[u8]) {
         let value: Value = serde_json::from_slice(answer).unwrap_or_default();
         let (client, kind) = (&self.objects.client, &self.objects.kind);
         if value["kind"] == kind.kind() && value["apiVersion"] == kind.api_version().as_str() {
-            client.wrote(kind, answer);
+            client.raise_barrier(kind, answer);
             return;
         }
         let metadata = &value["metadata"];

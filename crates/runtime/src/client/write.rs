@@ -129,7 +129,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
         call.body = wanted.to_string().into_bytes();
         let (code, answer) = self.client.send(call).await?;
         let object = self.written("apply", &answer)?;
-        let record = Record::parse(&answer, &self.kind).map_err(|error| self.senseless("apply", error))?;
+        let record = Record::parse(&answer, &self.kind).map_err(|error| self.malformed_response("apply", error))?;
         let outcome = match before {
             _ if code == StatusCode::CREATED => Outcome::Created,
             Some(before) if before.resource_version() == record.resource_version() => Outcome::Unchanged,
@@ -195,8 +195,8 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
 
     /// The object as the server answered; later cached reads will see it.
     pub(super) fn written(&self, verb: &'static str, answer: &[u8]) -> Result<K, Error> {
-        self.client.wrote(&self.kind, answer);
-        serde_json::from_slice(answer).map_err(|error| self.senseless(verb, error))
+        self.client.raise_barrier(&self.kind, answer);
+        serde_json::from_slice(answer).map_err(|error| self.malformed_response(verb, error))
     }
 }
 
@@ -224,7 +224,7 @@ impl Client {
     /// An object was written: cached reads of it wait until the cache has seen that.
     ///
     /// An object that no watch of ours shows sets no barrier, unless the cache still holds it and has to see it go.
-    pub(super) fn wrote(&self, kind: &Kind, answer: &[u8]) {
+    pub(super) fn raise_barrier(&self, kind: &Kind, answer: &[u8]) {
         let Some(informer) = self.shared.cache.informer(kind).filter(|_| !self.options.dry_run) else {
             return;
         };

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::leg::Leg;
+use super::convert::{ConvertFn, convert};
+use super::directed::DirectedConversion;
 use super::preserve;
-use super::step::{Step, step};
 use crate::object::{Kind, Object};
 
 /// How the versions of one kind become each other. Made by [`Conversion::hub`].
@@ -56,14 +56,14 @@ pub enum ConversionError {
 #[derive(Clone)]
 struct Version {
     kind: Kind,
-    normal: Step,
+    normal: ConvertFn,
 }
 
 #[derive(Clone)]
 struct Spoke {
     version: Version,
-    to_hub: Step,
-    from_hub: Step,
+    to_hub: ConvertFn,
+    from_hub: ConvertFn,
 }
 
 impl Conversion {
@@ -175,26 +175,29 @@ impl Conversion {
         let hub = self.hub.kind.version();
         // The words are controller-runtime's, the space before the colon too.
         match (self.spoke(from), self.spoke(to)) {
-            (None, Some(spoke)) if from == hub => self.travel(object, &self.leg_from_hub(spoke)),
-            (Some(spoke), None) if to == hub => self.travel(object, &self.leg_to_hub(spoke)),
+            (None, Some(spoke)) if from == hub => self.run_conversion(object, &self.conversion_from_hub(spoke)),
+            (Some(spoke), None) if to == hub => self.run_conversion(object, &self.conversion_to_hub(spoke)),
             (Some(first), Some(second)) => {
-                let at_hub = self.travel(object, &self.leg_to_hub(first)).map_err(|error| {
-                    let (spoke, hub) = (names(&first.version.kind), names(&self.hub.kind));
-                    format!("failed to convert spoke {spoke} to hub {hub} : {error}")
-                })?;
-                self.travel(&at_hub, &self.leg_from_hub(second)).map_err(|error| {
-                    let (spoke, hub) = (names(&second.version.kind), names(&self.hub.kind));
-                    format!("failed to convert hub {hub} to spoke {spoke} : {error}")
-                })
+                let at_hub = self
+                    .run_conversion(object, &self.conversion_to_hub(first))
+                    .map_err(|error| {
+                        let (spoke, hub) = (names(&first.version.kind), names(&self.hub.kind));
+                        format!("failed to convert spoke {spoke} to hub {hub} : {error}")
+                    })?;
+                self.run_conversion(&at_hub, &self.conversion_from_hub(second))
+                    .map_err(|error| {
+                        let (spoke, hub) = (names(&second.version.kind), names(&self.hub.kind));
+                        format!("failed to convert hub {hub} to spoke {spoke} : {error}")
+                    })
             }
             _ => Err(format!("failed to convert {from} to {to}: not convertible")),
         }
     }
 
-    fn travel(&self, object: &Value, leg: &Leg<'_>) -> Result<Value, String> {
+    fn run_conversion(&self, object: &Value, conversion: &DirectedConversion<'_>) -> Result<Value, String> {
         let converted = match self.annotation() {
-            Some(annotation) => leg.convert_preserving(object.clone(), &annotation),
-            None => leg.convert(object),
+            Some(annotation) => conversion.convert_preserving(object.clone(), &annotation),
+            None => conversion.convert(object),
         };
         converted.map_err(|error| error.to_string())
     }
@@ -203,8 +206,8 @@ impl Conversion {
         self.spokes.iter().find(|spoke| spoke.version.kind.version() == version)
     }
 
-    fn leg_to_hub<'a>(&'a self, spoke: &'a Spoke) -> Leg<'a> {
-        Leg {
+    fn conversion_to_hub<'a>(&'a self, spoke: &'a Spoke) -> DirectedConversion<'a> {
+        DirectedConversion {
             from: spoke.version.kind.version(),
             to: self.hub.kind.version(),
             forward: spoke.to_hub,
@@ -213,8 +216,8 @@ impl Conversion {
         }
     }
 
-    fn leg_from_hub<'a>(&'a self, spoke: &'a Spoke) -> Leg<'a> {
-        Leg {
+    fn conversion_from_hub<'a>(&'a self, spoke: &'a Spoke) -> DirectedConversion<'a> {
+        DirectedConversion {
             from: self.hub.kind.version(),
             to: spoke.version.kind.version(),
             forward: spoke.from_hub,
@@ -238,8 +241,8 @@ impl<H: Object> Hub<H> {
     {
         self.conversion.spokes.push(Spoke {
             version: Version::of::<S>(),
-            to_hub: step::<S, H>,
-            from_hub: step::<H, S>,
+            to_hub: convert::<S, H>,
+            from_hub: convert::<H, S>,
         });
         self
     }
@@ -271,7 +274,7 @@ impl Version {
     fn of<K: Object>() -> Self {
         Version {
             kind: Kind::of::<K>(),
-            normal: step::<K, K>,
+            normal: convert::<K, K>,
         }
     }
 }

@@ -11,16 +11,16 @@
 //!
 //! Data that a version cannot hold is lost on the way there, unless the kind is [preserving](Hub::preserving).
 
+mod convert;
 mod decode;
 mod delta;
+mod directed;
 mod field;
 mod hub;
-mod leg;
 mod preserve;
 mod review;
 mod round_trip;
 mod set;
-mod step;
 mod unknown;
 
 #[doc(inline)]

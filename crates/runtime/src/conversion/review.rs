@@ -67,7 +67,7 @@ impl Envelope {
             Ok(objects) => (Some(objects).filter(|objects| !objects.is_empty()), "Success", None),
             Err(message) => (None, "Failure", Some(message.as_str())),
         };
-        let answer = Answer {
+        let answer = ReviewResponse {
             kind: self.kind.as_deref(),
             api_version: self.api_version.as_deref(),
             response: Response {
@@ -89,7 +89,7 @@ impl Envelope {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct ReviewResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

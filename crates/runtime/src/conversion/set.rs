@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::hub::{Conversion, ConversionError};
 use super::review;
 use crate::metrics::{Counter, RuntimeMetrics};
-use crate::serve::Answer;
+use crate::serve::HttpResponse;
 
 /// Where conversion is served, as controller-runtime does.
 pub const PATH: &str = "/convert";
@@ -88,7 +88,7 @@ impl Conversions {
     /// What cannot be read as a review is answered with 400. Everything else is a review, whose result is a failure if one of
     /// its objects cannot be converted: the message names the object and the reason. A conversion that panics is a failure as
     /// well, and counted.
-    pub fn answer(&self, body: &[u8]) -> Answer {
+    pub fn answer(&self, body: &[u8]) -> HttpResponse {
         let (envelope, request) = match review::read(body) {
             Ok(read) => read,
             Err(error) => {

@@ -24,9 +24,9 @@ pub(super) struct ControllerView {
 
 /// What a manager is at, for those in the same process. Cloning shares it.
 #[derive(Clone, Default)]
-pub struct DebugPage(Arc<OnceLock<Inside>>);
+pub struct DebugPage(Arc<OnceLock<DebugSources>>);
 
-struct Inside {
+struct DebugSources {
     controllers: Vec<ControllerView>,
     cache: Cache,
     leadership: Option<Leadership>,
@@ -35,13 +35,13 @@ struct Inside {
 impl DebugPage {
     /// The page as it is now; `None` before the manager runs.
     pub fn value(&self) -> Option<Value> {
-        let inside = self.0.get()?;
-        Some(page(&inside.controllers, &inside.cache, inside.leadership.as_ref()))
+        let sources = self.0.get()?;
+        Some(page(&sources.controllers, &sources.cache, sources.leadership.as_ref()))
     }
 
     pub(super) fn open(&self, controllers: Vec<ControllerView>, cache: Cache, leadership: Option<Leadership>) {
         // A manager runs once.
-        let _ = self.0.set(Inside {
+        let _ = self.0.set(DebugSources {
             controllers,
             cache,
             leadership,

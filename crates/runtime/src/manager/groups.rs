@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::ManagerError;
-use super::electing::{Electing, elected, lost};
+use super::election::{ElectionTask, elected, lost};
 use super::group::{ServiceGroup, TaskGroup};
 use super::runnable::{AnyRunnable, RunContext};
 use super::setup::{PreparedController, Setup, Shared};
@@ -27,7 +27,7 @@ pub(super) struct Groups {
     caches: CacheTasks,
     /// Controllers and runnables that run on every replica.
     others: TaskGroup,
-    election: Option<Electing>,
+    election: Option<ElectionTask>,
     /// Controllers that warm up from the start, and the rest of the leader's once this replica is elected.
     leader: TaskGroup,
     waiting: WaitingForLease,
@@ -81,7 +81,7 @@ impl Groups {
         for runnable in other_runnables {
             others.start_runnable(runnable, every_replica.clone());
         }
-        let election = election.map(|election| Electing::start(election.with_events(shared.events.clone())));
+        let election = election.map(|election| ElectionTask::start(election.with_events(shared.events.clone())));
         let mut leader = TaskGroup::new();
         for prepared in warming {
             leader.start_controller(prepared, leading.clone(), &shared, elected(election.as_ref()));

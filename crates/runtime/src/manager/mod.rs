@@ -2,13 +2,13 @@
 //! [`Manager`] runs what was added to it; [`Runnable`] is anything that can be added.
 
 mod debug;
-mod electing;
+mod election;
 mod error;
 mod group;
 mod groups;
+mod http_servers;
 mod run;
 mod runnable;
-mod serving;
 mod setup;
 mod webhooks;
 

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use super::debug::ControllerView;
+use super::http_servers::HttpServers;
 use super::runnable::AnyRunnable;
-use super::serving::Serving;
 use super::webhooks::Webhooks;
 use super::{Manager, ManagerError};
 use crate::chance::Chance;
@@ -17,7 +17,7 @@ use crate::lease::{Election, identity};
 use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
 
 pub(super) struct Setup {
-    pub(super) serving: Serving,
+    pub(super) serving: HttpServers,
     pub(super) webhooks: Webhooks,
     pub(super) metrics: RuntimeMetrics,
     pub(super) kube: kube::Client,
@@ -97,7 +97,7 @@ impl Setup {
             events,
             registry: manager.registry.clone(),
         };
-        let serving = Serving {
+        let serving = HttpServers {
             addresses: manager.addresses,
             registry: manager.registry,
             healthy: manager.healthy,

@@ -61,11 +61,11 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     priority: i32,
-    place: Place,
+    state: EntryState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum EntryState {
     Ready {
         sequence: Sequence,
         since: Moment,
@@ -174,7 +174,7 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
         let slot = self.slots.get_mut(&key)?;
         let since = match slot.queued.take() {
             Some(Queued {
-                place: Place::Ready { since, .. },
+                state: EntryState::Ready { since, .. },
                 ..
             }) => since,
             _ => now,
@@ -200,7 +200,7 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
         match slot.queued {
             Some(Queued {
                 priority,
-                place: Place::Parked { due },
+                state: EntryState::Parked { due },
             }) => {
                 slot.queued = None;
                 self.place(key.clone(), priority, due, false, now);
@@ -321,50 +321,50 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
 
     fn place(&mut self, key: K, priority: i32, due: Moment, running: bool, now: Moment) {
         if running {
-            self.set_place(&key, priority, Place::Parked { due });
+            self.set_state(&key, priority, EntryState::Parked { due });
         } else if due <= now {
             self.make_ready(key, priority, now);
         } else if self.shutting_down {
             self.drop_if_idle(&key);
         } else {
             let sequence = self.next_sequence();
-            self.set_place(&key, priority, Place::Waiting { due, sequence });
+            self.set_state(&key, priority, EntryState::Waiting { due, sequence });
             self.waiting.insert((due, sequence), key);
         }
     }
 
     fn make_ready(&mut self, key: K, priority: i32, since: Moment) {
         let sequence = self.next_sequence();
-        self.set_place(&key, priority, Place::Ready { sequence, since });
+        self.set_state(&key, priority, EntryState::Ready { sequence, since });
         self.ready.push(priority, sequence, key);
     }
 
     fn move_queued(&mut self, key: K, queued: Queued, priority: i32, due: Moment, now: Moment) {
         let highest = queued.priority.max(priority);
-        match queued.place {
-            Place::Ready { sequence, since } => {
+        match queued.state {
+            EntryState::Ready { sequence, since } => {
                 if highest > queued.priority {
                     self.ready.remove(queued.priority, sequence);
                     self.make_ready(key, highest, since);
                 }
             }
-            Place::Waiting { due: old_due, sequence } => {
+            EntryState::Waiting { due: old_due, sequence } => {
                 if due < old_due {
                     self.waiting.remove(&(old_due, sequence));
                     self.place(key, highest, due, false, now);
                 } else {
-                    self.set_place(&key, highest, queued.place);
+                    self.set_state(&key, highest, queued.state);
                 }
             }
-            Place::Parked { due: old_due } => {
-                self.set_place(&key, highest, Place::Parked { due: due.min(old_due) });
+            EntryState::Parked { due: old_due } => {
+                self.set_state(&key, highest, EntryState::Parked { due: due.min(old_due) });
             }
         }
     }
 
-    fn set_place(&mut self, key: &K, priority: i32, place: Place) {
+    fn set_state(&mut self, key: &K, priority: i32, state: EntryState) {
         if let Some(slot) = self.slots.get_mut(key) {
-            slot.queued = Some(Queued { priority, place });
+            slot.queued = Some(Queued { priority, state });
         }
     }
 

@@ -204,16 +204,16 @@ impl<S: Source> Machine<S> {
             }
         };
         match self.read_frame(&line) {
-            Ok(Told::Changed(record)) => self.writer.listed(record),
-            Ok(Told::Deleted(record)) => self.writer.unlisted(record),
-            Ok(Told::Bookmark(bookmark)) if bookmark.ends_the_state() => {
+            Ok(FrameEvent::Changed(record)) => self.writer.listed(record),
+            Ok(FrameEvent::Deleted(record)) => self.writer.unlisted(record),
+            Ok(FrameEvent::Bookmark(bookmark)) if bookmark.ends_the_state() => {
                 let from = bookmark.metadata.resource_version;
                 self.writer.finish(&from);
                 self.succeeded();
                 let progress = Progress::new();
                 return State::Watching { frames, from, progress };
             }
-            Ok(Told::Bookmark(_) | Told::Nothing) => {}
+            Ok(FrameEvent::Bookmark(_) | FrameEvent::Nothing) => {}
             Err(failure) => return self.retry(failure, State::Start),
         }
         State::Streaming { frames }
@@ -275,21 +275,21 @@ impl<S: Source> Machine<S> {
             Err(failure) => Err(failure),
         };
         let from = match told {
-            Ok(Told::Changed(record)) => {
+            Ok(FrameEvent::Changed(record)) => {
                 let version = record.resource_version().into_owned();
                 self.writer.changed(record);
                 version
             }
-            Ok(Told::Deleted(record)) => {
+            Ok(FrameEvent::Deleted(record)) => {
                 let version = record.resource_version().into_owned();
                 self.writer.deleted(record);
                 version
             }
-            Ok(Told::Bookmark(bookmark)) => {
+            Ok(FrameEvent::Bookmark(bookmark)) => {
                 self.writer.bookmark(&bookmark.metadata.resource_version);
                 bookmark.metadata.resource_version
             }
-            Ok(Told::Nothing) => from,
+            Ok(FrameEvent::Nothing) => from,
             Err(failure) => return self.watch_failed(failure, from, progress.was_useful()),
         };
         progress.told_something = true;
@@ -410,23 +410,27 @@ impl<S: Source> Machine<S> {
         self.health.send_replace(Health::Watching);
     }
 
-    fn read_frame(&mut self, line: &[u8]) -> Result<Told, Failure> {
+    fn read_frame(&mut self, line: &[u8]) -> Result<FrameEvent, Failure> {
         if self.scratch.capacity() > SCRATCH_MAX {
             self.scratch = Vec::new();
         }
         let frame = Frame::parse(line, &self.type_meta, &mut self.scratch).map_err(Failure::transport)?;
         match frame.kind {
-            FrameKind::Added | FrameKind::Modified => Ok(self.read(frame.object)?.map_or(Told::Nothing, Told::Changed)),
-            FrameKind::Deleted => Ok(self.read(frame.object)?.map_or(Told::Nothing, Told::Deleted)),
+            FrameKind::Added | FrameKind::Modified => Ok(self
+                .read(frame.object)?
+                .map_or(FrameEvent::Nothing, FrameEvent::Changed)),
+            FrameKind::Deleted => Ok(self
+                .read(frame.object)?
+                .map_or(FrameEvent::Nothing, FrameEvent::Deleted)),
             FrameKind::Bookmark => {
                 let bookmark = said(&frame.object)?;
-                Ok(Told::Bookmark(bookmark))
+                Ok(FrameEvent::Bookmark(bookmark))
             }
             FrameKind::Error => {
                 let status = said(&frame.object)?;
                 Err(Failure::Status(status))
             }
-            FrameKind::Unknown => Ok(Told::Nothing),
+            FrameKind::Unknown => Ok(FrameEvent::Nothing),
         }
     }
 
@@ -462,7 +466,7 @@ impl<S: Source> Machine<S> {
 }
 
 /// What a frame said.
-enum Told {
+enum FrameEvent {
     Changed(Record),
     Deleted(Record),
     Bookmark(Bookmark),

@@ -9,8 +9,8 @@ use http::{HeaderMap, Request, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, error};
 use super::cache::Remembered;
+use super::response::{HttpResponse, error};
 use super::review::review;
 use super::router::{Handler, Router};
 use crate::chance::Chance;
@@ -66,7 +66,7 @@ impl Authorizer {
     }
 
     /// The refusal of a request, if it is refused.
-    async fn refuse(&self, headers: &HeaderMap, verb: &str, path: &str) -> Option<Answer> {
+    async fn refuse(&self, headers: &HeaderMap, verb: &str, path: &str) -> Option<HttpResponse> {
         let Some(token) = bearer_token(headers) else {
             return Some(error(StatusCode::UNAUTHORIZED, "Unauthorized"));
         };
@@ -175,7 +175,7 @@ struct Protected {
 }
 
 impl Handler for Protected {
-    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, Answer> {
+    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, HttpResponse> {
         let (authorizer, handler) = (self.authorizer.clone(), Arc::clone(&self.handler));
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();

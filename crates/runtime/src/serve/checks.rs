@@ -11,7 +11,7 @@ use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
 use parking_lot::RwLock;
 
-use super::answer::{Answer, error, not_found, text};
+use super::response::{HttpResponse, error, not_found, text};
 use super::router::Handler;
 
 type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -80,7 +80,7 @@ impl Checks {
         (code, String::from_utf8_lossy(&body).into_owned())
     }
 
-    async fn answer(&self, below: &str, query: &str) -> Answer {
+    async fn answer(&self, below: &str, query: &str) -> HttpResponse {
         // Go cleans the path: slashes repeated or at the end do not count.
         let name = below
             .split('/')
@@ -106,7 +106,7 @@ impl Checks {
         }
     }
 
-    async fn all(&self, query: &str) -> Answer {
+    async fn all(&self, query: &str) -> HttpResponse {
         let query = Query::of(query);
         let mut unknown = query.excluded;
         let mut failed = false;

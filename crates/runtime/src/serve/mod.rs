@@ -2,13 +2,13 @@
 //! [`HttpServer`] answers, [`Router`] says what where; [`Checks`] and [`metrics_page`] make the answers; [`Certificates`] protect them.
 
 mod address;
-mod answer;
 mod authorize;
 mod cache;
 mod certificates;
 mod checks;
 mod files;
 mod pages;
+mod response;
 mod review;
 mod router;
 mod server;
@@ -16,11 +16,11 @@ mod server;
 mod tests;
 
 pub use address::{AddressError, BindAddress};
-pub use answer::Answer;
 pub(crate) use authorize::Authorizer;
 pub use certificates::{CertificateError, Certificates};
 pub use checks::Checks;
 pub(crate) use pages::debug_page;
 pub use pages::metrics_page;
+pub use response::HttpResponse;
 pub use router::{Handler, Router};
 pub use server::HttpServer;

@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use super::answer::{Answer, error, page};
+use super::response::{HttpResponse, error, page};
 use super::router::Handler;
 use crate::metrics::Registry;
 
@@ -44,7 +44,7 @@ pub(crate) fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -
     }
 }
 
-fn read_only(method: &Method) -> Option<Answer> {
+fn read_only(method: &Method) -> Option<HttpResponse> {
     (method != Method::GET && method != Method::HEAD)
         .then(|| error(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"))
 }

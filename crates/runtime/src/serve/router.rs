@@ -8,20 +8,20 @@ use futures_util::future::BoxFuture;
 use http::Request;
 use hyper::body::Incoming;
 
-use super::answer::{Answer, not_found};
+use super::response::{HttpResponse, not_found};
 
 /// Answers requests. Functions are handlers.
 pub trait Handler: Send + Sync + 'static {
     /// The answer to a request.
-    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, Answer>;
+    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, HttpResponse>;
 }
 
 impl<F, R> Handler for F
 where
     F: Fn(Request<Incoming>) -> R + Send + Sync + 'static,
-    R: Future<Output = Answer> + Send + 'static,
+    R: Future<Output = HttpResponse> + Send + 'static,
 {
-    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, Answer> {
+    fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, HttpResponse> {
         Box::pin(self(request))
     }
 }
@@ -72,7 +72,7 @@ impl Router {
         self
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> HttpResponse {
         let handler = self.find(request.uri().path()).map(Arc::clone);
         match handler {
             Some(handler) => handler.call(request).await,

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::answer::{Answer, text};
+use super::response::{HttpResponse, text};
 use super::*;
 use crate::metrics::{Registry, RuntimeMetrics};
 use crate::stop::Stopper;
@@ -155,7 +155,7 @@ async fn a_request_under_way_is_finished_at_the_end_and_idle_connections_are_clo
 
 #[tokio::test]
 async fn a_request_that_never_ends_does_not_hold_up_the_end_for_ever() {
-    let hangs = |_: Request<Incoming>| std::future::pending::<Answer>();
+    let hangs = |_: Request<Incoming>| std::future::pending::<HttpResponse>();
     let server = HttpServer::bind(&BindAddress::loopback(), Router::new().route("/", hangs))
         .await
         .unwrap()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One step from a list to another; the numbers are places in the old and in the new list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ListEdit {
     /// The same item, changed or not.
     Pair(usize, usize),
     /// An item that is no more.
@@ -31,7 +31,7 @@ const IDENTITIES: [&str; 10] = [
 ];
 
 /// The steps from one list to another that keep as much as they can.
-pub(super) fn align(old: &[Value], new: &[Value]) -> Vec<Step> {
+pub(super) fn align(old: &[Value], new: &[Value]) -> Vec<ListEdit> {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail = old_rest
@@ -41,19 +41,19 @@ pub(super) fn align(old: &[Value], new: &[Value]) -> Vec<Step> {
         .take_while(|(old, new)| old == new)
         .count();
     let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
-    let mut steps: Vec<Step> = (0..head).map(|at| Step::Pair(at, at)).collect();
+    let mut steps: Vec<ListEdit> = (0..head).map(|at| ListEdit::Pair(at, at)).collect();
     steps.extend(middle(old_middle, new_middle).into_iter().map(|step| match step {
-        Step::Pair(old, new) => Step::Pair(head + old, head + new),
-        Step::Delete(old) => Step::Delete(head + old),
-        Step::Insert(new) => Step::Insert(head + new),
+        ListEdit::Pair(old, new) => ListEdit::Pair(head + old, head + new),
+        ListEdit::Delete(old) => ListEdit::Delete(head + old),
+        ListEdit::Insert(new) => ListEdit::Insert(head + new),
     }));
     let (old_tail, new_tail) = (old.len() - tail, new.len() - tail);
-    steps.extend((0..tail).map(|at| Step::Pair(old_tail + at, new_tail + at)));
+    steps.extend((0..tail).map(|at| ListEdit::Pair(old_tail + at, new_tail + at)));
     steps
 }
 
 /// The longest common subsequence, where equal items weigh more than items that may be the same.
-fn middle(old: &[Value], new: &[Value]) -> Vec<Step> {
+fn middle(old: &[Value], new: &[Value]) -> Vec<ListEdit> {
     if old.len().saturating_mul(new.len()) > MOST_COMPARISONS {
         return in_order(old, new);
     }
@@ -83,34 +83,34 @@ fn middle(old: &[Value], new: &[Value]) -> Vec<Step> {
             may_be_the_same(&old[at], &new[there]) && here == (equal, same + 1)
         };
         if pairs {
-            steps.push(Step::Pair(at, there));
+            steps.push(ListEdit::Pair(at, there));
             (at, there) = (at + 1, there + 1);
         } else if here == best[(at + 1) * width + there] {
-            steps.push(Step::Delete(at));
+            steps.push(ListEdit::Delete(at));
             at += 1;
         } else {
-            steps.push(Step::Insert(there));
+            steps.push(ListEdit::Insert(there));
             there += 1;
         }
     }
-    steps.extend((at..old.len()).map(Step::Delete));
-    steps.extend((there..new.len()).map(Step::Insert));
+    steps.extend((at..old.len()).map(ListEdit::Delete));
+    steps.extend((there..new.len()).map(ListEdit::Insert));
     steps
 }
 
 /// Item by item.
-fn in_order(old: &[Value], new: &[Value]) -> Vec<Step> {
+fn in_order(old: &[Value], new: &[Value]) -> Vec<ListEdit> {
     let both = old.len().min(new.len());
     let mut steps = Vec::with_capacity(old.len().max(new.len()));
     for at in 0..both {
         if may_be_the_same(&old[at], &new[at]) {
-            steps.push(Step::Pair(at, at));
+            steps.push(ListEdit::Pair(at, at));
         } else {
-            steps.extend([Step::Delete(at), Step::Insert(at)]);
+            steps.extend([ListEdit::Delete(at), ListEdit::Insert(at)]);
         }
     }
-    steps.extend((both..old.len()).map(Step::Delete));
-    steps.extend((both..new.len()).map(Step::Insert));
+    steps.extend((both..old.len()).map(ListEdit::Delete));
+    steps.extend((both..new.len()).map(ListEdit::Insert));
     steps
 }
 

@@ -52,13 +52,13 @@ pub struct Webhook<T = AnyKind> {
     /// A handler that no configuration names.
     pub(super) raw: Hook,
     /// How much of the kind a name of ours has to say so that no other webhook has it too.
-    told: Told,
+    name_detail: NameDetail,
     of: std::marker::PhantomData<fn(T)>,
 }
 
 /// What of a kind is in the name of its webhooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum NameDetail {
     /// `mdeployment.kb.io`
     #[default]
     Kind,
@@ -133,7 +133,7 @@ impl<T> Webhook<T> {
             mutating: Hook::default(),
             validating: Hook::default(),
             raw: Hook::default(),
-            told: Told::default(),
+            name_detail: NameDetail::default(),
             of: std::marker::PhantomData,
         }
     }
@@ -255,11 +255,11 @@ impl<T> Webhook<T> {
         };
         let letter = if role == WebhookType::Mutating { 'm' } else { 'v' };
         let name = format!("{letter}{}", kind.kind().to_lowercase());
-        match self.told {
-            Told::Kind => format!("{name}.kb.io"),
-            Told::Version => format!("{name}-{}.kb.io", kind.version()),
-            Told::Group if kind.group().is_empty() => format!("{name}-{}.core.kb.io", kind.version()),
-            Told::Group => format!("{name}-{}.{}.kb.io", kind.version(), kind.group()),
+        match self.name_detail {
+            NameDetail::Kind => format!("{name}.kb.io"),
+            NameDetail::Version => format!("{name}-{}.kb.io", kind.version()),
+            NameDetail::Group if kind.group().is_empty() => format!("{name}-{}.core.kb.io", kind.version()),
+            NameDetail::Group => format!("{name}-{}.{}.kb.io", kind.version(), kind.group()),
         }
     }
 
@@ -271,13 +271,13 @@ impl<T> Webhook<T> {
         if own.kind() != others.kind() || own == others {
             return;
         }
-        let told = if own.group() == others.group() {
-            Told::Version
+        let name_detail = if own.group() == others.group() {
+            NameDetail::Version
         } else {
-            Told::Group
+            NameDetail::Group
         };
-        self.told = self.told.max(told);
-        other.told = other.told.max(told);
+        self.name_detail = self.name_detail.max(name_detail);
+        other.name_detail = other.name_detail.max(name_detail);
     }
 }
 
@@ -315,7 +315,7 @@ impl<T: Object> From<Webhook<T>> for Webhook {
             mutating: webhook.mutating,
             validating: webhook.validating,
             raw: webhook.raw,
-            told: webhook.told,
+            name_detail: webhook.name_detail,
             of: std::marker::PhantomData,
         }
     }
@@ -328,7 +328,7 @@ impl<T> Clone for Webhook<T> {
             mutating: self.mutating.clone(),
             validating: self.validating.clone(),
             raw: self.raw.clone(),
-            told: self.told,
+            name_detail: self.name_detail,
             of: std::marker::PhantomData,
         }
     }

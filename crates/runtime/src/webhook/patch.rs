@@ -3,7 +3,7 @@
 use kubewright_codec::json;
 use serde_json::{Map, Value};
 
-use super::align::{Step, align};
+use super::align::{ListEdit, align};
 
 /// One operation of a JSON patch (RFC 6902). Paths are JSON pointers: `/metadata/labels/app.kubernetes.io~1name`.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,11 +164,11 @@ fn diff(path: &mut String, from: &Value, to: &Value, out: &mut Vec<PatchOperatio
             for step in align(from, to) {
                 let operations = &mut *out;
                 below(path, &at.to_string(), |path| match step {
-                    Step::Pair(old, new) => diff(path, &from[old], &to[new], operations),
-                    Step::Delete(_) => operations.push(PatchOperation::remove(path.clone())),
-                    Step::Insert(new) => operations.push(PatchOperation::add(path.clone(), to[new].clone())),
+                    ListEdit::Pair(old, new) => diff(path, &from[old], &to[new], operations),
+                    ListEdit::Delete(_) => operations.push(PatchOperation::remove(path.clone())),
+                    ListEdit::Insert(new) => operations.push(PatchOperation::add(path.clone(), to[new].clone())),
                 });
-                at += usize::from(!matches!(step, Step::Delete(_)));
+                at += usize::from(!matches!(step, ListEdit::Delete(_)));
             }
         }
         (_, to) => out.push(PatchOperation::replace(path.clone(), to.clone())),
@@ -203,9 +203,9 @@ pub(super) fn carry_over(raw: &Value, before: &Value, after: &Value) -> Value {
         }
         (Value::Array(raw), Value::Array(before), Value::Array(after)) if raw.len() == before.len() => {
             let items = align(before, after).into_iter().filter_map(|step| match step {
-                Step::Pair(old, new) => Some(carry_over(&raw[old], &before[old], &after[new])),
-                Step::Insert(new) => Some(after[new].clone()),
-                Step::Delete(_) => None,
+                ListEdit::Pair(old, new) => Some(carry_over(&raw[old], &before[old], &after[new])),
+                ListEdit::Insert(new) => Some(after[new].clone()),
+                ListEdit::Delete(_) => None,
             });
             Value::Array(items.collect())
         }

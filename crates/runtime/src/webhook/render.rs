@@ -12,12 +12,12 @@ use super::selector;
 /// How the API server reaches the webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    place: Place,
+    by: ReachBy,
     ca_bundle: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum ReachBy {
     Service {
         namespace: String,
         name: String,
@@ -30,7 +30,7 @@ impl Reach {
     /// Through a Service, on its port 443. The caBundle is somebody else's to fill in.
     pub fn service(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Reach {
-            place: Place::Service {
+            by: ReachBy::Service {
                 namespace: namespace.into(),
                 name: name.into(),
                 port: None,
@@ -42,14 +42,14 @@ impl Reach {
     /// At an address, as `https://127.0.0.1:9443`, with the certificates to trust there, as PEM.
     pub fn url(base: impl Into<String>, ca_bundle: impl Into<Vec<u8>>) -> Self {
         Reach {
-            place: Place::Url(base.into().trim_end_matches('/').to_owned()),
+            by: ReachBy::Url(base.into().trim_end_matches('/').to_owned()),
             ca_bundle: Some(ca_bundle.into()),
         }
     }
 
     /// Another port of the Service.
     pub fn port(mut self, number: i32) -> Self {
-        if let Place::Service { port, .. } = &mut self.place {
+        if let ReachBy::Service { port, .. } = &mut self.by {
             *port = Some(number);
         }
         self
@@ -63,13 +63,13 @@ impl Reach {
 
     fn client_config(&self, path: &str) -> api::WebhookClientConfig {
         let ca_bundle = self.ca_bundle.clone().map(ByteString);
-        match &self.place {
-            Place::Url(base) => api::WebhookClientConfig {
+        match &self.by {
+            ReachBy::Url(base) => api::WebhookClientConfig {
                 ca_bundle,
                 service: None,
                 url: Some(format!("{base}{path}")),
             },
-            Place::Service { namespace, name, port } => api::WebhookClientConfig {
+            ReachBy::Service { namespace, name, port } => api::WebhookClientConfig {
                 ca_bundle,
                 service: Some(api::ServiceReference {
                     name: name.clone(),

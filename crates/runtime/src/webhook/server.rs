@@ -23,7 +23,7 @@ use super::response::AdmissionResponse;
 use super::review::{self, Review};
 use crate::client::Client;
 use crate::metrics::{Gauge, RuntimeMetrics, WebhookMetrics};
-use crate::serve::{Answer, Router};
+use crate::serve::{HttpResponse, Router};
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
 pub const MAX_BODY: usize = 7 << 20;
@@ -222,7 +222,7 @@ impl WebhookServer {
     }
 
     /// Reads a body, up to what may be read, and answers.
-    async fn answer_stream(&self, request: Request<Incoming>) -> Answer {
+    async fn answer_stream(&self, request: Request<Incoming>) -> HttpResponse {
         let limit = match self.0.routes.get(request.uri().path()) {
             Some(Route::Admission(_)) => MAX_BODY,
             Some(Route::Other(endpoint)) => endpoint.max_body(),

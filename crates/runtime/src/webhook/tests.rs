@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::align::{Step, align};
+use super::align::{ListEdit, align};
 use super::patch::carry_over;
 use super::*;
 
@@ -96,12 +96,12 @@ proptest! {
     ) {
         let steps = align(&old, &new);
         let olds: Vec<usize> = steps.iter().filter_map(|step| match step {
-            Step::Pair(at, _) | Step::Delete(at) => Some(*at),
-            Step::Insert(_) => None,
+            ListEdit::Pair(at, _) | ListEdit::Delete(at) => Some(*at),
+            ListEdit::Insert(_) => None,
         }).collect();
         let news: Vec<usize> = steps.iter().filter_map(|step| match step {
-            Step::Pair(_, at) | Step::Insert(at) => Some(*at),
-            Step::Delete(_) => None,
+            ListEdit::Pair(_, at) | ListEdit::Insert(at) => Some(*at),
+            ListEdit::Delete(_) => None,
         }).collect();
         prop_assert_eq!(olds, (0..old.len()).collect::<Vec<_>>());
         prop_assert_eq!(news, (0..new.len()).collect::<Vec<_>>());

@@ -14,7 +14,7 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use kubewright_runtime::informer::Cache;
-use kubewright_runtime::serve::{Answer, BindAddress, HttpServer, Router};
+use kubewright_runtime::serve::{BindAddress, HttpResponse, HttpServer, Router};
 use kubewright_runtime::stop::Stop;
 
 use library::{Found, Library};
@@ -82,7 +82,7 @@ impl Pages {
     }
 }
 
-fn answer<B>(library: &Library, request: &Request<B>) -> Answer {
+fn answer<B>(library: &Library, request: &Request<B>) -> HttpResponse {
     if !is_for_this_machine(request) {
         let text = page::plain(
             "Not here",
@@ -114,7 +114,7 @@ fn answer<B>(library: &Library, request: &Request<B>) -> Answer {
     }
 }
 
-fn document(library: &Library, namespace: &str, name: &str, wanted: &str) -> Answer {
+fn document(library: &Library, namespace: &str, name: &str, wanted: &str) -> HttpResponse {
     match library.find(namespace, name) {
         Found::Book(book) => {
             let file = if wanted.is_empty() || wanted == "index.html" {
@@ -138,7 +138,7 @@ fn document(library: &Library, namespace: &str, name: &str, wanted: &str) -> Ans
     }
 }
 
-fn missing() -> Answer {
+fn missing() -> HttpResponse {
     html(
         StatusCode::NOT_FOUND,
         page::plain(
@@ -148,7 +148,7 @@ fn missing() -> Answer {
     )
 }
 
-fn moved(place: &str) -> Answer {
+fn moved(place: &str) -> HttpResponse {
     let mut answer = html(StatusCode::PERMANENT_REDIRECT, page::plain("It is further on", place));
     if let Ok(place) = HeaderValue::from_str(place) {
         answer.headers_mut().insert(header::LOCATION, place);
@@ -156,12 +156,12 @@ fn moved(place: &str) -> Answer {
     answer
 }
 
-fn html(code: StatusCode, text: String) -> Answer {
+fn html(code: StatusCode, text: String) -> HttpResponse {
     typed(code, "text/html; charset=utf-8", text)
 }
 
-fn typed(code: StatusCode, content_type: &'static str, text: String) -> Answer {
-    let mut answer = Answer::new(Full::new(text.into()));
+fn typed(code: StatusCode, content_type: &'static str, text: String) -> HttpResponse {
+    let mut answer = HttpResponse::new(Full::new(text.into()));
     *answer.status_mut() = code;
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -11,9 +11,9 @@ use super::rewrite::{self, Endpoint, Redirection, Restoration};
 use crate::certificates::bundle::base64;
 use crate::certificates::error::KeepError;
 use crate::certificates::keys::Material;
-use crate::certificates::objects::{Objects, Place, Write, Written};
-use crate::certificates::pace::{Pace, Said};
+use crate::certificates::objects::{ObjectRef, Objects, Write, Written};
 use crate::certificates::plan::{Terms, carry_out};
+use crate::certificates::retry::{LogOnce, RetryTimer};
 use crate::certificates::serving::Progress;
 use crate::certificates::target::Target;
 use crate::certificates::watches::Watches;
@@ -27,7 +27,7 @@ use crate::stop::Stop;
 const LIVES: Duration = Duration::from_mins(15);
 const PROLONGED_AFTER: Duration = Duration::from_mins(5);
 /// How long restoring may take at the end.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(10);
 const TRIES: usize = 10;
 const DAY: Duration = Duration::from_hours(24);
 
@@ -42,8 +42,8 @@ pub(in crate::certificates) struct LocalKeeper {
     material: Material,
     /// What this run has redirected.
     held: BTreeSet<Target>,
-    pace: Pace,
-    said: Said,
+    retry: RetryTimer,
+    said: LogOnce,
 }
 
 impl LocalKeeper {
@@ -63,8 +63,8 @@ impl LocalKeeper {
             chance,
             material: Material::default(),
             held: BTreeSet::new(),
-            pace: Pace::default(),
-            said: Said::default(),
+            retry: RetryTimer::default(),
+            said: LogOnce::default(),
         }
     }
 
@@ -77,13 +77,13 @@ impl LocalKeeper {
                 Ok(()) => {
                     self.said.fine();
                     progress.send_modify(|state| *state = Ok(()));
-                    self.pace.next(PROLONGED_AFTER)
+                    self.retry.next(PROLONGED_AFTER)
                 }
                 Err(error) => {
                     let told = error.told();
                     self.said.trouble(&told);
                     progress.send_modify(|state| *state = Err(told));
-                    self.pace.after_failure(&self.chance)
+                    self.retry.after_failure(&self.chance)
                 }
             };
             tokio::select! {
@@ -93,7 +93,7 @@ impl LocalKeeper {
             }
         }
         drop(watches);
-        if timeout(LAST_WORDS, self.restore()).await.is_err() {
+        if timeout(RESTORE_TIMEOUT, self.restore()).await.is_err() {
             tracing::error!("the webhooks still point to this machine: the API server does not answer");
         }
     }
@@ -135,7 +135,7 @@ impl LocalKeeper {
     }
 
     async fn redirect(&mut self, target: &Target, endpoint: &Endpoint, now: Timestamp) -> Result<(), KeepError> {
-        let (objects, place) = (Objects(self.kube.clone()), Place::target(target)?);
+        let (objects, place) = (Objects(self.kube.clone()), ObjectRef::target(target)?);
         for _ in 0..TRIES {
             let Some(object) = objects.get(&place).await? else {
                 self.said.note(target, "is not there yet");
@@ -165,7 +165,7 @@ impl LocalKeeper {
                 let run = other.holder;
                 tracing::warn!(%target, run, "taking over from another local run; the original stays what it was before that");
             }
-            self.pace.wrote();
+            self.retry.record_write();
             if let Written::Done(_) = objects.write(&place, Write::Patch, &patch).await?
                 && self.held.insert(target.clone())
             {
@@ -185,7 +185,7 @@ impl LocalKeeper {
     }
 
     async fn restore_one(&self, target: &Target) -> Result<(), KeepError> {
-        let (objects, place) = (Objects(self.kube.clone()), Place::target(target)?);
+        let (objects, place) = (Objects(self.kube.clone()), ObjectRef::target(target)?);
         for _ in 0..TRIES {
             let Some(object) = objects.get(&place).await? else {
                 return Ok(());

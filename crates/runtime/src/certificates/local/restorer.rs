@@ -2,8 +2,8 @@
 
 use super::rewrite::{LeftBehind, left_behind};
 use crate::certificates::error::KeepError;
-use crate::certificates::objects::{Objects, Place, Write, Written};
-use crate::certificates::pace::{Pace, Said};
+use crate::certificates::objects::{ObjectRef, Objects, Write, Written};
+use crate::certificates::retry::{LogOnce, RetryTimer};
 use crate::certificates::target::Target;
 use crate::certificates::watches::Watches;
 use crate::chance::Chance;
@@ -22,8 +22,8 @@ pub(in crate::certificates) struct Restorer {
     /// Those that were looked at once.
     known: Vec<Target>,
     chance: Chance,
-    pace: Pace,
-    said: Said,
+    retry: RetryTimer,
+    said: LogOnce,
 }
 
 impl Restorer {
@@ -34,8 +34,8 @@ impl Restorer {
             targets,
             known: Vec::new(),
             chance: Chance::from_entropy(),
-            pace: Pace::default(),
-            said: Said::default(),
+            retry: RetryTimer::default(),
+            said: LogOnce::default(),
         }
     }
 
@@ -52,11 +52,11 @@ impl Restorer {
                 passed = self.pass() => passed,
             };
             let pause = match passed {
-                Ok(()) => self.pace.next(LOOK),
+                Ok(()) => self.retry.next(LOOK),
                 Err(error) => {
                     // Most managers never meet a local run, and many may not look for one.
                     self.said.aside(&error.told());
-                    self.pace.after_failure(&self.chance)
+                    self.retry.after_failure(&self.chance)
                 }
             };
             tokio::select! {
@@ -80,7 +80,7 @@ impl Restorer {
     }
 
     async fn restore(&mut self, target: &Target) -> Result<(), KeepError> {
-        let (objects, place) = (Objects(self.kube.clone()), Place::target(target)?);
+        let (objects, place) = (Objects(self.kube.clone()), ObjectRef::target(target)?);
         let starts = !self.known.contains(target);
         for _ in 0..TRIES {
             let Some(object) = objects.get(&place).await? else {
@@ -96,7 +96,7 @@ impl Restorer {
                 LeftBehind::Patch(patch, run) => (patch, run),
                 LeftBehind::Unreadable => return Err(KeepError::unreadable(target)),
             };
-            self.pace.wrote();
+            self.retry.record_write();
             if let Written::Done(_) = objects.write(&place, Write::Patch, &patch).await? {
                 tracing::warn!(%target, run = run.holder, "it is as before a local run that is over");
                 return Ok(());

@@ -1,9 +1,9 @@
 //! Does everything come back? A property test of two versions in one line.
 //! Values are made from the schemas that the types publish; what fails is made small before it is shown.
 
+mod checker;
 mod difference;
 mod generate;
-mod journey;
 mod shrink;
 
 use std::fmt;
@@ -15,13 +15,13 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use super::convert::convert;
 use super::decode::{Segment, misfit};
 use super::preserve;
-use super::step::step;
 use crate::object::{Kind, Object};
 
+use checker::{Checker, Failure, Outcome};
 use generate::Generator;
-use journey::{Failure, Journey, Outcome};
 
 /// The variable of the environment that sets another seed.
 const SEED_VARIABLE: &str = "KUBEWRIGHT_SEED";
@@ -217,7 +217,7 @@ where
         <Y as TryFrom<X>>::Error: fmt::Display,
     {
         let (start, middle) = (Kind::of::<X>(), Kind::of::<Y>());
-        let journey = Journey::<X, Y>::new(self.preserving.then(|| preserve::annotation(start.group())));
+        let checker = Checker::<X, Y>::new(self.preserving.then(|| preserve::annotation(start.group())));
         let mut last_unreadable = None;
         let before = *tally;
         for case in 0..self.cases {
@@ -231,17 +231,17 @@ where
                     continue;
                 }
             };
-            match journey.there_and_back(&object) {
+            match checker.check(&object) {
                 Outcome::CameBack => tally.came_back += 1,
                 Outcome::Refused => tally.refused += 1,
                 Outcome::Failed(failure) => {
                     let smallest = match failure {
                         Failure::Panicked(_) => object,
                         _ => shrink::smallest(object, |candidate| {
-                            matches!(journey.there_and_back(candidate), Outcome::Failed(_))
+                            matches!(checker.check(candidate), Outcome::Failed(_))
                         }),
                     };
-                    let Outcome::Failed(failure) = journey.there_and_back(&smallest) else {
+                    let Outcome::Failed(failure) = checker.check(&smallest) else {
                         continue;
                     };
                     let text = failure.explain(start.version(), middle.version(), &smallest);
@@ -320,7 +320,7 @@ fn object(kind: &Kind, generator: &mut Generator, schema: &Value) -> Value {
 fn mend<K: Object>(mut object: Value) -> Result<Value, String> {
     let mut error = String::new();
     for _ in 0..MENDINGS {
-        error = match step::<K, K>(&object) {
+        error = match convert::<K, K>(&object) {
             Ok(_) => return Ok(object),
             Err(error) => error.to_string(),
         };

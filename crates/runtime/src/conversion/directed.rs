@@ -1,29 +1,29 @@
-//! One leg of a journey, to the hub or from it, with what is kept on the way.
+//! A conversion in one direction, to the hub or from it, with what the target version cannot hold kept in an annotation.
 
 use serde_json::{Map, Value};
 
+use super::convert::{ConvertError, ConvertFn};
 use super::delta::Delta;
 use super::preserve::Kept;
-use super::step::{Step, StepError};
 
-/// From one version to another, one of which is the hub.
-pub(super) struct Leg<'a> {
+/// The conversion from one version to another, one of which is the hub.
+pub(super) struct DirectedConversion<'a> {
     pub(super) from: &'a str,
     pub(super) to: &'a str,
-    pub(super) forward: Step,
-    pub(super) back: Step,
+    pub(super) forward: ConvertFn,
+    pub(super) back: ConvertFn,
     /// The normal form of the version it starts from.
-    pub(super) normal: Step,
+    pub(super) normal: ConvertFn,
 }
 
-impl Leg<'_> {
-    /// Converts without a memory.
-    pub(super) fn convert(&self, object: &Value) -> Result<Value, StepError> {
+impl DirectedConversion<'_> {
+    /// Converts without the annotation.
+    pub(super) fn convert(&self, object: &Value) -> Result<Value, ConvertError> {
         (self.forward)(object)
     }
 
     /// Converts, puts back what the target once held, and notes what the target cannot hold.
-    pub(super) fn convert_preserving(&self, mut object: Value, annotation: &str) -> Result<Value, StepError> {
+    pub(super) fn convert_preserving(&self, mut object: Value, annotation: &str) -> Result<Value, ConvertError> {
         let mut kept = Kept::take(&mut object, annotation);
         let mut target = (self.forward)(&object)?;
         if let Some(delta) = kept.remove(self.to)

@@ -7,19 +7,19 @@ use tokio::task::JoinSet;
 use crate::lease::{Election, Leadership, Lost};
 use crate::stop::Stopper;
 
-pub(super) struct Electing {
+pub(super) struct ElectionTask {
     task: JoinSet<Result<(), Lost>>,
     leadership: Leadership,
     stopper: Stopper,
 }
 
-impl Electing {
+impl ElectionTask {
     pub(super) fn start(election: Election) -> Self {
         let leadership = election.leadership();
         let (stopper, stop) = Stopper::new();
         let mut task = JoinSet::new();
         task.spawn(election.run(stop));
-        Electing {
+        ElectionTask {
             task,
             leadership,
             stopper,
@@ -34,7 +34,7 @@ impl Electing {
 }
 
 /// Waits until we lead; at once without election, and never if the election ends before.
-pub(super) fn elected(electing: Option<&Electing>) -> impl Future<Output = ()> + Send + use<> {
+pub(super) fn elected(electing: Option<&ElectionTask>) -> impl Future<Output = ()> + Send + use<> {
     let elected = electing.map(|electing| electing.leadership.elected());
     async move {
         if let Some(elected) = elected
@@ -46,7 +46,7 @@ pub(super) fn elected(electing: Option<&Electing>) -> impl Future<Output = ()> +
 }
 
 /// Waits until the lease is lost; forever without election.
-pub(super) async fn lost(electing: Option<&mut Electing>) -> Lost {
+pub(super) async fn lost(electing: Option<&mut ElectionTask>) -> Lost {
     if let Some(electing) = electing
         && electing.task.join_next().await.is_some()
     {

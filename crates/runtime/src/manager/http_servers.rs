@@ -8,7 +8,7 @@ use crate::metrics::{CertificateMetrics, Registry};
 use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
 
 /// What the outside is told of.
-pub(super) struct Serving {
+pub(super) struct HttpServers {
     pub(super) addresses: Addresses,
     pub(super) registry: Registry,
     pub(super) healthy: Checks,
@@ -19,10 +19,10 @@ pub(super) struct Serving {
     pub(super) certificate_metrics: CertificateMetrics,
 }
 
-impl Serving {
+impl HttpServers {
     /// Begins to listen.
     pub(super) async fn start(self, group: &mut ServiceGroup) -> Result<(), ManagerError> {
-        let Serving {
+        let HttpServers {
             addresses,
             registry,
             healthy,

@@ -1,4 +1,4 @@
-//! How fast things are tried again, and how often they are said.
+//! When certificates are looked at again, and log lines that are written once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -12,13 +12,13 @@ use crate::chance::Chance;
 /// The first pause after a failure, doubled by each further one up to the longest.
 const SHORTEST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_mins(1);
-/// As many writes within a while are normal; more of them are a quarrel with somebody, in which nobody should be loud.
+/// This many writes in [`WHILE`] are normal. More of them mean that another writer undoes ours: then each write waits longer.
 const WRITES: usize = 30;
 const WHILE: Duration = Duration::from_mins(10);
 
-/// How fast things are tried again.
+/// Decides how long to wait before the next pass: longer after each failure, and while another writer keeps undoing ours.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RetryTimer {
     failures: u32,
     writes: VecDeque<Instant>,
 }
@@ -38,15 +38,15 @@ impl Pause {
     }
 }
 
-impl Pace {
-    /// Something was written.
-    pub(super) fn wrote(&mut self) {
+impl RetryTimer {
+    /// Counts a write.
+    pub(super) fn record_write(&mut self) {
         let now = Instant::now();
         while self.writes.front().is_some_and(|first| *first + WHILE < now) {
             self.writes.pop_front();
         }
         self.writes.push_back(now);
-        // More are not needed to know that it is a quarrel.
+        // The pause no longer grows beyond this.
         if self.writes.len() > WRITES + 16 {
             self.writes.pop_front();
         }
@@ -55,7 +55,7 @@ impl Pace {
     /// The pause when all is well.
     pub(super) fn next(&mut self, until: Duration) -> Pause {
         self.failures = 0;
-        let at_least = self.quarrel();
+        let at_least = self.contention_pause();
         Pause {
             at_least,
             at_most: until.max(at_least).max(SHORTEST),
@@ -66,14 +66,14 @@ impl Pace {
     pub(super) fn after_failure(&mut self, chance: &Chance) -> Pause {
         let pause = doubled(self.failures);
         self.failures = self.failures.saturating_add(1);
-        let at_least = self.quarrel();
+        let at_least = self.contention_pause();
         Pause {
             at_least,
             at_most: chance.jittered(pause, 0.2).max(at_least),
         }
     }
 
-    fn quarrel(&self) -> Duration {
+    fn contention_pause(&self) -> Duration {
         let recent = self.writes.iter().filter(|at| at.elapsed() < WHILE).count();
         match recent.checked_sub(WRITES) {
             None => Duration::ZERO,
@@ -86,15 +86,15 @@ fn doubled(times: u32) -> Duration {
     SHORTEST.saturating_mul(2_u32.saturating_pow(times)).min(LONGEST)
 }
 
-/// What was said already, so that it is said once.
+/// Writes a log line only when it differs from the last one.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct LogOnce {
     trouble: Option<String>,
     notes: BTreeMap<Target, String>,
 }
 
-impl Said {
-    /// Something fails.
+impl LogOnce {
+    /// Logs that the certificates are not in place.
     pub(super) fn trouble(&mut self, text: &str) {
         if self.trouble.as_deref() != Some(text) {
             tracing::error!(error = text, "the webhook certificates are not in place; trying again");
@@ -102,7 +102,7 @@ impl Said {
         }
     }
 
-    /// Something fails that hardly anybody needs.
+    /// Logs, for debugging, that what a local run left behind cannot be restored.
     pub(super) fn aside(&mut self, text: &str) {
         if self.trouble.as_deref() != Some(text) {
             tracing::debug!(error = text, "what local runs left behind cannot be restored");
@@ -110,14 +110,14 @@ impl Said {
         }
     }
 
-    /// Nothing fails any more.
+    /// Logs that the certificates are in place again.
     pub(super) fn fine(&mut self) {
         if self.trouble.take().is_some() {
             tracing::info!("the webhook certificates are in place");
         }
     }
 
-    /// Something people may want to know of a target.
+    /// Logs something about a target.
     pub(super) fn note(&mut self, target: &Target, text: &str) {
         if self.notes.get(target).map(String::as_str) != Some(text) {
             tracing::info!(%target, "it {text}");
@@ -132,27 +132,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_are_tried_again_ever_more_slowly() {
-        let (mut pace, chance) = (Pace::default(), Chance::seeded(1));
-        let pauses: Vec<_> = (0..10).map(|_| pace.after_failure(&chance).at_most).collect();
+        let (mut retry, chance) = (RetryTimer::default(), Chance::seeded(1));
+        let pauses: Vec<_> = (0..10).map(|_| retry.after_failure(&chance).at_most).collect();
         assert!(pauses[0] < Duration::from_secs(1) && pauses[9] >= LONGEST);
         assert!(pauses.iter().all(|pause| *pause <= LONGEST.mul_f64(1.2)));
-        pace.next(LONGEST);
-        assert!(pace.after_failure(&chance).at_most < Duration::from_secs(1));
+        retry.next(LONGEST);
+        assert!(retry.after_failure(&chance).at_most < Duration::from_secs(1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_quarrels_becomes_quiet_and_forgets_in_a_while() {
-        let mut pace = Pace::default();
+        let mut retry = RetryTimer::default();
         for _ in 0..WRITES - 1 {
-            pace.wrote();
+            retry.record_write();
         }
-        assert_eq!(pace.next(LONGEST).at_least, Duration::ZERO);
+        assert_eq!(retry.next(LONGEST).at_least, Duration::ZERO);
         for _ in 0..50 {
-            pace.wrote();
+            retry.record_write();
         }
-        assert_eq!(pace.next(LONGEST).at_least, LONGEST);
+        assert_eq!(retry.next(LONGEST).at_least, LONGEST);
         sleep(WHILE).await;
-        assert_eq!(pace.next(LONGEST).at_least, Duration::ZERO);
+        assert_eq!(retry.next(LONGEST).at_least, Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

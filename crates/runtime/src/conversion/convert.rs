@@ -1,4 +1,4 @@
-//! One step of a conversion: JSON of one version to JSON of another through their types.
+//! JSON of one version to JSON of another, through their types.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::decode::decode;
 use super::unknown;
 use crate::object::Object;
 
-/// A step between two versions, its types forgotten.
-pub(super) type Step = fn(&Value) -> Result<Value, StepError>;
+/// A conversion between two versions, as a function of JSON.
+pub(super) type ConvertFn = fn(&Value) -> Result<Value, ConvertError>;
 
 /// Why an object could not be converted.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StepError {
+pub(super) enum ConvertError {
     /// The object is not one of its version's type.
     #[error("{0}")]
     Decode(String),
@@ -34,21 +34,21 @@ pub(super) enum StepError {
 }
 
 /// Converts an object. With the same type twice it is the way to an object's normal form.
-pub(super) fn step<A, B>(source: &Value) -> Result<Value, StepError>
+pub(super) fn convert<A, B>(source: &Value) -> Result<Value, ConvertError>
 where
     A: Object,
     B: Object + TryFrom<A>,
     <B as TryFrom<A>>::Error: fmt::Display,
 {
     let mut ignored = Vec::new();
-    let from: A = decode(source, &mut ignored).map_err(StepError::Decode)?;
+    let from: A = decode(source, &mut ignored).map_err(ConvertError::Decode)?;
     let before = from.meta().clone();
-    let to = B::try_from(from).map_err(|error| StepError::Refused(error.to_string()))?;
+    let to = B::try_from(from).map_err(|error| ConvertError::Refused(error.to_string()))?;
     let after = to.meta();
     check_identity(&before, after)?;
-    let mut target = serde_json::to_value(&to).map_err(|error| StepError::Encode(error.to_string()))?;
+    let mut target = serde_json::to_value(&to).map_err(|error| ConvertError::Encode(error.to_string()))?;
     let Value::Object(members) = &mut target else {
-        return Err(StepError::Encode("it is not a JSON object".to_owned()));
+        return Err(ConvertError::Encode("it is not a JSON object".to_owned()));
     };
     members.insert("apiVersion".to_owned(), B::api_version(&()).into());
     members.insert("kind".to_owned(), B::kind(&()).into());
@@ -65,7 +65,7 @@ fn is_untouched(after: &ObjectMeta) -> bool {
     *after == ObjectMeta::default()
 }
 
-fn check_identity(before: &ObjectMeta, after: &ObjectMeta) -> Result<(), StepError> {
+fn check_identity(before: &ObjectMeta, after: &ObjectMeta) -> Result<(), ConvertError> {
     if is_untouched(after) {
         return Ok(());
     }
@@ -74,7 +74,7 @@ fn check_identity(before: &ObjectMeta, after: &ObjectMeta) -> Result<(), StepErr
         if before == after {
             return Ok(());
         }
-        Err(StepError::Identity {
+        Err(ConvertError::Identity {
             what,
             before: before.to_owned(),
             after: after.to_owned(),

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
-use super::super::leg::Leg;
-use super::super::step::{StepError, step};
+use super::super::convert::{ConvertError, convert};
+use super::super::directed::DirectedConversion;
 use super::difference::differences;
 use crate::object::Object;
 
@@ -27,14 +27,14 @@ pub(super) enum Failure {
     Panicked(String),
 }
 
-pub(super) struct Journey<X, Y> {
+pub(super) struct Checker<X, Y> {
     annotation: Option<String>,
-    there: Leg<'static>,
-    back: Leg<'static>,
+    there: DirectedConversion<'static>,
+    back: DirectedConversion<'static>,
     versions: PhantomData<fn(X) -> Y>,
 }
 
-impl<X, Y> Journey<X, Y>
+impl<X, Y> Checker<X, Y>
 where
     X: Object + TryFrom<Y>,
     Y: Object + TryFrom<X>,
@@ -42,27 +42,27 @@ where
     <Y as TryFrom<X>>::Error: fmt::Display,
 {
     pub(super) fn new(annotation: Option<String>) -> Self {
-        Journey {
+        Checker {
             annotation,
-            there: Leg {
+            there: DirectedConversion {
                 from: "start",
                 to: "middle",
-                forward: step::<X, Y>,
-                back: step::<Y, X>,
-                normal: step::<X, X>,
+                forward: convert::<X, Y>,
+                back: convert::<Y, X>,
+                normal: convert::<X, X>,
             },
-            back: Leg {
+            back: DirectedConversion {
                 from: "middle",
                 to: "start",
-                forward: step::<Y, X>,
-                back: step::<X, Y>,
-                normal: step::<Y, Y>,
+                forward: convert::<Y, X>,
+                back: convert::<X, Y>,
+                normal: convert::<Y, Y>,
             },
             versions: PhantomData,
         }
     }
 
-    pub(super) fn there_and_back(&self, object: &Value) -> Outcome {
+    pub(super) fn check(&self, object: &Value) -> Outcome {
         let tried = catch_unwind(AssertUnwindSafe(|| self.try_it(object)));
         tried.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -72,13 +72,13 @@ where
     }
 
     fn try_it(&self, object: &Value) -> Outcome {
-        let Ok(normal) = step::<X, X>(object) else {
+        let Ok(normal) = convert::<X, X>(object) else {
             return Outcome::Refused;
         };
-        let Ok(middle) = self.travel(&self.there, &normal) else {
+        let Ok(middle) = self.run_conversion(&self.there, &normal) else {
             return Outcome::Refused;
         };
-        match self.travel(&self.back, &middle) {
+        match self.run_conversion(&self.back, &middle) {
             Ok(back) if back == normal => Outcome::CameBack,
             Ok(back) => Outcome::Failed(Failure::Differs { middle, normal, back }),
             Err(error) => {
@@ -88,10 +88,10 @@ where
         }
     }
 
-    fn travel(&self, leg: &Leg<'_>, object: &Value) -> Result<Value, StepError> {
+    fn run_conversion(&self, conversion: &DirectedConversion<'_>, object: &Value) -> Result<Value, ConvertError> {
         match &self.annotation {
-            Some(annotation) => leg.convert_preserving(object.clone(), annotation),
-            None => leg.convert(object),
+            Some(annotation) => conversion.convert_preserving(object.clone(), annotation),
+            None => conversion.convert(object),
         }
     }
 }

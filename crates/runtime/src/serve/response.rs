@@ -5,10 +5,10 @@ use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 
 /// An answer of an endpoint.
-pub type Answer = Response<Full<Bytes>>;
+pub type HttpResponse = Response<Full<Bytes>>;
 
 /// A text under a content type.
-pub(super) fn page(code: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Answer {
+pub(super) fn page(code: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> HttpResponse {
     let mut answer = Response::new(Full::new(text.into()));
     *answer.status_mut() = code;
     answer
@@ -18,12 +18,12 @@ pub(super) fn page(code: StatusCode, content_type: &'static str, text: impl Into
 }
 
 /// Plain text.
-pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
+pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
     page(code, "text/plain; charset=utf-8", text)
 }
 
 /// Plain text that browsers must not take for anything else, ended by a line's end.
-pub(super) fn error(code: StatusCode, what: &str) -> Answer {
+pub(super) fn error(code: StatusCode, what: &str) -> HttpResponse {
     let mut answer = text(code, format!("{what}\n"));
     answer
         .headers_mut()
@@ -32,6 +32,6 @@ pub(super) fn error(code: StatusCode, what: &str) -> Answer {
 }
 
 /// Nothing is here.
-pub(super) fn not_found() -> Answer {
+pub(super) fn not_found() -> HttpResponse {
     error(StatusCode::NOT_FOUND, "404 page not found")
 }
