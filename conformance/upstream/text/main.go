@@ -31,11 +31,14 @@ func run(out string) error {
 		"src/go/quote/printable.rs":     printable(),
 		"tests/recorded/quote.tsv":      quotes(),
 		"tests/recorded/characters.tsv": characters(),
+		"tests/recorded/points.tsv":     points(),
 		"tests/recorded/lists.tsv":      lists(),
 		"tests/recorded/bytes.tsv":      quotedBytes(),
 		"tests/recorded/floats.tsv":     floats(),
 		"tests/recorded/rounded.tsv":    rounded(),
 		"tests/recorded/values.tsv":     values(),
+		"tests/recorded/escapes.tsv":    escapes(),
+		"tests/recorded/urls.tsv":       urls(),
 	}
 	for name, text := range files {
 		path := filepath.Join(out, name)

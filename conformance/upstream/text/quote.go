@@ -155,6 +155,15 @@ func characters() string {
 	return t.String()
 }
 
+// points is characters with their numbers.
+func points() string {
+	t := newTable("character in hexadecimal UTF-8, %#U")
+	for _, r := range "\x00\t #'\"\\\x7f\u0085\u00a0é\u200b中\ue000\ufffd😀\U0010ffff" {
+		t.row(hex.EncodeToString([]byte(string(r))), fmt.Sprintf("%#U", r))
+	}
+	return t.String()
+}
+
 func lists() string {
 	t := newTable("items in hexadecimal behind a dot each, %q, %#v")
 	random := rand.New(rand.NewSource(2))

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::quote::quote_list;
 
 use crate::go;
 use crate::rule::{Rule, has, url_covers};
@@ -138,7 +139,7 @@ pub fn confirm_no_escalation(
     let mut message = format!(
         "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
         quote(&user.name),
-        go::quoted(&user.groups),
+        quote_list(&user.groups),
         texts.join("\n")
     );
     if !errors.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 
 use crate::attributes::Attributes;
 use crate::go;

@@ -2,22 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_codec::quote;
-
-/// `["a" "b"]`: `%q` of a slice.
-pub(crate) fn quoted(list: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<String> = list.iter().map(|item| quote(item.as_ref())).collect();
-    format!("[{}]", quoted.join(" "))
-}
-
-/// `[]string{"a", "b"}`, or `[]string(nil)`: `%#v` of a slice.
-pub(crate) fn slice(list: &[String]) -> String {
-    if list.is_empty() {
-        return "[]string(nil)".to_owned();
-    }
-    let quoted: Vec<String> = list.iter().map(|item| quote(item)).collect();
-    format!("[]string{{{}}}", quoted.join(", "))
-}
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::quote::list_syntax;
 
 /// `map[string][]string{"a":[]string{"b"}}`, or `map[string][]string(nil)`: `%#v` of a map, sorted as Go sorts it.
 pub(crate) fn map(entries: &BTreeMap<String, Vec<String>>) -> String {
@@ -26,7 +12,7 @@ pub(crate) fn map(entries: &BTreeMap<String, Vec<String>>) -> String {
     }
     let printed: Vec<String> = entries
         .iter()
-        .map(|(key, values)| format!("{}:{}", quote(key), slice(values)))
+        .map(|(key, values)| format!("{}:{}", quote(key), list_syntax(values)))
         .collect();
     format!("map[string][]string{{{}}}", printed.join(", "))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::quote::list_syntax;
 use kubewright_apimachinery::names::is_dns1123_subdomain;
-use kubewright_codec::quote;
 use parking_lot::Mutex;
 
 use crate::attributes::Attributes;
@@ -326,7 +327,7 @@ impl User {
             "&user.DefaultInfo{{Name:{}, UID:{}, Groups:{}, Extra:{}}}",
             quote(&self.name),
             quote(&self.uid),
-            go::slice(&self.groups),
+            list_syntax(&self.groups),
             go::map(&self.extra)
         )
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use rpds::RedBlackTreeMapSync;
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! One rule of a role: verbs on resources, or on paths.
 
+use kubewright_apimachinery::go::quote::quote_list;
 use serde_json::{Map, Value};
 
 use crate::attributes::Attributes;
-use crate::go;
 
 /// A `PolicyRule`. What the lists have in common they have in any combination; `*` means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,7 +125,7 @@ impl Rule {
         ];
         let shown = parts.iter().filter(|(_, list)| !list.is_empty());
         let shown: Vec<String> = shown
-            .map(|(name, list)| format!("{name}:{}", go::quoted(list)))
+            .map(|(name, list)| format!("{name}:{}", quote_list(list)))
             .collect();
         format!("{{{}}}", shown.join(", "))
     }

@@ -1,6 +1,8 @@
 //! A webhook's answer as a document: decoded as upstream decodes it, and of the kind that was sent (A4, C12).
 
-use kubewright_codec::{json, quote, yaml};
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::value::json_kind;
+use kubewright_codec::{json, yaml};
 use serde_json::Value;
 
 use crate::attributes::Kind;
@@ -36,7 +38,7 @@ fn type_meta(value: &Value) -> Result<Kind, String> {
         Value::Object(fields) => fields,
         other => {
             let ty = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-            return Err(failed(format!("{} into Go value of type {ty}", go_kind(other))));
+            return Err(failed(format!("{} into Go value of type {ty}", json_kind(other))));
         }
     };
     let text = |key: &str| match fields.get(key) {
@@ -44,7 +46,7 @@ fn type_meta(value: &Value) -> Result<Kind, String> {
         Some(Value::String(text)) => Ok(text.as_str()),
         Some(other) => Err(failed(format!(
             "{} into Go struct field .{key} of type string",
-            go_kind(other)
+            json_kind(other)
         ))),
     };
     let (api_version, kind) = (text("apiVersion")?, text("kind")?);
@@ -86,16 +88,4 @@ fn check_type(sent: &Kind, versions: &[&str], mut found: Kind) -> Result<(), Str
         "no kind {kind} is registered for version {place} in scheme {}",
         quote(SCHEME)
     ))
-}
-
-/// What Go's decoder calls a value.
-pub(crate) fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

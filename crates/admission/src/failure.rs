@@ -1,6 +1,6 @@
 //! What went wrong with a call, and what a denial says, in upstream's words (A4, A7, A9).
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value, json};
 
 /// A call that gave no answer, or none that counts. Its policy decides whether that matters.

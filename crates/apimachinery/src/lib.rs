@@ -10,3 +10,4 @@ pub mod fields;
 pub mod go;
 pub mod labels;
 pub mod names;
+pub mod url;

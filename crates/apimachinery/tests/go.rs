@@ -1,7 +1,9 @@
 //! Quoting, numbers and values, equal to what Go wrote (`conformance/upstream/text`).
 
-use kubewright_apimachinery::go::quote::{is_printable, list_syntax, quote, quote_bytes, quote_for_time, quote_list};
-use kubewright_apimachinery::go::value::{Numbers, kind, plain, syntax, type_name};
+use kubewright_apimachinery::go::quote::{
+    code_point, is_printable, list_syntax, quote, quote_bytes, quote_for_time, quote_list,
+};
+use kubewright_apimachinery::go::value::{Numbers, json_kind, plain, syntax, type_name};
 use kubewright_apimachinery::go::{float, json};
 
 mod recorded;
@@ -64,6 +66,14 @@ impl Fnv1a {
 }
 
 #[test]
+fn characters_have_the_numbers_that_go_prints() {
+    for [character, printed] in rows(include_str!("recorded/points.tsv")) {
+        let text = String::from_utf8(bytes(character)).unwrap();
+        assert_eq!(text.chars().map(code_point).collect::<Vec<_>>(), [printed]);
+    }
+}
+
+#[test]
 fn lists_are_quoted_as_go_quotes_them() {
     for [items, quoted, in_syntax] in rows(include_str!("recorded/lists.tsv")) {
         let items: Result<Vec<String>, _> = items
@@ -121,7 +131,7 @@ fn values_are_named_and_printed_as_go_does() {
     for [document, expected_kind, rest @ ..] in rows::<8>(include_str!("recorded/values.tsv")) {
         let value: serde_json::Value = serde_json::from_str(document).unwrap();
         if expected_kind != "-" {
-            assert_eq!(kind(&value), expected_kind);
+            assert_eq!(json_kind(&value), expected_kind);
         }
         for (numbers, expected) in [(Numbers::Float64, &rest[..3]), (Numbers::Int64, &rest[3..])] {
             let printed = [

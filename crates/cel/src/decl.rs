@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::value::{Numbers, type_name};
 use serde_json::Value as Json;
 
 use crate::error::EvalError;
 use crate::library::time;
 use crate::names::escape;
-use crate::quote::quote;
 use crate::types::{ObjectType, Type};
 use crate::value::{List, Map, Outcome, Text, Value};
 
@@ -191,7 +192,7 @@ impl Decl {
         let invalid = |expected: &str| {
             Err(EvalError::new(format!(
                 "invalid data, expected {expected}, got {}",
-                go_type(json)
+                type_name(json, Numbers::Int64)
             )))
         };
         if json.is_null() {
@@ -262,19 +263,6 @@ impl Decl {
                  x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got {ty}"
             ))),
         }
-    }
-}
-
-/// How Go names the type of decoded JSON.
-fn go_type(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "<nil>",
-        Json::Bool(_) => "bool",
-        Json::Number(number) if number.is_i64() => "int64",
-        Json::Number(_) => "float64",
-        Json::String(_) => "string",
-        Json::Array(_) => "[]interface {}",
-        Json::Object(_) => "map[string]interface {}",
     }
 }
 

@@ -20,7 +20,6 @@ mod names;
 mod object;
 mod parser;
 mod printer;
-mod quote;
 pub mod rules;
 mod source;
 mod syntax;

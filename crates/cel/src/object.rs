@@ -1,13 +1,13 @@
 //! Objects that expressions build: what a `MutatingAdmissionPolicy` returns, and how it becomes JSON.
 
 use base64::Engine as _;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value as Json;
 
 use crate::env::JSON_PATCH;
 use crate::error::EvalError;
 use crate::eval::ops;
 use crate::library::display;
-use crate::quote::quote;
 use crate::value::{Map, Object, Outcome, Value};
 
 impl<'a> Object<'a> {

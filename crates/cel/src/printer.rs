@@ -3,10 +3,10 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::go::{float, quote};
+
 use crate::ast::{Ast, Entry, Expr, ExprKind, Literal, op};
-use crate::library::double_text;
 use crate::names::is_identifier;
-use crate::quote::quote;
 
 /// Why an expression cannot be printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,7 +234,7 @@ impl<'a> Printer<'a> {
             Literal::Int(value) => write!(self.out, "{value}"),
             Literal::Uint(value) => write!(self.out, "{value}u"),
             Literal::Double(value) => {
-                let text = double_text(*value);
+                let text = float::general(*value);
                 let point = if text.contains(['.', 'e']) { "" } else { ".0" };
                 write!(self.out, "{text}{point}")
             }

@@ -4,7 +4,7 @@
 //! encoders print them.
 //!
 //! ```
-//! use kubewright_codec::{go_float, json, quote, strict, yaml};
+//! use kubewright_codec::{json, strict, yaml};
 //!
 //! // What is said twice is noticed, and the last one counts, as in Go.
 //! let decoded = json::decode(br#"{"name": "a", "name": "b", "size": 1e3}"#).unwrap();
@@ -21,14 +21,11 @@
 //! let mut bytes = Vec::new();
 //! json::write(&serde_json::json!({ "text": "<a & b>" }), &mut bytes);
 //! assert_eq!(bytes, br#"{"text":"\u003ca \u0026 b\u003e"}"#); // Go's encoder escapes what a browser could mistake
-//! assert_eq!((go_float(1e21).as_str(), quote("a\tb").as_str()), ("1e+21", r#""a\tb""#));
 //! ```
 
 mod decoded;
-mod go;
 pub mod json;
 pub mod strict;
 pub mod yaml;
 
 pub use decoded::{Decoded, KEPT_DEPTH, NumberLiteral};
-pub use go::{float as go_float, float_32 as go_float_32, quote};

@@ -1,7 +1,8 @@
 //! Strict decoding's complaints: unknown and duplicate fields, in the words and the order of upstream (W2).
 
+use kubewright_apimachinery::go::quote;
+
 use crate::Decoded;
-use crate::go::quote;
 use crate::json::{MAX_COMPLAINTS, positions};
 
 /// The messages of a strict decoding, such as `unknown field "spec.x"`, in the order upstream reports them.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
-use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
@@ -271,7 +271,7 @@ fn validate_parts(text: &str, rule: fn(&str) -> Vec<String>, path: &PathRef<'_>,
             errors.push(FieldError::invalid(
                 path,
                 text,
-                format!("validating label {}: {complaint}", go_quote(part)),
+                format!("validating label {}: {complaint}", quote(part)),
             ));
         }
     }
@@ -329,7 +329,7 @@ fn certificate_problem(certificate: &str) -> Option<String> {
     match kinds.iter().find(|kind| *kind != "CERTIFICATE") {
         Some(other) => Some(format!(
             "only CERTIFICATE PEM blocks are allowed, found {}",
-            go_quote(other)
+            quote(other)
         )),
         None if kinds.is_empty() => Some("must contain at least one CERTIFICATE PEM block".to_owned()),
         None => None,
@@ -357,7 +357,7 @@ fn validate_change(object: &Value, old: &Value, subresource: Option<&str>, error
     let path = status.child("conditions");
     for kind in [APPROVED, DENIED, FAILED] {
         if conditions_of(object, kind).len() < conditions_of(old, kind).len() {
-            let words = format!("updates may not remove a condition of type {}", go_quote(kind));
+            let words = format!("updates may not remove a condition of type {}", quote(kind));
             errors.push(FieldError::forbidden(&path, words));
         }
     }
@@ -372,7 +372,7 @@ fn validate_change(object: &Value, old: &Value, subresource: Option<&str>, error
                 }
                 std::cmp::Ordering::Equal => "modify",
             };
-            let words = format!("updates may not {verb} a condition of type {}", go_quote(kind));
+            let words = format!("updates may not {verb} a condition of type {}", quote(kind));
             errors.push(FieldError::forbidden(&path, words));
         }
     }

@@ -3,8 +3,8 @@
 //! has several equal causes; the strategy says how often.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
-use kubewright_schema::field::go_quote;
 use serde_json::{Map, Value};
 
 use crate::rules::access::{
@@ -302,7 +302,7 @@ fn check_no_new_finalizers(new: &Value, old: &Value, path: &PathRef<'_>, errors:
     added.sort_unstable();
     added.dedup();
     if !added.is_empty() {
-        let quoted: Vec<String> = added.into_iter().map(go_quote).collect();
+        let quoted: Vec<String> = added.into_iter().map(quote).collect();
         errors.push(FieldError::forbidden(
             path,
             format!(

@@ -1,9 +1,10 @@
 //! JSON merge patch (RFC 7386) as upstream applies it (W4).
 
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use crate::patch_error::{PatchError, go_kind};
+use crate::patch_error::PatchError;
 
 /// Applies a merge patch to an object.
 ///
@@ -14,7 +15,7 @@ pub fn apply(object: Value, patch: Value, checked: bool) -> Result<Value, PatchE
         Value::Object(fields) => fields,
         // Unlike other scalars, null reads as an empty map, and is refused only then.
         patch if checked && !patch.is_null() => {
-            let kind = go_kind(&patch);
+            let kind = json_kind(&patch);
             return Err(PatchError::Malformed(format!(
                 "error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
             )));

@@ -36,15 +36,3 @@ impl PatchError {
         Self::DoesNotApply { reason: reason.into() }
     }
 }
-
-/// What Go calls the kind of a JSON value in `cannot unmarshal … into Go value`.
-pub(crate) fn go_kind(value: &serde_json::Value) -> &'static str {
-    match value {
-        serde_json::Value::Null => "null",
-        serde_json::Value::Bool(_) => "bool",
-        serde_json::Value::Number(_) => "number",
-        serde_json::Value::String(_) => "string",
-        serde_json::Value::Array(_) => "array",
-        serde_json::Value::Object(_) => "object",
-    }
-}

@@ -22,7 +22,6 @@
 
 mod decode;
 mod default;
-pub mod field;
 mod model;
 pub mod openapi;
 pub mod protobuf;

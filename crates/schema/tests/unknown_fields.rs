@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_schema::{Types, decode, field::go_quote};
+use kubewright_apimachinery::go::quote;
+use kubewright_schema::{Types, decode};
 use serde_json::Value;
 
 static GOLDEN: &str = include_str!("goldens/unknown-fields.txt");
@@ -25,7 +26,7 @@ fn unknown_fields_are_dropped_and_named_as_the_real_server_names_them() {
         let named: BTreeSet<_> = decoded
             .unknown
             .iter()
-            .map(|path| format!("unknown field {}", go_quote(path)))
+            .map(|path| format!("unknown field {}", quote(path)))
             .collect();
         // The order of the document is the codec's business.
         let expected: BTreeSet<_> = expected.trim_start().split(", ").map(str::to_owned).collect();

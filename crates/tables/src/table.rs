@@ -1,7 +1,8 @@
 //! A Table as text: what a get, a list, a write or a watch event answers to a client that asked for one (H7).
 
 use jiff::Timestamp;
-use kubewright_codec::{json, quote};
+use kubewright_apimachinery::go::quote;
+use kubewright_codec::json;
 use serde_json::Value;
 
 use crate::printer::Printer;

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::{Map, Value};
 
-use crate::document::go_kind;
 use crate::review::ReviewVersion;
 
 /// The response of an answer, with the types it has.
@@ -256,7 +256,7 @@ impl Reader {
     }
 
     fn wrong(&mut self, at: At<'_>, value: &Value, key: &str, ty: &str) {
-        self.refuse(at, go_kind(value), key, ty);
+        self.refuse(at, json_kind(value), key, ty);
     }
 
     fn refuse(&mut self, at: At<'_>, what: &str, key: &str, ty: &str) {

@@ -2,7 +2,7 @@
 
 mod fields;
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use crate::attributes::Kind;

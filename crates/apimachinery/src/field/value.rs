@@ -26,7 +26,7 @@ impl BadValue {
     /// A value as JSON.
     pub fn json(value: &(impl Serialize + ?Sized)) -> Self {
         // What does not serialize cannot be shown.
-        BadValue(json::text(&serde_json::to_value(value).unwrap_or(Value::Null)))
+        BadValue(json::to_string(&serde_json::to_value(value).unwrap_or(Value::Null)))
     }
 
     /// A text that stands for a value as it is, such as an internal structure of Kubernetes.
@@ -99,7 +99,7 @@ impl From<&Value> for BadValue {
         match value {
             Value::String(text) => text.into(),
             Value::Number(number) => number.into(),
-            value => BadValue(json::text(value)),
+            value => BadValue(json::to_string(value)),
         }
     }
 }

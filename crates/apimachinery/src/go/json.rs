@@ -40,7 +40,7 @@ pub fn write(value: &Value, out: &mut impl Output) {
 }
 
 /// A value as a text of its own.
-pub fn text(value: &Value) -> String {
+pub fn to_string(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out

@@ -20,7 +20,7 @@ pub enum Numbers {
 }
 
 /// The kind of a JSON value in `json: cannot unmarshal … into Go value of type …`.
-pub fn kind(value: &Value) -> &'static str {
+pub fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

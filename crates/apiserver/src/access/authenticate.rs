@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use http::{HeaderMap, header};
 use jiff::{SignedDuration, Timestamp};
 use kubewright_access::AUTHENTICATED;
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::go::quote::quote_list;
 use serde_json::Value;
 
 use super::{Identity, User};
@@ -103,8 +104,8 @@ impl Server {
             if audiences.is_empty() {
                 return Err(format!(
                     "token audiences {} is invalid for the target audiences {}",
-                    quoted(&named),
-                    quoted(wanted)
+                    quote_list(&named),
+                    quote_list(wanted)
                 ));
             }
             let mut user = self.account(&claims)?;
@@ -246,9 +247,4 @@ fn texts(value: Option<&Value>) -> Vec<String> {
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     }
-}
-
-fn quoted(list: &[String]) -> String {
-    let quoted: Vec<String> = list.iter().map(|item| quote(item)).collect();
-    format!("[{}]", quoted.join(" "))
 }

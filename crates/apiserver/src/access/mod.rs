@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use http::{HeaderValue, Response, StatusCode, header};
 pub use kubewright_access::{Attributes, User};
 use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, ResourceInfo, Table};
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
 use serde_json::Value;
 

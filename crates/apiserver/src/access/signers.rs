@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_access::MASTERS;
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use kubewright_x509::{ORGANIZATION, pem, request_subject};
 use serde_json::Value;
 

@@ -251,7 +251,7 @@ fn account(attributes: &Attributes<'_>, name: &str) -> Result<Value> {
     if let Some(record) = attributes.server.store.get(accounts.table, &key) {
         return Ok(object::to_value(accounts, &record, record.revision));
     }
-    let quoted = kubewright_codec::quote(name);
+    let quoted = kubewright_apimachinery::go::quote(name);
     let why = format!(
         "error looking up service account {}/{name}: serviceaccount {quoted} not found",
         attributes.namespace

@@ -447,7 +447,7 @@ fn has_null(value: &Value) -> bool {
 
 /// What a new finalizer of a custom resource is warned of.
 fn finalizer_warnings(name: &str) -> Vec<String> {
-    let shown = kubewright_codec::quote(name);
+    let shown = kubewright_apimachinery::go::quote(name);
     let mut warnings: Vec<String> = names::qualified_name(name)
         .into_iter()
         .map(|why| format!("metadata.finalizers: {shown}: {why}"))

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 
 use crate::wire::query::Query;
 use crate::wire::status::{Result, Status};

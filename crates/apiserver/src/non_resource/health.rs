@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 
 use crate::wire::body::Body;
 use crate::wire::query::Query;
@@ -73,7 +73,7 @@ fn all(endpoint: &str, checks: &[&str], query: &Query) -> String {
         let _ = writeln!(text, "[+]{check} {verdict}");
     }
     if !excluded.is_empty() {
-        let unknown: Vec<String> = excluded.into_iter().map(go_quote).collect();
+        let unknown: Vec<String> = excluded.into_iter().map(quote).collect();
         let _ = writeln!(
             text,
             "warn: some health checks cannot be excluded: no matches for {}",

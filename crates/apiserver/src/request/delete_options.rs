@@ -1,6 +1,7 @@
 //! `DeleteOptions`, in a body or in the query (D1, D2).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::json;
 use kubewright_schema::{Types, decode, protobuf};
 use serde_json::Value;
@@ -79,7 +80,7 @@ fn from_body(call: &Call<'_>) -> Result<Given> {
         Encoding::Protobuf => from_protobuf(&call.body)?,
     };
     if !value.is_object() && !value.is_null() {
-        let found = crate::write::decode::go_kind(&value);
+        let found = json_kind(&value);
         return Err(Status::bad_request(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {}",
             crate::write::decode::TYPE_META

@@ -1,6 +1,7 @@
 //! The dispatch stage: from the verb of a request to what does it.
 
 use http::Response;
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
 
 use super::route::Verb;
@@ -34,7 +35,8 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Status::bad_request(format!(
-        "Name parameter invalid: {name:?}: {}",
+        "Name parameter invalid: {}: {}",
+        quote(name),
         complaints.join(";")
     )))
 }

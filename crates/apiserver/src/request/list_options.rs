@@ -156,7 +156,7 @@ pub(crate) fn parse_revision(text: &str) -> Result<Option<Revision>> {
         } else {
             "invalid syntax"
         };
-        let quoted = kubewright_schema::field::go_quote(text);
+        let quoted = kubewright_apimachinery::go::quote(text);
         let detail = format!("strconv.ParseUint: parsing {quoted}: {why}");
         let error = FieldError::invalid(&PathRef::root("resourceVersion"), text, detail);
         Err(Status::new(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::stream;
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 use kubewright_store::Watcher;
 use serde_json::Value;
 

@@ -39,7 +39,7 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Answer> {
     if let (Some(paths), None) = (call.resource().scale_paths(), scale.pointer("/spec/replicas"))
         && paths.read(&object).is_ok_and(|scaled| scaled.wanted.is_none())
     {
-        let path = kubewright_codec::quote(&paths.spec_replicas_path);
+        let path = kubewright_apimachinery::go::quote(&paths.spec_replicas_path);
         return Err(Status::internal(&format!(
             "the spec replicas field {path} does not exist"
         )));

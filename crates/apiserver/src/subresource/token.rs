@@ -3,6 +3,7 @@
 use http::StatusCode;
 use jiff::SignedDuration;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_kinds::meta;
 use kubewright_merge::{ConversionError, FieldManager, Versions};
 use kubewright_schema::{self as schema, TypeRef};
@@ -229,7 +230,8 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Vec<(&'static str, Value)>>
             != account
         {
             return Err(Status::bad_request(format!(
-                "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+                "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
+                quote(account)
             )));
         }
         node = pod.pointer("/spec/nodeName").and_then(Value::as_str).map(str::to_owned);

@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use kubewright_apimachinery::field::{FieldError, PathRef};
+use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
 use serde_json::Value;
@@ -17,7 +18,7 @@ use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Details, Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
-use crate::write::decode::{self, Expected, TypeDefect, go_kind};
+use crate::write::decode::{self, Expected, TypeDefect};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
 use crate::write::go_text;
@@ -205,7 +206,7 @@ impl Patch<'_> {
                 typed
                     .unknown
                     .iter()
-                    .map(|path| format!("unknown field {}", kubewright_codec::quote(path))),
+                    .map(|path| format!("unknown field {}", kubewright_apimachinery::go::quote(path))),
             );
             if !complaints.is_empty() {
                 if validation == FieldValidation::Strict {
@@ -244,7 +245,7 @@ impl Patch<'_> {
             return Err(in_yaml(&why).into());
         }
         if !decoded.value.is_object() && !decoded.value.is_null() {
-            let kind = go_kind(&decoded.value);
+            let kind = json_kind(&decoded.value);
             return Err(in_yaml(&format!(
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type \
                  map[string]interface {{}}"

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::url::{path_unescape, query_pairs};
+
 use crate::wire::status::{Result, Status};
 
 /// The decoded parameters, in order.
@@ -10,17 +12,11 @@ pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
     pub(crate) fn parse(query: Option<&str>) -> Self {
-        let pairs = query
-            .unwrap_or_default()
-            .split('&')
-            .filter(|pair| !pair.is_empty() && !pair.contains(';'));
         // As in Go, a pair with a broken escape is no pair.
+        let pairs = query_pairs(query.unwrap_or_default());
         Query(
             pairs
-                .filter_map(|pair| {
-                    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    Some((decode_text(key)?, decode_text(value)?))
-                })
+                .map(|(key, value)| (key.into_owned(), value.into_owned()))
                 .collect(),
         )
     }
@@ -60,7 +56,7 @@ impl Query {
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(Status::bad_request(format!(
                 "strconv.ParseInt: parsing {}: {}",
-                kubewright_schema::field::go_quote(text),
+                kubewright_apimachinery::go::quote(text),
                 if is_number(text) {
                     "value out of range"
                 } else {
@@ -76,34 +72,7 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Undoes the encoding of a query, where `+` is a blank; `None` for a broken escape.
-fn decode_text(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        match first {
-            b'%' => {
-                let [high, low, after @ ..] = tail else { return None };
-                bytes.push((hex(*high)? << 4) | hex(*low)?);
-                rest = after;
-            }
-            b'+' => bytes.push(b' '),
-            byte => bytes.push(byte),
-        }
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Undoes the encoding of a path; what is broken stays as it is.
 pub(crate) fn percent_decode(path: &str) -> Cow<'_, str> {
-    if !path.contains('%') {
-        return Cow::Borrowed(path);
-    }
-    let decoded = decode_text(&path.replace('+', "%2B"));
-    decoded.map_or(Cow::Borrowed(path), Cow::Owned)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
+    path_unescape(path).unwrap_or(Cow::Borrowed(path))
 }

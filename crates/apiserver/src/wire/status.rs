@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use kubewright_apimachinery::field::{self, Errors};
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value, json};
 
 /// The result of a step of the pipeline.
@@ -122,7 +122,7 @@ impl Status {
         let subject = if name.is_empty() {
             about.qualified()
         } else {
-            format!("{} {}", about.qualified(), go_quote(name))
+            format!("{} {}", about.qualified(), quote(name))
         };
         Self::new(
             StatusCode::FORBIDDEN,
@@ -136,7 +136,7 @@ impl Status {
         Self::new(
             StatusCode::NOT_FOUND,
             "NotFound",
-            format!("{} {} not found", about.qualified(), go_quote(name)),
+            format!("{} {} not found", about.qualified(), quote(name)),
         )
         .with_details(about.details(name))
     }
@@ -164,7 +164,7 @@ impl Status {
     pub(crate) fn method_not_supported(about: About<'_>, verb: &str) -> Box<Self> {
         let message = format!(
             "{verb} is not supported on resources of kind {}",
-            go_quote(&about.qualified())
+            quote(&about.qualified())
         );
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(about.details(""))
     }
@@ -173,7 +173,7 @@ impl Status {
         Self::new(
             StatusCode::CONFLICT,
             "AlreadyExists",
-            format!("{} {} already exists", about.qualified(), go_quote(name)),
+            format!("{} {} already exists", about.qualified(), quote(name)),
         )
         .with_details(about.details(name))
     }
@@ -188,7 +188,7 @@ impl Status {
             format!(
                 "{} {} already exists, the server was not able to generate a unique name for the object",
                 about.qualified(),
-                go_quote(name)
+                quote(name)
             ),
         )
         .with_details(details)
@@ -201,7 +201,7 @@ impl Status {
             format!(
                 "Operation cannot be fulfilled on {} {}: {why}",
                 about.qualified(),
-                go_quote(name)
+                quote(name)
             ),
         )
         .with_details(about.details(name))
@@ -218,7 +218,7 @@ impl Status {
                 field: error.field.clone(),
             })
             .collect();
-        let subject = format!("{} {}", about.qualified(), go_quote(name));
+        let subject = format!("{} {}", about.qualified(), quote(name));
         let message = match field::aggregate(errors) {
             None => format!("{subject} is invalid"),
             Some(complaints) => format!("{subject} is invalid: {complaints}"),

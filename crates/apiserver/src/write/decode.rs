@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
+use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{Decoded, KEPT_DEPTH, json, strict, yaml};
 use kubewright_schema::protobuf::{self, Envelope};
 use kubewright_schema::{self as schema, TypeRef, Types};
@@ -236,14 +237,14 @@ fn check_type_is_text(value: &Value, unrecognized: &dyn Fn(String) -> Box<Status
         }
         return Err(unrecognized(format!(
             "json: cannot unmarshal {} into Go value of type {TYPE_META}",
-            go_kind(value)
+            json_kind(value)
         )));
     };
     for key in ["apiVersion", "kind"] {
         if let Some(other) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
             return Err(unrecognized(format!(
                 "json: cannot unmarshal {} into Go struct field .{key} of type string",
-                go_kind(other)
+                json_kind(other)
             )));
         }
     }
@@ -297,7 +298,7 @@ pub(crate) enum TypeDefect {
 pub(crate) fn type_defect(object: &Value) -> Option<TypeDefect> {
     for key in ["apiVersion", "kind"] {
         if let Some(value) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
-            let found = go_kind(value);
+            let found = json_kind(value);
             return Some(TypeDefect::Unreadable(format!(
                 "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of \
                  type string"
@@ -405,17 +406,6 @@ pub(crate) fn internal_package(group: &str) -> &str {
     match group {
         "" | "events.k8s.io" => "core",
         group => group.split('.').next().unwrap_or(group),
-    }
-}
-
-pub(crate) fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn write_into(resource: &Resource, wanted: &Value, object: &mut Value
     };
     let replicas = wanted.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
     if replicas == i64::from(UNSET) {
-        let path = kubewright_codec::quote(&paths.spec_replicas_path);
+        let path = kubewright_apimachinery::go::quote(&paths.spec_replicas_path);
         return Err(Status::bad_request(format!(
             "the spec replicas field {path} cannot be empty"
         )));

@@ -82,7 +82,10 @@ impl PendingWrite<'_, '_> {
             } else {
                 "invalid syntax"
             };
-            let message = format!("strconv.ParseUint: parsing {}: {why}", kubewright_codec::quote(&wanted));
+            let message = format!(
+                "strconv.ParseUint: parsing {}: {why}",
+                kubewright_apimachinery::go::quote(&wanted)
+            );
             return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
         }
         if wanted != current {

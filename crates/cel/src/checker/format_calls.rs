@@ -1,5 +1,7 @@
 //! `'%d of %s'.format([a, b])`: clauses and arguments that are both written out must fit each other.
 
+use kubewright_apimachinery::go::quote;
+
 use crate::ast::{Expr, ExprKind, Literal};
 use crate::checker::CheckedAst;
 use crate::types::Type;
@@ -74,7 +76,8 @@ fn clauses(pattern: &str, args: usize, found: &mut Vec<char>) -> Result<(), Stri
                     "value out of range"
                 };
                 return precision(&format!(
-                    "error while converting precision to integer: strconv.Atoi: parsing {digits:?}: {why}"
+                    "error while converting precision to integer: strconv.Atoi: parsing {}: {why}",
+                    quote(&digits)
                 ));
             }
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::go::float;
+
 use crate::error::EvalError;
 use crate::library::{Opaque, net, time, wrong};
 use crate::value::{Outcome, Value};
@@ -147,7 +149,7 @@ pub(crate) fn display(value: &Value<'_>) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
         Value::Uint(value) => value.to_string(),
-        Value::Double(value) => double_text(*value),
+        Value::Double(value) => float::general(*value),
         Value::String(text) => text.as_str().to_owned(),
         Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Value::Duration(nanos) => time::duration_text(*nanos),
@@ -181,28 +183,4 @@ pub(crate) fn display(value: &Value<'_>) -> String {
             format!("{}{{{}}}", object.type_name, fields.join(", "))
         }
     }
-}
-
-/// The power of ten from which on a double is written with an exponent.
-const SCIENTIFIC_FROM: i32 = 6;
-
-/// A double as Go's `%g` writes it.
-pub(crate) fn double_text(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    if value == 0.0 {
-        return if value.is_sign_negative() { "-0" } else { "0" }.to_owned();
-    }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if !(-4..SCIENTIFIC_FROM).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.abs());
-    }
-    format!("{value}")
 }

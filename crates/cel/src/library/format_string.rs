@@ -1,5 +1,7 @@
 //! `'%s is %d'.format([a, b])`
 
+use kubewright_apimachinery::go::{float, quote};
+
 use crate::error::EvalError;
 use crate::library::{conversion, time, wrong};
 use crate::value::{List, Outcome, Value};
@@ -82,7 +84,8 @@ fn precision(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Opt
         Ok(precision) if precision <= MAX_PRECISION => Ok(Some(precision)),
         _ => Err(error(format!(
             "could not parse formatting clause: error while parsing precision: error while converting precision to \
-             integer: strconv.Atoi: parsing {digits:?}: invalid syntax"
+             integer: strconv.Atoi: parsing {}: invalid syntax",
+            quote(&digits)
         ))),
     }
 }
@@ -106,7 +109,7 @@ fn string(arg: &Value<'_>) -> Result<String, EvalError> {
         | Value::Timestamp(_) => conversion::display(arg),
         Value::Double(value) if value.is_nan() => "NaN".to_owned(),
         Value::Double(value) if value.is_infinite() => if *value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
-        Value::Double(value) => format!("{value}"),
+        Value::Double(value) => float::positional(*value),
         Value::Duration(nanos) => time::duration_text(*nanos),
         Value::List(list) => {
             let items = list
@@ -151,7 +154,7 @@ fn number(arg: &Value<'_>) -> Option<f64> {
 fn fixed(arg: &Value<'_>, precision: usize) -> Result<String, EvalError> {
     match number(arg) {
         Some(value) if !value.is_finite() => string(&Value::Double(value)),
-        Some(value) => Ok(format!("{value:.precision$}")),
+        Some(value) => Ok(float::fixed(value, precision)),
         None => Err(wrong_type("fixed-point", "doubles", arg)),
     }
 }
@@ -159,13 +162,7 @@ fn fixed(arg: &Value<'_>, precision: usize) -> Result<String, EvalError> {
 fn scientific(arg: &Value<'_>, precision: usize) -> Result<String, EvalError> {
     match number(arg) {
         Some(value) if !value.is_finite() => string(&Value::Double(value)),
-        Some(value) => {
-            let text = format!("{value:.precision$e}");
-            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let exponent: i32 = exponent.parse().unwrap_or(0);
-            let sign = if exponent < 0 { '-' } else { '+' };
-            Ok(format!("{mantissa}e{sign}{:02}", exponent.abs()))
-        }
+        Some(value) => Ok(float::scientific(value, precision)),
         None => Err(wrong_type("scientific", "doubles", arg)),
     }
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use kubewright_apimachinery::names::{self, mask_trailing_dash};
+use kubewright_apimachinery::url::Url;
 use kubewright_re2::Regex;
 
-use crate::library::url::Url;
 use crate::library::{Implementation, Opaque, regex, time, wrong};
 use crate::value::{Outcome, Value};
 
@@ -47,7 +47,7 @@ formats! {
     "dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", 60, |text| names::dns1123_subdomain(&mask_trailing_dash(text));
     "dns1035LabelPrefix", "DNS1035LabelPrefix", 30, |text| names::dns1035_label(&mask_trailing_dash(text));
     "labelValue", "LabelValue", 40, names::label_value;
-    "uri", "URI", 1103, |text| Url::parse(text).err().into_iter().collect();
+    "uri", "URI", 1103, |text| Url::parse_request(text).err().into_iter().collect();
     "uuid", "uuid", 70, |text| check(is_uuid(text), "does not match the UUID format");
     "byte", "byte", 84, |text| check(is_base64(text), "invalid base64");
     "date", "date", 71, |text| check(time::parse_date(text).is_some(), "invalid date");

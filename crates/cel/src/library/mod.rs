@@ -20,6 +20,7 @@ pub(crate) mod time;
 mod url;
 mod zones;
 
+use kubewright_apimachinery::url::Url;
 use kubewright_quantity::Quantity;
 
 use crate::error::EvalError;
@@ -30,7 +31,7 @@ use crate::value::{Outcome, Value};
 /// A function of its arguments; the receiver of a method is the first one.
 pub type Implementation = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
 
-pub(crate) use conversion::{display, double_text};
+pub(crate) use conversion::display;
 
 /// A value of one of Kubernetes' types.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub enum Opaque {
     /// A network: address and length of its prefix.
     Cidr(std::net::IpAddr, u8),
     /// A URL.
-    Url(url::Url),
+    Url(Url),
     /// A semantic version.
     Semver(semver::Semver),
     /// A named format.

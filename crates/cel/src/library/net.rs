@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use kubewright_apimachinery::go::quote;
+
 use crate::error::EvalError;
 use crate::library::{Implementation, Opaque, wrong};
 use crate::value::{Outcome, Value};
@@ -75,15 +77,11 @@ pub(super) fn text(value: &Opaque) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
-    crate::quote::quote(text)
-}
-
 fn parse_ip(text: &str) -> Result<IpAddr, EvalError> {
     let refuse = |why: String| {
         EvalError::new(format!(
             "IP Address {} parse error during conversion from string: {why}",
-            quoted(text)
+            quote(text)
         ))
     };
     let (bare, zone) = text
@@ -95,13 +93,13 @@ fn parse_ip(text: &str) -> Result<IpAddr, EvalError> {
         Some("") => {
             return Err(refuse(format!(
                 "ParseAddr({}): zone must be a non-empty string",
-                quoted(text)
+                quote(text)
             )));
         }
         Some(_) => {
             return Err(EvalError::new(format!(
                 "IP address {} with zone value is not allowed",
-                quoted(text)
+                quote(text)
             )));
         }
         None => {}
@@ -114,7 +112,7 @@ fn refuse_mapped(text: &str, address: &IpAddr) -> Result<(), EvalError> {
     match address {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => Err(EvalError::new(format!(
             "IPv4-mapped IPv6 address {} is not allowed",
-            quoted(text)
+            quote(text)
         ))),
         _ => Ok(()),
     }
@@ -122,7 +120,7 @@ fn refuse_mapped(text: &str, address: &IpAddr) -> Result<(), EvalError> {
 
 /// What Go's parser says about a text that is no address.
 fn parse_failure(text: &str) -> String {
-    let shown = quoted(text);
+    let shown = quote(text);
     for c in text.chars() {
         match c {
             '.' => return format!("ParseAddr({shown}): {}", v4_failure(text)),
@@ -139,12 +137,12 @@ fn v4_failure(text: &str) -> String {
     let mut offset = 0;
     for (index, field) in fields.iter().enumerate() {
         if let Some(at) = field.find(|c: char| !c.is_ascii_digit()) {
-            return format!("unexpected character (at {})", quoted(&text[offset + at..]));
+            return format!("unexpected character (at {})", quote(&text[offset + at..]));
         }
         if field.is_empty() {
             return format!(
                 "IPv4 field must have at least one digit (at {})",
-                quoted(&text[offset.saturating_sub(usize::from(index > 0 && offset == text.len()))..])
+                quote(&text[offset.saturating_sub(usize::from(index > 0 && offset == text.len()))..])
             );
         }
         if field.len() > 1 && field.starts_with('0') {
@@ -168,11 +166,11 @@ fn v6_failure(text: &str) -> String {
         if let Some(at) = field.find(|c: char| !c.is_ascii_hexdigit() && c != '.') {
             return format!(
                 "each colon-separated field must have at least one digit (at {})",
-                quoted(&text[offset + at..])
+                quote(&text[offset + at..])
             );
         }
         if field.len() > 4 && !field.contains('.') {
-            return format!("each group must have 4 or less digits (at {})", quoted(&text[offset..]));
+            return format!("each group must have 4 or less digits (at {})", quote(&text[offset..]));
         }
         offset += field.len() + 1;
     }
@@ -201,7 +199,7 @@ fn parse_cidr(text: &str) -> Result<(IpAddr, u8), EvalError> {
     let refuse = |why: &str| {
         EvalError::new(format!(
             "network address parse error during conversion from string: netip.ParsePrefix({}): {why}",
-            quoted(text)
+            quote(text)
         ))
     };
     let (address, prefix) = text.rsplit_once('/').ok_or_else(|| refuse("no '/'"))?;
@@ -211,7 +209,7 @@ fn parse_cidr(text: &str) -> Result<(IpAddr, u8), EvalError> {
     let parsed: IpAddr = address.parse().map_err(|_| refuse(&parse_failure(address)))?;
     let plain = !prefix.is_empty() && prefix.bytes().all(|byte| byte.is_ascii_digit());
     if !plain || (prefix.len() > 1 && prefix.starts_with('0')) {
-        return Err(refuse(&format!("bad bits after slash: {}", quoted(prefix))));
+        return Err(refuse(&format!("bad bits after slash: {}", quote(prefix))));
     }
     let length = prefix.parse::<u32>().ok().filter(|length| *length <= bits(&parsed));
     let length = length.ok_or_else(|| refuse("prefix length out of range"))?;

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use kubewright_apimachinery::go::quote;
+
 use crate::error::EvalError;
-use crate::quote::quote;
 
 /// A semantic version; build metadata does not take part in comparisons.
 #[derive(Debug, Clone)]
@@ -145,7 +146,8 @@ fn prerelease(part: &str) -> Result<String, EvalError> {
     let numeric = part.bytes().all(|byte| byte.is_ascii_digit());
     if numeric && part.len() > 1 && part.starts_with('0') {
         return Err(error(format!(
-            "Numeric PreRelease version must not contain leading zeroes {part:?}"
+            "Numeric PreRelease version must not contain leading zeroes {}",
+            quote(part)
         )));
     }
     if !part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use jiff::tz::TimeZoneDatabase;
 
+use kubewright_apimachinery::go::quote;
+
 use crate::error::EvalError;
-use crate::quote::quote;
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::go::quote;
 use serde_json::Value as Json;
 
 use crate::decl::Decl;
@@ -239,7 +240,7 @@ impl Walk {
         if let Some(reason) = &rule.reason
             && !REASONS.contains(&reason.as_str())
         {
-            let supported: Vec<String> = REASONS.iter().map(|reason| format!("{reason:?}")).collect();
+            let supported: Vec<String> = REASONS.iter().map(|reason| quote(reason)).collect();
             self.report(
                 at("reason"),
                 NotSupported,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::go::quote;
 use serde_json::Value as Json;
 
 use crate::decl::{Decl, DeclKind, ListKind};
 use crate::error::ErrorKind;
 use crate::eval::{Limits, Program};
 use crate::limits::{MESSAGE_BYTES, PER_CALL, PER_OBJECT};
-use crate::quote::quote;
 use crate::value::Value;
 
 use super::ratchet::{Pair, Ratchet, Shape, counterpart};
@@ -73,7 +73,7 @@ impl Violation {
     pub fn body(&self) -> String {
         let shown = match &self.value {
             BadValue::Omitted => None,
-            BadValue::TypeName(name) => Some(format!("{name:?}")),
+            BadValue::TypeName(name) => Some(quote(name)),
             BadValue::Value(value) => Some(value.to_string()),
         };
         let (name, shown) = match self.reason {

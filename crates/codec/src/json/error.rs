@@ -1,8 +1,6 @@
 //! Why a text is not JSON, in Go's words.
 
-use std::fmt::Write as _;
-
-use crate::go::push_escaped;
+use kubewright_apimachinery::go::json::quote_byte;
 
 /// A syntax error; its text is that of Go's `encoding/json`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,14 +23,9 @@ impl SyntaxError {
     /// A byte that cannot stand where it stands. Go reads bytes, not characters: of a multi-byte character it names the
     /// first byte, as if that were Latin-1.
     pub(crate) fn invalid_character(byte: u8, context: impl std::fmt::Display, offset: usize) -> Self {
-        let mut message = String::from("invalid character '");
-        match byte {
-            b'\'' => message.push_str("\\'"),
-            b'"' => message.push('"'),
-            byte => push_escaped(char::from(byte), &mut message),
+        Self {
+            message: format!("invalid character {} {context}", quote_byte(byte)),
+            offset,
         }
-        // Writing to a string cannot fail.
-        let _ = write!(message, "' {context}");
-        Self { message, offset }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::go::utf8::repair;
+
 use super::SyntaxError;
 use super::number::unexpected;
-use crate::go::repair;
 
 /// The text being parsed: valid UTF-8 as a whole, or bytes whose strings need repair.
 pub(super) struct Source<'a> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::go::float;
+use kubewright_apimachinery::go::value::{Numbers, element_syntax};
 use serde_json::{Map, Number, Value};
 
 use super::error::YamlError;
-use super::key::{Key, go_syntax};
+use super::key::Key;
 use super::scalar::{Meaning, resolve};
 use super::tree::{Content, NodeId, Scalar, Tree};
-use crate::go::float;
 use crate::json::Notes;
 use crate::strict::ALREADY_SET;
 use crate::{Decoded, KEPT_DEPTH};
@@ -188,7 +189,10 @@ impl Builder<'_> {
             }
             _ => {
                 let value = self.value(id, &Path::Root, depth + 1)?;
-                Err(YamlError::yaml(format_args!("invalid map key: {}", go_syntax(&value))))
+                Err(YamlError::yaml(format_args!(
+                    "invalid map key: {}",
+                    element_syntax(&value, Numbers::Yaml)
+                )))
             }
         }
     }
@@ -256,9 +260,8 @@ impl Builder<'_> {
                 float::general(number)
             )));
         }
-        let mut text = Vec::new();
+        let mut text = String::new();
         float::write_json(number, &mut text);
-        let text = String::from_utf8(text).unwrap_or_default();
         Ok(match text.parse::<i64>() {
             Ok(number) => Value::from(number),
             Err(_) => self.number(&text, number, path),

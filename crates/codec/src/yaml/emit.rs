@@ -1,10 +1,10 @@
 //! The writer: block collections, two spaces deep, lists not indented, lines folded behind column 80.
 
+use kubewright_apimachinery::go::float;
 use serde_json::Value;
 
 use super::sort::sorted;
 use super::style::{Style, is_break, is_multiline, is_printable, of_string};
-use crate::go::float;
 
 /// How long a key may be that stands before its colon; a longer one gets a question mark.
 const MAX_SIMPLE_KEY: usize = 128;
@@ -265,9 +265,8 @@ fn scalar_indent(indent: Option<usize>) -> usize {
 
 /// A float is JSON before it is YAML: a whole number that prints as an integer is read as one.
 fn float_text(number: f64) -> String {
-    let mut text = Vec::new();
+    let mut text = String::new();
     float::write_json(number, &mut text);
-    let text = String::from_utf8(text).unwrap_or_default();
     if let Ok(number) = text.parse::<i64>() {
         return number.to_string();
     }

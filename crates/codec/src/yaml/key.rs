@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use kubewright_apimachinery::go::value::{Numbers, element_syntax};
+use kubewright_apimachinery::go::{float, quote};
 use serde_json::Value;
 
 use super::error::YamlError;
 use super::scalar::Meaning;
-use crate::go::{float, quote};
 
 /// A key as Go's `yaml` holds it: `1` and `"1"` are two keys.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ impl Key {
             Self::Text(text) => text,
             Self::Integer(number) => number.to_string(),
             Self::Bool(value) => value.to_string(),
-            Self::Float(number) => match float::general_32(number).as_str() {
+            Self::Float(number) => match float::general_32(number as f32).as_str() {
                 "+Inf" => ".inf".to_owned(),
                 "-Inf" => "-.inf".to_owned(),
                 "NaN" => ".nan".to_owned(),
@@ -48,7 +49,7 @@ impl Key {
                 let kind = if let Self::Null = self { "%!s(<nil>)" } else { "uint64" };
                 return Err(YamlError::conversion(format!(
                     "unsupported map key of type: {kind}, key: {self}, value: {}",
-                    go_syntax(value)
+                    element_syntax(value, Numbers::Yaml)
                 )));
             }
         })
@@ -107,27 +108,3 @@ impl PartialEq for Key {
 }
 
 impl Eq for Key {}
-
-/// A value as Go's `%#v` prints what `yaml` made of it.
-pub(super) fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => match number.as_f64() {
-            Some(number_) if number.is_f64() => float::general(number_),
-            _ => number.to_string(),
-        },
-        Value::String(text) => quote(text),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go_syntax).collect();
-            format!("[]interface {{}}{{{}}}", items.join(", "))
-        }
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(name, value)| format!("{}:{}", quote(name), go_syntax(value)))
-                .collect();
-            format!("map[interface {{}}]interface {{}}{{{}}}", fields.join(", "))
-        }
-    }
-}

@@ -1,9 +1,10 @@
 //! What a scalar means by YAML 1.1's readings, as Go's `yaml` has them.
 
+use kubewright_apimachinery::go::utf8::repair;
+
 use super::error::YamlError;
 use super::timestamp::is_timestamp;
 use super::tree::Scalar;
-use crate::go::repair;
 
 /// The meaning of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]

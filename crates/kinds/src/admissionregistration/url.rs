@@ -2,16 +2,16 @@
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
+use kubewright_apimachinery::url::Url;
 use serde_json::Value;
 
 use crate::rules::access::{int_at, opt_str_at, str_at};
-use crate::rules::go_url;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Everything wrong with a webhook's URL.
 pub fn validate_url(text: &str, path: &PathRef<'_>, errors: &mut Errors) {
-    let url = match go_url::parse(text) {
+    let url = match Url::parse(text) {
         Ok(url) => url,
         Err(problem) => {
             let detail = format!("url must be a valid URL: {problem}{FORM}");

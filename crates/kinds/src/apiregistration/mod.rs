@@ -1,8 +1,8 @@
 //! `APIServices`: which server answers for a group and version.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
-use kubewright_schema::field::go_quote;
 use serde_json::{Value, json};
 
 use crate::behaviour::Behaviour;
@@ -49,7 +49,7 @@ fn validate_name(object: &Value, errors: &mut Errors) {
     );
     let name = str_at(object, &["metadata", "name"]);
     if !name.is_empty() && names::path_segment_name(name).is_empty() && name != required {
-        let detail = format!("must be `spec.version+\".\"+spec.group`: {}", go_quote(&required));
+        let detail = format!("must be `spec.version+\".\"+spec.group`: {}", quote(&required));
         errors.push(FieldError::invalid(
             &PathRef::root("metadata").child("name"),
             name,

@@ -1,6 +1,6 @@
 //! Lists of completion indexes such as `0-2,5`.
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 
 /// How many indexes the text lists, or what is wrong with it. Indexes are below `completions` and increase.
 pub(crate) fn count(text: &str, completions: i64) -> Result<i64, String> {
@@ -25,9 +25,9 @@ fn parse(interval: &str, completions: i64) -> Result<(i64, i64), String> {
     let index = |text: &str| -> Result<i64, String> {
         let index: i64 = text
             .parse()
-            .map_err(|_| format!("cannot convert string to integer for index: {}", go_quote(text)))?;
+            .map_err(|_| format!("cannot convert string to integer for index: {}", quote(text)))?;
         if index >= completions {
-            return Err(format!("too large index: {}", go_quote(text)));
+            return Err(format!("too large index: {}", quote(text)));
         }
         Ok(index)
     };
@@ -42,7 +42,7 @@ fn parse(interval: &str, completions: i64) -> Result<(i64, i64), String> {
         }
         _ => Err(format!(
             "the fragment {} violates the requirement that an index interval can have at most two parts separated by '-'",
-            go_quote(interval)
+            quote(interval)
         )),
     }
 }

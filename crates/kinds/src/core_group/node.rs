@@ -171,7 +171,7 @@ fn validate_declared_features(object: &Value, errors: &mut Errors) {
 }
 
 fn feature_problem(feature: &str) -> Option<String> {
-    let quoted = kubewright_schema::field::go_quote(feature);
+    let quoted = kubewright_apimachinery::go::quote(feature);
     if feature.len() > names::SUBDOMAIN_MAX {
         return Some(format!(
             "invalid feature name {quoted}: must be no more than 253 characters"

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, opt_str_at, part, str_at};
@@ -70,7 +71,7 @@ pub(crate) fn validate(object: &Value, options: Options, path: &PathRef<'_>, err
             errors.push(FieldError::invalid(
                 &path.key(key),
                 profile,
-                format!("invalid AppArmor profile name: {profile:?}"),
+                format!("invalid AppArmor profile name: {}", quote(profile)),
             ));
         }
     }

@@ -1,6 +1,7 @@
 //! `pods/binding`: a scheduler assigns a pod to a node.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use crate::rules::access::{entries_at, is_unset, list_at, map_mut, remove, str_at};
@@ -33,7 +34,7 @@ pub fn apply(pod: &mut Value, binding: &Value, now: &str) -> Result<(), String> 
     }
     let node = str_at(pod, &["spec", "nodeName"]);
     if !node.is_empty() {
-        return Err(format!("pod {name} is already assigned to node {node:?}"));
+        return Err(format!("pod {name} is already assigned to node {}", quote(node)));
     }
     if !list_at(pod, &["spec", "schedulingGates"]).is_empty() {
         return Err(format!("pod {name} has non-empty .spec.schedulingGates"));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use kubewright_apimachinery::field::{FieldError, PathRef};
+use kubewright_apimachinery::go::json;
 use serde_json::Value;
 
 use crate::rules::resource_names::quantity;
@@ -43,7 +44,7 @@ pub(crate) fn print_optional(name: &str, value: &Value) -> Printed {
 
 /// Prints a string, number or boolean, or the lack of one.
 pub(crate) fn print_scalar(value: &Value) -> Printed {
-    Printed::Scalar(go_json(value))
+    Printed::Scalar(json::to_string(value))
 }
 
 /// Prints a label selector, whose Go fields carry their wire names.
@@ -82,7 +83,7 @@ fn plain(value: &Value) -> Printed {
                 .map(|(name, value)| (name.clone(), plain(value)))
                 .collect(),
         ),
-        scalar => Printed::Scalar(go_json(scalar)),
+        scalar => Printed::Scalar(json::to_string(scalar)),
     }
 }
 
@@ -173,7 +174,7 @@ impl Printed {
 }
 
 fn write_member(text: &mut String, depth: Option<usize>, key: &str, value: &Printed) {
-    text.push_str(&go_json(&Value::from(key)));
+    text.push_str(&json::to_string(&Value::from(key)));
     text.push(':');
     if depth.is_some() {
         text.push(' ');
@@ -208,26 +209,6 @@ fn new_line(text: &mut String, depth: Option<usize>) {
         text.push('\n');
         text.extend(std::iter::repeat_n(' ', depth));
     }
-}
-
-/// A scalar as Go's encoder writes it: it escapes what HTML would misread.
-fn go_json(scalar: &Value) -> String {
-    let text = scalar.to_string();
-    if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return text;
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '<' => escaped.push_str("\\u003c"),
-            '>' => escaped.push_str("\\u003e"),
-            '&' => escaped.push_str("\\u0026"),
-            '\u{2028}' => escaped.push_str("\\u2028"),
-            '\u{2029}' => escaped.push_str("\\u2029"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 fn null() -> Printed {
@@ -311,8 +292,8 @@ fn shaped(shape: &str, value: &Value, parent: &Value) -> Printed {
         };
     }
     match shape {
-        "s" | "n" | "i" | "b" => Printed::Scalar(go_json(value)),
-        "q" => Printed::Scalar(go_json(&canonical(value))),
+        "s" | "n" | "i" | "b" => Printed::Scalar(json::to_string(value)),
+        "q" => Printed::Scalar(json::to_string(&canonical(value))),
         "w" => print_selector(value),
         "r" => plain(value),
         name => struct_of(name, value, parent),

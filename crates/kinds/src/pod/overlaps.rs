@@ -1,6 +1,6 @@
 //! Warnings about files of one volume that would hide each other.
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use super::warnings::ENOUGH;
@@ -17,9 +17,9 @@ struct File<'a> {
 impl File<'_> {
     fn shown(&self) -> String {
         if self.source.is_empty() {
-            go_quote(self.path)
+            quote(self.path)
         } else {
-            format!("{} ({})", go_quote(self.path), self.source)
+            format!("{} ({})", quote(self.path), self.source)
         }
     }
 }
@@ -27,7 +27,7 @@ impl File<'_> {
 /// Adds a warning for each pair of overlapping files.
 pub(crate) fn warn(spec: &Value, found: &mut Vec<String>) {
     for volume in list_at(spec, &["volumes"]) {
-        let name = go_quote(str_at(volume, &["name"]));
+        let name = quote(str_at(volume, &["name"]));
         for (kind, title, name_field) in [
             ("configMap", "ConfigMap", "name"),
             ("secret", "Secret", "secretName"),
@@ -36,7 +36,7 @@ pub(crate) fn warn(spec: &Value, found: &mut Vec<String>) {
             let Some(source) = at(volume, &[kind]) else { continue };
             let description = match name_field {
                 "" => title.to_owned(),
-                field => format!("{title} {}", go_quote(str_at(source, &[field]))),
+                field => format!("{title} {}", quote(str_at(source, &[field]))),
             };
             let files = list_at(source, &["items"])
                 .iter()
@@ -72,7 +72,7 @@ fn projected(source: &Value) -> Vec<File<'_>> {
         };
         let title = match kind {
             "downwardAPI" => title.to_owned(),
-            _ => format!("{title} {}", go_quote(str_at(of_kind, &["name"]))),
+            _ => format!("{title} {}", quote(str_at(of_kind, &["name"]))),
         };
         let items = list_at(of_kind, &["items"]).iter();
         return items.map(|item| file(str_at(item, &["path"]), title.clone())).collect();

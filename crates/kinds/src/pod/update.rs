@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
 use serde_json::Value;
 
@@ -244,7 +245,7 @@ pub(crate) fn validate_ephemeral_containers(pod: &Value, old: &Value, options: O
         let name = str_at(before, &["name"]);
         match by_name.get(name) {
             None => {
-                let words = format!("existing ephemeral containers {name:?} may not be removed\n");
+                let words = format!("existing ephemeral containers {} may not be removed\n", quote(name));
                 errors.push(FieldError::forbidden(&path, words));
             }
             Some(after) if !internal::same("EphemeralContainer", before, after) => {
@@ -252,7 +253,10 @@ pub(crate) fn validate_ephemeral_containers(pod: &Value, old: &Value, options: O
                     &internal::print("EphemeralContainer", before).pretty(),
                     &internal::print("EphemeralContainer", after).pretty(),
                 );
-                let words = format!("existing ephemeral containers {name:?} may not be changed\n{changes}");
+                let words = format!(
+                    "existing ephemeral containers {} may not be changed\n{changes}",
+                    quote(name)
+                );
                 errors.push(FieldError::forbidden(&path, words));
             }
             Some(_) => {}

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
                     errors.push(FieldError::invalid(
                         &path.child("name"),
                         name,
-                        format!("PVC name {claim:?}: {complaint}"),
+                        format!("PVC name {}: {complaint}", quote(&claim)),
                     ));
                 }
             }

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::PathRef;
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
-use kubewright_schema::field::go_quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, int_at, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at};
@@ -266,7 +266,7 @@ fn warn_fraction(amount: Option<&Value>, path: &PathRef<'_>, found: &mut Vec<Str
         let shown = amount.to_string();
         found.push(format!(
             "{path}: fractional byte value {} is invalid, must be an integer",
-            go_quote(&shown)
+            quote(&shown)
         ));
     }
 }
@@ -286,7 +286,7 @@ fn repeated_names(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
             found.push(format!(
                 "{}: duplicate ip {}",
                 aliases.index(index).child("ip"),
-                go_quote(address)
+                quote(address)
             ));
         }
     }
@@ -299,7 +299,7 @@ fn repeated_names(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
             found.push(format!(
                 "{}: duplicate name {}",
                 path.index(index).child("name"),
-                go_quote(name)
+                quote(name)
             ));
         }
     }
@@ -350,7 +350,7 @@ fn of_container(
         let value = str_at(variable, &["value"]);
         let extends = at(variable, &["valueFrom"]).is_none() && value != reference && value.contains(&reference);
         if !extends {
-            let name = go_quote(name);
+            let name = quote(name);
             let path = path.index(index);
             found.push(format!(
                 "{path}: hides previous definition of {name}, which may be dropped when using apply"
@@ -410,7 +410,7 @@ fn ports(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
             match by_name.get(name) {
                 Some(other) => found.push(format!(
                     "{place}: duplicate port name {} with {other}, services and probes that select ports by name will use {other}",
-                    go_quote(name)
+                    quote(name)
                 )),
                 None => drop(by_name.insert(name.to_owned(), place)),
             }

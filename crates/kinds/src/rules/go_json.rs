@@ -1,6 +1,6 @@
 //! Whether bytes are a JSON object, refused in the words of Go's encoding/json.
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::json::quote_byte;
 
 const MAX_DEPTH: usize = 10_000;
 
@@ -58,7 +58,7 @@ impl Scanner<'_> {
     fn refuse(&self, context: &str) -> Scanned {
         Err(match self.peek() {
             None => "unexpected end of JSON input".to_owned(),
-            Some(byte) => format!("invalid character {} {context}", quote(byte)),
+            Some(byte) => format!("invalid character {} {context}", quote_byte(byte)),
         })
     }
 
@@ -146,7 +146,7 @@ impl Scanner<'_> {
     fn literal(&mut self, word: &str) -> Scanned {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
-                return self.refuse(&format!("in literal {word} (expecting {})", quote(expected)));
+                return self.refuse(&format!("in literal {word} (expecting {})", quote_byte(expected)));
             }
             self.at += 1;
         }
@@ -220,18 +220,6 @@ impl Scanner<'_> {
     fn digits(&mut self) {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
-        }
-    }
-}
-
-/// A byte as Go quotes it in these messages.
-fn quote(byte: u8) -> String {
-    match byte {
-        b'\'' => r"'\''".to_owned(),
-        b'"' => "'\"'".to_owned(),
-        _ => {
-            let quoted = go_quote(&char::from(byte).to_string());
-            format!("'{}'", quoted.trim_matches('"'))
         }
     }
 }

@@ -5,7 +5,6 @@ pub(crate) mod access;
 pub(crate) mod annotations;
 pub(crate) mod conditions;
 pub(crate) mod go_json;
-pub mod go_url;
 pub(crate) mod labels;
 pub mod name_rule;
 pub(crate) mod net;

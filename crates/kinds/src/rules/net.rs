@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 
 /// An address read the old way: leading zeros are decimal, an IPv4-mapped IPv6 address is its IPv4 address.
 pub(crate) fn parse_ip_sloppy(text: &str) -> Option<IpAddr> {
@@ -161,7 +161,7 @@ fn require_canonical(path: &PathRef<'_>, value: &str, canonical: &str, errors: &
         errors.push(FieldError::invalid(
             path,
             value,
-            format!("must be in canonical form ({})", go_quote(canonical)),
+            format!("must be in canonical form ({})", quote(canonical)),
         ));
     }
 }
@@ -205,18 +205,18 @@ pub(crate) fn ip_warnings(path: &PathRef<'_>, value: &str) -> Vec<String> {
         return Vec::new();
     };
     if !is_strict(value) || is_mapped(address) {
-        let better = go_quote(&address.to_canonical().to_string());
+        let better = quote(&address.to_canonical().to_string());
         return vec![format!(
             "{path}: non-standard IP address {} is invalid: use {better}",
-            go_quote(value)
+            quote(value)
         )];
     }
     let canonical = address.to_string();
     if address.is_ipv6() && canonical != value {
         return vec![format!(
             "{path}: IPv6 address {} should be in RFC 5952 canonical format ({})",
-            go_quote(value),
-            go_quote(&canonical)
+            quote(value),
+            quote(&canonical)
         )];
     }
     Vec::new()
@@ -227,20 +227,20 @@ pub(crate) fn cidr_warnings(path: &PathRef<'_>, value: &str) -> Vec<String> {
     let Some(cidr) = parse_cidr_sloppy(value) else {
         return Vec::new();
     };
-    let quoted = go_quote(value);
+    let quoted = quote(value);
     let mut warnings = Vec::new();
     let bits = if cidr.address.is_ipv4() { 32 } else { 128 };
     if cidr.network() != cidr.address {
         let single = format!("{}/{bits}", cidr.address.to_canonical());
         warnings.push(format!(
             "{path}: CIDR value {quoted} is ambiguous in this context (should be {} or {}?)",
-            go_quote(&cidr.canonical()),
-            go_quote(&single)
+            quote(&cidr.canonical()),
+            quote(&single)
         ));
     }
     let (address, prefix) = value.split_once('/').unwrap_or((value, ""));
     if !is_strict(address) || (prefix.len() > 1 && prefix.starts_with('0')) || is_mapped(cidr.address) {
-        let better = go_quote(&cidr.canonical());
+        let better = quote(&cidr.canonical());
         warnings.push(format!(
             "{path}: non-standard CIDR value {quoted} is invalid: use {better}"
         ));
@@ -249,7 +249,7 @@ pub(crate) fn cidr_warnings(path: &PathRef<'_>, value: &str) -> Vec<String> {
     if warnings.is_empty() && cidr.address.is_ipv6() && canonical != value {
         warnings.push(format!(
             "{path}: IPv6 CIDR value {quoted} should be in RFC 5952 canonical format ({})",
-            go_quote(&canonical)
+            quote(&canonical)
         ));
     }
     warnings

@@ -1,6 +1,6 @@
 //! The fields that field selectors know (R8), and how they read an object.
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use crate::rules::access::{at, int_at, str_at};
@@ -75,11 +75,11 @@ impl UnsupportedField {
         match self {
             UnsupportedField::NotKnown => format!(
                 "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                go_quote(label)
+                quote(label)
             ),
             UnsupportedField::NotSupported => format!("field label not supported: {label}"),
             UnsupportedField::NotSupportedFor(kind) => {
-                format!("field label {} not supported for {kind}", go_quote(label))
+                format!("field label {} not supported for {kind}", quote(label))
             }
             UnsupportedField::NotSupportedForKind(kind) => format!("field label not supported for {kind}: {label}"),
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::managed::{FieldSet, ManagerId, Operation, Path, go};
+use kubewright_apimachinery::go::quote;
+
+use crate::managed::{FieldSet, ManagerId, Operation, Path};
 
 /// One conflict as a cause of the 409's details.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,9 +80,9 @@ impl Conflicts {
 
 /// A manager, for people.
 fn describe(owner: &ManagerId) -> String {
-    let mut text = go::quote(&owner.manager);
+    let mut text = quote(&owner.manager);
     if !owner.subresource.is_empty() {
-        _ = write!(text, " with subresource {}", go::quote(&owner.subresource));
+        _ = write!(text, " with subresource {}", quote(&owner.subresource));
     }
     if owner.operation == Operation::Update {
         _ = write!(text, " using {}", owner.api_version);

@@ -1,11 +1,12 @@
 //! `kubectl.kubernetes.io/last-applied-configuration`: moving from client-side to server-side apply and back (S9).
 
+use kubewright_apimachinery::go::json;
 use serde_json::Value;
 
 use super::metadata::{metadata, metadata_mut};
 use super::typed::{Origin, compare, field_set, validate};
 use crate::Topology;
-use crate::managed::{FieldSet, go_json};
+use crate::managed::FieldSet;
 
 /// The field manager of `kubectl apply --server-side`.
 pub(super) const KUBECTL: &str = "kubectl";
@@ -46,7 +47,7 @@ pub(super) fn refresh(object: &mut Value, applied: &Value) {
     {
         annotations.remove(ANNOTATION);
     }
-    let mut text = go_json(&applied);
+    let mut text = json::to_string(&applied);
     text.push('\n');
     let Some(annotations) = metadata_mut(object)
         .and_then(|metadata| metadata.get_mut("annotations"))

@@ -1,8 +1,9 @@
 //! Reading a list of operations.
 
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::{Map, Value};
 
-use crate::patch_error::{PatchError, go_kind};
+use crate::patch_error::PatchError;
 
 /// How many operations a patch may have.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -116,6 +117,6 @@ fn cannot_unmarshal(value: &Value, place: &str, checked: bool) -> PatchError {
     let prefix = if checked { "error decoding patch: " } else { "" };
     PatchError::Malformed(format!(
         "{prefix}json: cannot unmarshal {} into {place}",
-        go_kind(value)
+        json_kind(value)
     ))
 }

@@ -1,5 +1,6 @@
 //! How long a value's JSON text is, without writing it.
 
+use kubewright_apimachinery::go::json::string_length;
 use serde_json::Value;
 
 /// The length of the compact text with Go's escapes.
@@ -8,7 +9,7 @@ pub(super) fn encoded_length(value: &Value) -> usize {
         Value::Null | Value::Bool(true) => 4,
         Value::Bool(false) => 5,
         Value::Number(number) => number.to_string().len(),
-        Value::String(text) => quoted_length(text),
+        Value::String(text) => string_length(text),
         Value::Array(items) => {
             let content: usize = items.iter().map(encoded_length).sum();
             content + items.len().saturating_sub(1) + 2
@@ -16,23 +17,11 @@ pub(super) fn encoded_length(value: &Value) -> usize {
         Value::Object(fields) => {
             let content: usize = fields
                 .iter()
-                .map(|(name, value)| quoted_length(name) + 1 + encoded_length(value))
+                .map(|(name, value)| string_length(name) + 1 + encoded_length(value))
                 .sum();
             content + fields.len().saturating_sub(1) + 2
         }
     }
-}
-
-fn quoted_length(text: &str) -> usize {
-    let escaped: usize = text
-        .chars()
-        .map(|c| match c {
-            '"' | '\\' | '\n' | '\r' | '\t' | '\x08' | '\x0c' => 2,
-            '<' | '>' | '&' | '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => 6,
-            c => c.len_utf8(),
-        })
-        .sum();
-    escaped + 2
 }
 
 /// How deep a value nests: 0 for a scalar.

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use kubewright_apimachinery::go::{float, json, quote};
 use serde_json::{Number, Value};
 
 use super::order::compare_values;
-use super::{go, json};
 
 /// One step of a path into an object.
 #[derive(Clone, Debug)]
@@ -127,9 +127,9 @@ fn readable(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) if number.is_f64() => go::number(number),
+        Value::Number(number) if number.is_f64() => float::general(number.as_f64().unwrap_or_default()),
         Value::Number(number) => number.to_string(),
-        Value::String(text) => go::quote(text),
+        Value::String(text) => quote(text),
         Value::Array(items) => {
             let items: Vec<_> = items.iter().map(readable).collect();
             format!("[{}]", items.join(","))
@@ -178,7 +178,7 @@ impl PathElement {
                 _ => Err(ElementError::Invalid("expect { or n".to_owned())),
             },
             b'i' => content.parse().map(Self::Index).map_err(|_| {
-                ElementError::Invalid(format!("strconv.Atoi: parsing {}: invalid syntax", go::quote(content)))
+                ElementError::Invalid(format!("strconv.Atoi: parsing {}: invalid syntax", quote(content)))
             }),
             _ => Err(ElementError::Unknown),
         }
@@ -199,16 +199,16 @@ impl PathElement {
                     if index > 0 {
                         out.push(',');
                     }
-                    json::write_string(&mut out, name);
+                    json::write_string(name, &mut out);
                     out.push(':');
-                    json::write(&mut out, value);
+                    json::write(value, &mut out);
                 }
                 out.push('}');
                 out
             }
             Self::Value(value) => {
                 let mut out = String::from("v:");
-                json::write(&mut out, value);
+                json::write(value, &mut out);
                 out
             }
             Self::Index(index) => format!("i:{index}"),

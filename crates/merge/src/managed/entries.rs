@@ -1,8 +1,9 @@
 //! `metadata.managedFields`: the managers of an object and what each owns (S2).
 
+use kubewright_apimachinery::go::{json, quote};
 use serde_json::{Map, Value};
 
-use super::{FieldSet, FieldsError, fields_v1, go, json, time};
+use super::{FieldSet, FieldsError, fields_v1, time};
 
 /// How a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,9 +62,9 @@ impl ManagerId {
             if key.len() > 1 {
                 key.push(',');
             }
-            json::write_string(&mut key, name);
+            json::write_string(name, &mut key);
             key.push(':');
-            json::write_string(&mut key, value);
+            json::write_string(value, &mut key);
         }
         key.push('}');
         key
@@ -201,7 +202,7 @@ pub enum DecodeError {
     #[error("missing fieldsType in managed fields entry {0}")]
     MissingFieldsType(usize),
     /// An unknown form of the fields.
-    #[error("invalid fieldsType {} in managed fields entry {index}", go::quote(.name))]
+    #[error("invalid fieldsType {} in managed fields entry {index}", quote(.name))]
     FieldsType {
         /// What it says.
         name: String,

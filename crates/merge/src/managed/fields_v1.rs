@@ -1,10 +1,11 @@
 //! `FieldsV1`: the form of a set inside `managedFields` (S2).
 
+use kubewright_apimachinery::go::json;
 use serde_json::{Map, Value};
 
+use super::MAX_DEPTH;
 use super::element::{ElementError, PathElement};
 use super::set::{FieldSet, Node};
-use super::{MAX_DEPTH, json};
 
 /// Why a set could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +69,7 @@ impl FieldSet {
                 out.push(',');
             }
             separate = true;
-            json::write_string(out, &node.element.encode());
+            json::write_string(&node.element.encode(), out);
             out.push(':');
             node.children.write(node.member, out);
         }

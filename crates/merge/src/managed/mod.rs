@@ -8,8 +8,6 @@ mod element;
 mod entries;
 mod fields_v1;
 mod filter;
-pub(crate) mod go;
-mod json;
 mod order;
 mod scale;
 mod set;
@@ -30,10 +28,3 @@ pub(crate) use set::Node;
 /// How deep sets and typed walks go. Below that a place is owned as a whole and a set is not decodable: it bounds the
 /// stack, and no type that people write is nearly as deep.
 pub(crate) const MAX_DEPTH: usize = 256;
-
-/// A value as compact JSON, written the way Go writes it.
-pub(crate) fn go_json(value: &serde_json::Value) -> String {
-    let mut out = String::new();
-    json::write(&mut out, value);
-    out
-}

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Entries, FieldFilter, FieldSet, FieldsError, Path, PathElement, go, parent_managed_fields, scale_managed_fields,
-    time,
+    Entries, FieldFilter, FieldSet, FieldsError, Path, PathElement, parent_managed_fields, scale_managed_fields, time,
 };
 
 fn set(fields: &Value) -> FieldSet {
@@ -67,12 +66,6 @@ fn a_path_is_printed_as_the_api_server_prints_it() {
         ".spec.ports[port=1.234567e+06,protocol=\"TCP\"].name",
     ];
     assert_eq!(paths, expected);
-}
-
-#[test]
-fn strings_are_quoted_as_go_quotes_them() {
-    let quoted = go::quote("a\0\u{200b}e\u{301}\u{e9}\u{a0}\u{1f680}\u{7f}\t\"");
-    assert_eq!(quoted, "\"a\\x00\\u200be\u{301}\u{e9}\\u00a0\u{1f680}\\x7f\\t\\\"\"");
 }
 
 #[test]

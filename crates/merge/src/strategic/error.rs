@@ -1,6 +1,7 @@
 //! What can be wrong with a strategic merge patch, in upstream's words. The few errors that upstream knows by name have a
 //! status of their own; the others reach the client as plain errors.
 
+use kubewright_apimachinery::go::value::{Numbers, type_name};
 use serde_json::{Map, Value};
 
 use super::print::printed;
@@ -57,15 +58,10 @@ pub(super) fn expected_object(actual: &Value) -> PatchError {
     ))
 }
 
-/// The Go type of a value.
+/// The type of a value as `%s` prints it, which marks the type of nothing as no string.
 pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
+        value => type_name(value, Numbers::Int64),
     }
 }

@@ -1,5 +1,6 @@
 //! Merging the fields of an object.
 
+use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value};
 
 use super::error::{bad_element_order, bad_primitive_list, expected_list, other, unknown_directive};
@@ -146,7 +147,8 @@ fn field<'t, T: Topology<'t>>(of: T, name: &str) -> Result<T, PatchError> {
     of.field(name).ok_or_else(|| {
         // Free-form values are structs to Go, that hold their text in no field.
         other(format!(
-            "unable to find api field in struct RawExtension for the json field {name:?}"
+            "unable to find api field in struct RawExtension for the json field {}",
+            quote(name)
         ))
     })
 }

@@ -8,9 +8,10 @@ mod order;
 mod print;
 mod retain;
 
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::Value;
 
-use crate::patch_error::{PatchError, go_kind};
+use crate::patch_error::PatchError;
 use crate::topology::Topology;
 pub use print::{printed, printed_after_merge};
 
@@ -30,7 +31,7 @@ pub fn apply<'t, T: Topology<'t>>(object: Value, patch: Value, topology: T) -> R
         // To Go, null is an empty map.
         Value::Null => return Ok(object),
         patch => {
-            let kind = go_kind(&patch);
+            let kind = json_kind(&patch);
             return Err(PatchError::Malformed(format!(
                 "json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
             )));

@@ -10,6 +10,8 @@ use kube::client::Body;
 use kube::core::Status;
 use parking_lot::Mutex;
 
+use kubewright_apimachinery::url::{path_escape, query_escape};
+
 use super::{Client, Error};
 use crate::object::{Kind, ObjectKey};
 
@@ -128,11 +130,11 @@ impl<'a> Call<'a> {
         let mut uri = self.kind.path(self.namespace);
         for segment in [self.name, self.subresource].into_iter().flatten() {
             uri.push('/');
-            encode(&mut uri, segment);
+            uri.push_str(&path_escape(segment));
         }
         for (at, (name, value)) in self.query.iter().enumerate() {
             let _ = write!(uri, "{}{name}=", if at == 0 { '?' } else { '&' });
-            encode(&mut uri, value);
+            uri.push_str(&query_escape(value));
         }
         Ok(uri)
     }
@@ -141,17 +143,6 @@ impl<'a> Call<'a> {
 /// What may be a segment of a path: the server's own rule for names.
 fn is_segment(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])
-}
-
-/// Percent-encodes everything that has or might have a meaning in a URI.
-fn encode(uri: &mut String, text: &str) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':') {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
 }
 
 impl Client {

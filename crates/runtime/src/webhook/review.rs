@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::core::Status;
 use kube::core::response::StatusSummary;
+use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::json;
 use serde_json::{Map, Value};
 
@@ -43,7 +44,7 @@ impl Review {
             Some(Value::String(text)) => Ok(text),
             Some(other) => Err(unknown_kind(&format!(
                 "json: cannot unmarshal {} into Go struct field .{name} of type string",
-                name_of(&other)
+                json_kind(&other)
             ))),
         };
         let (api_version, kind) = (meta("apiVersion")?, meta("kind")?);
@@ -102,20 +103,8 @@ pub(super) fn not_an_object(found: &Value) -> String {
         r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
     unknown_kind(&format!(
         "json: cannot unmarshal {} into Go value of type {wanted}",
-        name_of(found)
+        json_kind(found)
     ))
-}
-
-/// What Go calls a JSON value.
-fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// What Go says about a value that does not fit a field.
@@ -123,7 +112,7 @@ fn mismatch(found: &Value, owner: &str, field: &str, wanted: &str) -> String {
     let dot = if field.is_empty() { "" } else { "." };
     format!(
         "json: cannot unmarshal {} into Go struct field {owner}.AdmissionReview.request{dot}{field} of type {wanted}",
-        name_of(found)
+        json_kind(found)
     )
 }
 

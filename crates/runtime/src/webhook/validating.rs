@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 
 use super::handler::Handler;
 use super::rejection::{Verdict, Warnings};

@@ -9,6 +9,7 @@ mod tests;
 pub(crate) mod time;
 pub(crate) mod zero;
 
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -123,7 +124,7 @@ impl Walk<'_> {
             }
             (Form::Map { .. } | Form::List(_), Value::Null) => {}
             (_, other) => {
-                let found = kind_of(other);
+                let found = json_kind(other);
                 self.mismatch(at, found, &ty.go_type());
             }
         }
@@ -205,17 +206,5 @@ impl Walk<'_> {
             _ => 0,
         };
         Err(TypeError(self.failures.swap_remove(first).message))
-    }
-}
-
-/// What Go's decoder calls a value of that kind.
-pub(crate) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }

@@ -1,9 +1,10 @@
 //! Values without parts: Go's checks of them and the form it writes them in.
 
+use kubewright_apimachinery::go::value::json_kind;
 use kubewright_quantity::Quantity;
 use serde_json::{Number, Value};
 
-use super::{Place, Walk, base64, kind_of, time, zero};
+use super::{Place, Walk, base64, time, zero};
 use crate::{model::Scalar, type_ref::TypeRef};
 
 const SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
@@ -17,12 +18,12 @@ impl Walk<'_> {
             _ if value.is_null() => *value = zero::of(ty),
             Scalar::Bool => {
                 if !value.is_boolean() {
-                    self.mismatch(at, kind_of(value), &ty.go_type());
+                    self.mismatch(at, json_kind(value), &ty.go_type());
                 }
             }
             Scalar::String => {
                 if !value.is_string() {
-                    self.mismatch(at, kind_of(value), &ty.go_type());
+                    self.mismatch(at, json_kind(value), &ty.go_type());
                 }
             }
             Scalar::Int(bits) => self.int(bits, &|| ty.go_type(), value, at, false),
@@ -53,7 +54,7 @@ impl Walk<'_> {
         }
         let found = match value {
             Value::Number(number) => format!("number {}", self.spelling(number, at)),
-            other => kind_of(other).to_owned(),
+            other => json_kind(other).to_owned(),
         };
         let message = at.mismatch(&found, &go_type());
         self.fail(at, message, stops || self.nested > 0);
@@ -69,7 +70,7 @@ impl Walk<'_> {
 
     fn float(&mut self, ty: TypeRef<'_>, value: &mut Value, at: &Place<'_>) {
         let Value::Number(number) = value else {
-            return self.mismatch(at, kind_of(value), &ty.go_type());
+            return self.mismatch(at, json_kind(value), &ty.go_type());
         };
         if let Some(whole) = whole(number) {
             *number = whole;
@@ -102,13 +103,13 @@ impl Walk<'_> {
                             }
                             bytes.extend(byte);
                         }
-                        other => self.mismatch(&at.index(index), kind_of(other), "uint8"),
+                        other => self.mismatch(&at.index(index), json_kind(other), "uint8"),
                     }
                 }
                 *value = Value::String(base64::encode(&bytes));
             }
             other => {
-                let found = kind_of(other);
+                let found = json_kind(other);
                 self.mismatch(at, found, "[]uint8");
             }
         }
@@ -133,7 +134,7 @@ impl Walk<'_> {
 
     fn time(&mut self, layout: time::Layout, value: &mut Value, at: &Place<'_>) {
         let Value::String(text) = value else {
-            let message = at.mismatch(kind_of(value), "string");
+            let message = at.mismatch(json_kind(value), "string");
             return self.stop(at, message);
         };
         match time::canonical(layout, text) {
@@ -157,7 +158,7 @@ impl Walk<'_> {
                     match item {
                         Value::String(_) if scalar == Scalar::SchemaOrStrings => {}
                         Value::Null if scalar == Scalar::SchemaOrStrings => *item = Value::String(String::new()),
-                        other if scalar == Scalar::SchemaOrStrings => self.mismatch(&at, kind_of(other), "string"),
+                        other if scalar == Scalar::SchemaOrStrings => self.mismatch(&at, json_kind(other), "string"),
                         _ => self.value(schema, item, &at),
                     }
                 }

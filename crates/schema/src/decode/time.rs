@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::go::quote::quote_for_time;
+
 /// How a type spells its times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -131,8 +133,8 @@ impl Parser<'_> {
         if !self.rest.is_empty() {
             return Err(format!(
                 "parsing time {}: extra text: {}",
-                quote(self.text),
-                quote(self.rest)
+                quote_for_time(self.text),
+                quote_for_time(self.rest)
             ));
         }
         if day < 1 || day > days_in(month, year) {
@@ -251,34 +253,14 @@ impl Parser<'_> {
     fn cannot_parse(&self, element: &str, rest: &str) -> String {
         format!(
             "parsing time {} as {}: cannot parse {} as {}",
-            quote(self.text),
-            quote(self.layout.text()),
-            quote(rest),
-            quote(element)
+            quote_for_time(self.text),
+            quote_for_time(self.layout.text()),
+            quote_for_time(rest),
+            quote_for_time(element)
         )
     }
 
     fn out_of_range(&self, what: &str) -> String {
-        format!("parsing time {}: {what} out of range", quote(self.text))
+        format!("parsing time {}: {what} out of range", quote_for_time(self.text))
     }
-}
-
-/// Quotes as Go's time package does: everything beyond printable ASCII byte by byte.
-fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                quoted.push('\\');
-                quoted.push(char::from(byte));
-            }
-            b' '..=0x7f => quoted.push(char::from(byte)),
-            _ => {
-                let _ = write!(quoted, "\\x{byte:02x}");
-            }
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -1,11 +1,12 @@
 //! From the JSON form of an object to its message, byte for byte as upstream's generated encoder writes it: fields by
 //! number, map entries by key, values that are not behind a pointer even when zero.
 
+use kubewright_apimachinery::go::value::json_kind;
 use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Message, error::ProtobufError, message::Slot, special, writer::Writer};
 use crate::{
-    decode::{base64, kind_of},
+    decode::base64,
     model::{Form, Scalar, Struct},
     type_ref::TypeRef,
 };
@@ -137,7 +138,7 @@ fn one(ty: TypeRef<'_>, number: u16, value: &Value, out: &mut Writer, depth: usi
 
 pub(super) fn unfit(ty: TypeRef<'_>, value: &Value) -> ProtobufError {
     ProtobufError::Unfit {
-        found: kind_of(value),
+        found: json_kind(value),
         expected: ty.go_type(),
     }
 }

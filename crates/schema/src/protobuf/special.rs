@@ -1,5 +1,6 @@
 //! The values that encode themselves: their messages, and what JSON shows of them.
 
+use kubewright_apimachinery::go::float;
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
 
@@ -28,16 +29,8 @@ pub(super) fn number(scalar: Scalar, value: u64) -> Value {
 }
 
 pub(super) fn float(value: f64) -> Result<Value, ProtobufError> {
-    let number = serde_json::Number::from_f64(value).ok_or_else(|| {
-        let name = if value.is_nan() {
-            "NaN"
-        } else if value > 0.0 {
-            "+Inf"
-        } else {
-            "-Inf"
-        };
-        ProtobufError::Value(format!("json: unsupported value: {name}"))
-    })?;
+    let number = serde_json::Number::from_f64(value)
+        .ok_or_else(|| ProtobufError::Value(format!("json: unsupported value: {}", float::general(value))))?;
     Ok(Value::Number(whole(&number).unwrap_or(number)))
 }
 

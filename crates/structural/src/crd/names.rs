@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value};
 
 use super::access::{at, list, object_mut, text, texts};
@@ -108,7 +108,7 @@ fn conflict(requested: &Value, accepted: &Value, field: &str, used: &HashSet<&st
     let conflicts: Vec<String> = wanted
         .into_iter()
         .filter(|name| !own.contains(name) && used.contains(name) && told.insert(name))
-        .map(|name| format!("{} is already in use", go_quote(name)))
+        .map(|name| format!("{} is already in use", quote(name)))
         .collect();
     match conflicts.as_slice() {
         [] => None,

@@ -1,6 +1,6 @@
 //! What the server warns of when a definition is written: formats it does not know and therefore ignores (C8).
 
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use super::validate;
@@ -52,7 +52,7 @@ pub fn warnings_on_update(object: &Value, old: &Value) -> Vec<String> {
 
 fn warnings<'a>(formats: impl Iterator<Item = &'a str>) -> Vec<String> {
     formats
-        .map(|format| format!("unrecognized format {}", go_quote(format)))
+        .map(|format| format!("unrecognized format {}", quote(format)))
         .collect()
 }
 

@@ -4,11 +4,12 @@
 use std::sync::OnceLock;
 
 use kubewright_apimachinery::field::FieldError;
+use kubewright_apimachinery::go::value::{Numbers, plain, type_name};
 use kubewright_schema::{TypeRef, Types};
 use serde_json::{Map, Value};
 use thiserror::Error as ThisError;
 
-use super::{Schema, default, go, node::Node, path::At, prune};
+use super::{Schema, default, node::Node, path::At, prune};
 
 /// What happens to metadata whose fields have the wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +198,7 @@ fn coerce_metadata(
             other => {
                 return Err(format!(
                     "invalid metadata: expected object, got {}",
-                    go::type_name(other)
+                    type_name(other, Numbers::Int64)
                 ));
             }
         }
@@ -219,7 +220,7 @@ fn coerce_metadata(
 fn not_a_string(name: &str, value: &Value) -> String {
     format!(
         ".{name} accessor error: {} is of the type {}, expected string",
-        go::plain(value),
-        go::type_name(value)
+        plain(value, Numbers::Int64),
+        type_name(value, Numbers::Int64)
     )
 }

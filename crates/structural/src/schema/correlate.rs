@@ -70,7 +70,7 @@ fn key_of<'v>(keys: &[Box<str>], fields: &'v Map<String, Value>) -> Option<Cow<'
 fn scalar_key(value: &Value, exact: bool) -> Option<String> {
     match value {
         Value::Bool(flag) => Some(flag.to_string()),
-        Value::String(text) => Some(kubewright_codec::quote(text)),
+        Value::String(text) => Some(kubewright_apimachinery::go::quote(text)),
         Value::Number(number) => Some(match go::Number::of(number) {
             go::Number::Int(int) => int.to_string(),
             go::Number::Float(float) if exact => format!("{float:?}f"),

@@ -1,6 +1,7 @@
 //! How Go holds, converts, compares and prints numbers and JSON values.
 
-pub(super) use kubewright_schema::field::go_float as float;
+pub(super) use kubewright_apimachinery::go::float::general as float;
+pub(crate) use kubewright_apimachinery::go::json::to_string as json;
 use serde_json::{Number as JsonNumber, Value};
 
 /// A number as the API machinery holds it: an int64 where it is written as one and fits, a float64 otherwise.
@@ -59,46 +60,6 @@ pub(super) fn is_integral(number: f64) -> bool {
     (number - other).abs() / (number.abs() + other.abs()) < NEAR
 }
 
-/// A value as `encoding/json` prints it.
-pub(crate) fn json(value: &Value) -> String {
-    let mut out = Vec::new();
-    kubewright_codec::json::write(value, &mut out);
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// A value as `%v` prints it.
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => match Number::of(number) {
-            Number::Int(int) => int.to_string(),
-            Number::Float(number) => float(number),
-        },
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value)));
-            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
-        }
-    }
-}
-
-/// The Go type of a decoded value.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) => match Number::of(number) {
-            Number::Int(_) => "int64",
-            Number::Float(_) => "float64",
-        },
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
 /// `reflect.DeepEqual`: an integer and a float are never equal.
 #[expect(clippy::float_cmp, reason = "equal is what is asked")]
 pub(super) fn deep_equal(left: &Value, right: &Value) -> bool {
@@ -125,21 +86,6 @@ pub(super) fn deep_equal(left: &Value, right: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn floats_print_as_go_prints_them() {
-        for (number, text) in [
-            (10.0, "10"),
-            (1.5, "1.5"),
-            (-0.25, "-0.25"),
-            (1e20, "1e+20"),
-            (1e21, "1e+21"),
-            (1.5e-5, "1.5e-05"),
-            (1e-100, "1e-100"),
-        ] {
-            assert_eq!(float(number), text);
-        }
-    }
 
     #[test]
     fn a_float_is_an_integer_when_upstream_cannot_tell_it_from_one() {

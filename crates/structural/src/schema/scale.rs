@@ -1,9 +1,8 @@
 //! The scale subresource's fields in a custom resource (C10): they must be counts, whatever the schema says.
 
 use kubewright_apimachinery::field::{BadValue, Errors, FieldError};
+use kubewright_apimachinery::go::value::{Numbers, plain, type_name};
 use serde_json::Value;
-
-use super::go;
 
 /// Where the scale subresource finds its fields (`spec.versions[].subresources.scale`), as JSON paths: `.spec.replicas`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -167,10 +166,10 @@ fn mistyped(path: &str, value: &Value, expected: &str) -> String {
 }
 
 fn mistyped_at(path: &str, value: &Value, expected: &str) -> String {
-    let shown = go::plain(value);
+    let shown = plain(value, Numbers::Int64);
     format!(
         "{path} accessor error: {shown} is of the type {}, expected {expected}",
-        go::type_name(value)
+        type_name(value, Numbers::Int64)
     )
 }
 

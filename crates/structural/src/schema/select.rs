@@ -1,8 +1,7 @@
 //! The text of a selectable field (C14): what `fieldSelector=spec.color=blue` is compared with.
 
+use kubewright_apimachinery::go::value::{Numbers, plain};
 use serde_json::Value;
-
-use super::go;
 
 /// The text at a simple JSON path (`.spec.color`) of an object, as Go prints a string, boolean or number; empty when
 /// nothing is there.
@@ -17,7 +16,7 @@ pub fn select(object: &Value, path: &str) -> String {
     }
     match value {
         Value::Null => String::new(),
-        other => go::plain(other),
+        other => plain(other, Numbers::Int64),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::go::float;
 use kubewright_codec::json;
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ impl<'a> Found<'a> {
             Found::Json(Value::Null) | Found::Nothing => "<no value>".into(),
             Found::Json(Value::Number(number)) => match number.as_i64() {
                 Some(integer) => integer.to_string().into(),
-                None => float(number.as_f64().unwrap_or_default()).into(),
+                None => float::general(number.as_f64().unwrap_or_default()).into(),
             },
             Found::Json(Value::Bool(value)) | Found::Boolean(value) => value.to_string().into(),
             Found::Json(value) => {
@@ -44,7 +45,7 @@ impl<'a> Found<'a> {
             }
             Found::Text(text) => (*text).into(),
             Found::Integer(integer) => integer.to_string().into(),
-            Found::Float(number) => float(*number).into(),
+            Found::Float(number) => float::general(*number).into(),
             Found::Byte(byte) => byte.to_string().into(),
         }
     }
@@ -73,40 +74,6 @@ impl<'a> Found<'a> {
             Found::Json(Value::String(text)) => Some(text),
             Found::Text(text) => Some(text),
             _ => None,
-        }
-    }
-}
-
-/// Go's `%v`: the shortest digits, with an exponent from a million on and below a ten-thousandth.
-fn float(number: f64) -> String {
-    let scientific = format!("{number:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&exponent) {
-        return number.to_string();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn floats_print_as_go_prints_them() {
-        let cases = [
-            (0.0, "0"),
-            (100_000.0, "100000"),
-            (1_234_567.0, "1.234567e+06"),
-            (1e6, "1e+06"),
-            (1.5e21, "1.5e+21"),
-            (0.0001, "0.0001"),
-            (0.000_015, "1.5e-05"),
-            (-2.5, "-2.5"),
-        ];
-        for (number, expected) in cases {
-            assert_eq!(float(number), expected);
         }
     }
 }

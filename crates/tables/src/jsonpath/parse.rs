@@ -1,5 +1,7 @@
 //! The grammar of templates: text, and actions in braces.
 
+use kubewright_apimachinery::go::quote::code_point;
+
 /// A part of a template or of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
@@ -39,7 +41,7 @@ pub enum ParseError {
     #[error("unclosed action")]
     UnclosedAction,
     /// A character that begins nothing.
-    #[error("unrecognized character in action: {0:?}")]
+    #[error("unrecognized character in action: {}", code_point(*.0))]
     Unrecognized(char),
     /// `....`
     #[error("invalid multiple recursive descent")]

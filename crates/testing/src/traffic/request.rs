@@ -4,6 +4,7 @@ use std::fmt;
 
 use kubewright_access::{Attributes, ListQuery};
 use kubewright_apimachinery::fields;
+use kubewright_apimachinery::url::{query_pairs, unescape_valid};
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +25,8 @@ struct Query<'a>(&'a str);
 
 impl Query<'_> {
     fn value(&self, name: &str) -> Option<String> {
-        let mut pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(key, _)| *key == name).map(|(_, value)| decode(value))
+        let mut pairs = query_pairs(self.0);
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
     }
 }
 
@@ -53,7 +54,7 @@ impl ListQuery for Query<'_> {
 
 impl ApiRequest {
     pub(crate) fn of(method: &http::Method, uri: &http::Uri) -> Self {
-        let path = decode(uri.path());
+        let path = unescape_valid(uri.path()).into_owned();
         let query = Query(uri.query().unwrap_or_default());
         let attributes = Attributes::of_request(method.as_str(), &path, &query);
         let is_resource = attributes.is_resource;
@@ -138,27 +139,6 @@ impl fmt::Display for ApiRequest {
     }
 }
 
-/// Percent-decoding; what is none stays as it is.
-fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-        match (bytes[at], hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, ..) => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,10 +183,5 @@ mod tests {
         assert!(!api_request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews").is_write());
         assert!(api_request("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_chatter());
         assert!(!api_request("POST", "/api/v1/namespaces/a/configmaps").is_chatter());
-    }
-
-    #[test]
-    fn percent_signs_that_encode_nothing_stay() {
-        assert_eq!(decode("100%25 %zz %e2%82%ac %"), "100% %zz € %");
     }
 }

@@ -82,6 +82,16 @@ pub fn quote_for_time(text: &str) -> String {
     out
 }
 
+/// A character as `%#U` prints it: `U+0023 '#'`, and only its number where it is not printable.
+pub fn code_point(c: char) -> String {
+    let code = u32::from(c);
+    if is_printable(c) {
+        format!("U+{code:04X} '{c}'")
+    } else {
+        format!("U+{code:04X}")
+    }
+}
+
 /// Whether Go prints the character itself (`strconv.IsPrint`): letters, marks, numbers, punctuation, symbols and the
 /// ASCII space, as the version of Unicode that Go knows has them.
 pub fn is_printable(c: char) -> bool {

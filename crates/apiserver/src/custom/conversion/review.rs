@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use kubewright_admission::{ClientConfig, Kind as ReviewKind, document};
 use kubewright_apimachinery::field::{Errors, PathRef};
+use kubewright_apimachinery::go::value::{Numbers, json_kind, type_name};
 use kubewright_kinds::meta;
 use serde_json::{Map, Value};
 
 use super::super::kind::Kind;
 use crate::server::Server;
 use crate::webhook;
-use crate::write::decode;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const KIND: &str = "ConversionReview";
@@ -83,7 +83,10 @@ fn converted_objects(answer: &Value, sent: &ReviewKind, found: &ReviewKind, uid:
     };
     let given = text(response, "uid");
     if strictly && given != uid {
-        let (uid, given) = (kubewright_codec::quote(uid), kubewright_codec::quote(given));
+        let (uid, given) = (
+            kubewright_apimachinery::go::quote(uid),
+            kubewright_apimachinery::go::quote(given),
+        );
         return Err(format!("expected response.uid={uid}, got {given}"));
     }
     let result = response.get("result").unwrap_or(&Value::Null);
@@ -128,7 +131,7 @@ impl Refusal {
 /// A converted object with the metadata of the original, of which only labels and annotations may be the webhook's.
 fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value, Refusal> {
     if !converted.is_object() {
-        let kind = decode::go_kind(&converted);
+        let kind = json_kind(&converted);
         let why = format!("json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}");
         return Err(Refusal::Undecodable(why));
     }
@@ -162,7 +165,7 @@ fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value
         None => return Err(Refusal::Metadata("missing metadata in converted object".into())),
         Some(Value::Object(given)) => given,
         Some(other) => {
-            let kind = go_type(&other);
+            let kind = type_name(&other, Numbers::Int64);
             return Err(Refusal::Metadata(format!(
                 "invalid metadata of type {kind} in converted object"
             )));
@@ -180,7 +183,12 @@ fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value
 fn restored(original: Value, given: &Map<String, Value>) -> Result<Value, String> {
     let mut metadata = match original {
         Value::Object(metadata) => metadata,
-        other => return Err(format!("invalid metadata of type {} in input object", go_type(&other))),
+        other => {
+            return Err(format!(
+                "invalid metadata of type {} in input object",
+                type_name(&other, Numbers::Int64)
+            ));
+        }
     };
     for field in ["labels", "annotations"] {
         let given = match given.get(field) {
@@ -190,12 +198,12 @@ fn restored(original: Value, given: &Map<String, Value>) -> Result<Value, String
             }
             Some(Value::Object(given)) => given,
             Some(other) => {
-                let kind = go_type(other);
+                let kind = type_name(other, Numbers::Int64);
                 return Err(format!("invalid metadata.{field} of type {kind} in converted object"));
             }
         };
         if let Some((key, value)) = given.iter().find(|(_, value)| !value.is_string()) {
-            let kind = go_type(value);
+            let kind = type_name(value, Numbers::Int64);
             return Err(format!(
                 "metadata.{field}[{key}] must be a string, but is {kind} in converted object"
             ));
@@ -228,17 +236,4 @@ fn text<'v>(object: &'v Value, key: &str) -> &'v str {
 /// `group/version, Kind=kind`
 fn gvk(object: &Value) -> String {
     format!("{}, Kind={}", text(object, "apiVersion"), text(object, "kind"))
-}
-
-/// What Go calls the type of a decoded value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

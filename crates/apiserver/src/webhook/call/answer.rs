@@ -6,7 +6,8 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use http::response::Parts;
 use http::{HeaderMap, header};
-use kubewright_codec::{json, quote};
+use kubewright_apimachinery::go::quote;
+use kubewright_codec::json;
 use serde_json::Value;
 
 use super::MAX_ANSWER;

@@ -174,7 +174,7 @@ impl Connection {
             return why;
         }
         if error.is_parse() {
-            let line = kubewright_codec::quote(&self.said.first_line());
+            let line = kubewright_apimachinery::go::quote(&self.said.first_line());
             return format!("net/http: HTTP/1.x transport connection broken: malformed HTTP response {line}");
         }
         "EOF".into()

@@ -7,7 +7,7 @@ pub(crate) enum CallError {
     #[error("{0}")]
     NoClient(String),
     /// No response came.
-    #[error("{method} {}: {why}", kubewright_codec::quote(.url))]
+    #[error("{method} {}: {why}", kubewright_apimachinery::go::quote(.url))]
     Exchange {
         /// `Post`, or `Get` after a redirect.
         method: &'static str,

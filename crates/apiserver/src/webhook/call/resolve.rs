@@ -19,7 +19,7 @@ pub(super) async fn service(
     if let Some(address) = server.webhooks.places.listener(namespace, name, port) {
         return Ok(vec![address]);
     }
-    let quoted = kubewright_codec::quote(name);
+    let quoted = kubewright_apimachinery::go::quote(name);
     let Some(service) = stored(server, BuiltInId::Services, &object::key(namespace, name)) else {
         return Err(format!("service {quoted} not found"));
     };

@@ -1,7 +1,7 @@
 //! Where a call goes: the parts of a URL as Go's client uses and prints them.
 
 use kubewright_admission::{ClientConfig, Endpoint};
-use kubewright_kinds::rules::go_url;
+use kubewright_apimachinery::url::{Url, escape_path};
 
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +27,14 @@ impl Target {
             } => Ok(Target {
                 tls: true,
                 authority: format!("{name}.{namespace}.svc:{port}"),
-                path: escape(&clean(path)),
+                path: escape_path(&clean(path)),
                 service: Some((namespace.clone(), name.clone(), *port)),
             }),
             Endpoint::Url(text) => {
-                let url = go_url::parse(text).map_err(|why| format!("Unparsable URL: {why}"))?;
+                let url = Url::parse(text).map_err(|why| format!("Unparsable URL: {why}"))?;
                 Ok(Target {
                     tls: url.scheme == "https",
-                    path: escape(&clean(&unescape(path_of(text)))),
+                    path: escape_path(&clean(&url.path)),
                     authority: url.host,
                     service: None,
                 })
@@ -96,13 +96,6 @@ impl Target {
     }
 }
 
-/// The path in a URL, without the query.
-fn path_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = rest.find('/').map_or("", |at| &rest[at..]);
-    path.split(['?', '#']).next().unwrap_or_default()
-}
-
 /// The shortest path that means the same: upstream joins it with the root.
 fn clean(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
@@ -114,39 +107,6 @@ fn clean(path: &str) -> String {
         }
     }
     format!("/{}", parts.join("/"))
-}
-
-fn unescape(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        rest = tail;
-        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
-            bytes.push((high * 16 + low) as u8);
-            rest = &tail[2..];
-        } else {
-            bytes.push(first);
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn escape(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
-            b'-' | b'_' | b'.' | b'~' | b'$' | b'&' | b'+' | b',' | b'/' | b':' | b';' | b'=' | b'@' => {
-                out.push(char::from(byte));
-            }
-            byte => {
-                use std::fmt::Write as _;
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

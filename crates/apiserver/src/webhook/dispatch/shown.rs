@@ -201,8 +201,8 @@ impl Shown {
         if other_version || other_kind {
             return Err(format!(
                 "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-                kubewright_codec::quote(&given_kind),
-                kubewright_codec::quote(&given_version)
+                kubewright_apimachinery::go::quote(&given_kind),
+                kubewright_apimachinery::go::quote(&given_version)
             ));
         }
         let mut decoded = schema::decode(ty, document.clone(), None)
@@ -223,7 +223,7 @@ impl Shown {
             let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
             let (given, kind, own) = (text("apiVersion"), text("kind"), &attributes.resource.api_version);
             if given != own {
-                let own = kubewright_codec::quote(own);
+                let own = kubewright_apimachinery::go::quote(own);
                 let why = format!("{given}, Kind={kind} is unstructured and is not suitable for converting to {own}");
                 return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
             }

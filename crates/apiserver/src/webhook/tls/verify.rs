@@ -162,8 +162,8 @@ fn unknown_authority(hint: Option<(String, &Certificate)>) -> String {
     } else {
         format!("serial:{}", decimal(&candidate.serial))
     };
-    let why = kubewright_codec::quote(&why);
-    let name = kubewright_codec::quote(&name);
+    let why = kubewright_apimachinery::go::quote(&why);
+    let name = kubewright_apimachinery::go::quote(&name);
     format!("{complaint} (possibly because of {why} while trying to verify candidate authority certificate {name})")
 }
 

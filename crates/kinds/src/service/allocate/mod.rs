@@ -273,7 +273,7 @@ impl Allocator {
             return Ok(self.addresses.network());
         }
         self.addresses.take_any(choose).ok_or_else(|| {
-            let name = kubewright_schema::field::go_quote(
+            let name = kubewright_apimachinery::go::quote(
                 service
                     .pointer("/metadata/name")
                     .and_then(Value::as_str)

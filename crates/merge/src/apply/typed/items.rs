@@ -1,8 +1,9 @@
 //! How an item of an associative list is identified: by its keys, or by its value in a set.
 
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
-use crate::managed::{PathElement, go};
+use crate::managed::PathElement;
 use crate::{ListKind, Topology};
 
 /// The step to an item of the list of type `list`. Keys that are not given have their default, if there is one.
@@ -37,7 +38,7 @@ fn by_keys<'t, T: Topology<'t>>(list: T, keys: &[Box<str>], item: &Value) -> Res
         }
     }
     if found.is_empty() {
-        let keys: Vec<_> = keys.iter().map(|key| go::quote(key)).collect();
+        let keys: Vec<_> = keys.iter().map(|key| quote(key)).collect();
         return Err(format!(
             "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for \
              any key fields)",

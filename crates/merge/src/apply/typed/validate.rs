@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::go::value::{Numbers, element_syntax, plain, type_name};
 use serde_json::Value;
 
 use super::items::element_of;
 use super::problems::Problems;
 use super::{entry_type, item_type, named_field};
-use crate::managed::{MAX_DEPTH, PathElement, go};
+use crate::managed::{MAX_DEPTH, PathElement};
 use crate::{ListKind, ScalarKind, Shape, Topology};
 
 /// Where a value comes from, which decides whether an associative list may hold an item twice.
@@ -48,9 +49,9 @@ fn validate_at<'t, T: Topology<'t>>(of: T, value: &Value, origin: Origin, depth:
         }
         (Shape::List(kind), Value::Array(items)) => validate_items(of, kind, items, origin, depth, problems),
         (Shape::Struct { .. } | Shape::Map { .. }, _) => {
-            problems.add(format!("expected map, got &{{{}}}", go::plain(value)));
+            problems.add(format!("expected map, got &{{{}}}", plain(value, Numbers::Float64)));
         }
-        (Shape::List(_), _) => problems.add(format!("expected list, got &{{{}}}", go::plain(value))),
+        (Shape::List(_), _) => problems.add(format!("expected list, got &{{{}}}", plain(value, Numbers::Float64))),
         (Shape::Untyped, _) => {}
     }
 }
@@ -124,15 +125,23 @@ fn validate_scalar(kind: ScalarKind, value: &Value, problems: &mut Problems) {
         | (ScalarKind::Boolean, Value::Bool(_))
         | (ScalarKind::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => {}
         (ScalarKind::Number, _) => {
-            problems.add(format!("expected numeric (int or float), got {}", go::type_name(value)));
+            problems.add(format!(
+                "expected numeric (int or float), got {}",
+                type_name(value, Numbers::Float64)
+            ));
         }
         (ScalarKind::String, _) => {
             problems.add(format!(
                 "expected string, got &value.valueUnstructured{{Value:{}}}",
-                go::syntax(value)
+                element_syntax(value, Numbers::Float64)
             ));
         }
-        (ScalarKind::Boolean, _) => problems.add(format!("expected boolean, got &{{{}}}", go::plain(value))),
-        (ScalarKind::Any, _) => problems.add(format!("expected any scalar, got &{{{}}}", go::plain(value))),
+        (ScalarKind::Boolean, _) => {
+            problems.add(format!("expected boolean, got &{{{}}}", plain(value, Numbers::Float64)));
+        }
+        (ScalarKind::Any, _) => problems.add(format!(
+            "expected any scalar, got &{{{}}}",
+            plain(value, Numbers::Float64)
+        )),
     }
 }

@@ -3,7 +3,7 @@
 use kube::core::Status;
 use kube::core::response::{StatusCause, StatusDetails, StatusSummary};
 use kubewright_apimachinery::field::aggregate;
-use kubewright_codec::quote;
+use kubewright_apimachinery::go::quote;
 
 use super::FieldError;
 use crate::webhook::{Rejection, Verdict, Warnings};

@@ -1,8 +1,8 @@
 //! Groups that belong to the Kubernetes community: a definition there says who approved its API.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::rules::go_url;
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
+use kubewright_apimachinery::url::Url;
 use serde_json::Value;
 
 use crate::crd::access::text;
@@ -68,12 +68,12 @@ fn annotation(object: &Value) -> &str {
 
 fn state(object: &Value) -> (State, String) {
     let words = annotation(object);
-    let name = go_quote(ANNOTATION);
+    let name = quote(ANNOTATION);
     if words.is_empty() {
         let reason = format!("protected groups must have approval annotation {name}, {POLICY}");
         (State::Missing, reason)
     } else if words.starts_with("unapproved") {
-        (State::Bypassed, format!("not approved: {}", go_quote(words)))
+        (State::Bypassed, format!("not approved: {}", quote(words)))
     } else if is_url(words) {
         (State::Approved, format!("approved in {words}"))
     } else {
@@ -87,5 +87,5 @@ fn state(object: &Value) -> (State, String) {
 
 /// Whether the text is a URL with a scheme and a host.
 fn is_url(text: &str) -> bool {
-    go_url::parse_request(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
+    Url::parse_request(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }

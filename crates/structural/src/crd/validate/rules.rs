@@ -134,7 +134,7 @@ fn shown_rule(path: &str, detail: &str, kept: &Kept<'_>) -> Option<String> {
     Some(match field {
         "optionalOldSelf" => shown::json(at(rule, &["optionalOldSelf"])?),
         "rule" if detail.starts_with("oldSelf cannot be used") => {
-            kubewright_schema::field::go_quote(text(rule, &["rule"]))
+            kubewright_apimachinery::go::quote(text(rule, &["rule"]))
         }
         _ => shown::rule(rule),
     })

@@ -1,6 +1,7 @@
 //! The spec of a definition: group, scope, versions and what they share, names, conversion.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote::is_printable;
 use serde_json::Value;
 
 use super::internal::Spec;
@@ -206,23 +207,5 @@ fn validate_deprecation(version: &Value, path: &PathRef<'_>, errors: &mut Errors
     }
     for problem in problems {
         errors.push(shown::invalid(path, &shown::json_text(warning), &problem));
-    }
-}
-
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space; other spaces, controls and unassigned are not.
-fn is_printable(c: char) -> bool {
-    match c {
-        ' ' => true,
-        '\u{ad}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{e000}'..='\u{f8ff}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{fffe}'
-        | '\u{ffff}'
-        | '\u{f0000}'.. => false,
-        c => !c.is_control() && !c.is_whitespace(),
     }
 }

@@ -1,11 +1,12 @@
 //! The formats of strings that the server checks, each as upstream checks it. Other formats are ignored.
 
+use kubewright_apimachinery::url::Url;
+
 mod codes;
 mod email;
 mod hosts;
 mod net;
 mod time;
-mod uri;
 
 use kubewright_apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 
@@ -78,7 +79,7 @@ impl Format {
     pub(crate) fn matches(self, text: &str) -> bool {
         match self {
             Format::BsonObjectId => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            Format::Uri => uri::is_request_uri(text),
+            Format::Uri => Url::parse_request(text).is_ok(),
             Format::Email => email::is_address(text),
             Format::Hostname => hosts::is_hostname(text),
             Format::Ipv4 => net::is_ipv4(text),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{ErrorType, Errors, FieldError};
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use super::value::Alternatives;
@@ -129,11 +129,11 @@ impl Sink for Collect {
             Problem::Type { expected, found } => error(
                 ErrorType::TypeInvalid,
                 Some(found.into()),
-                format!("{path} in body must be of type {expected}: {}", go_quote(found)),
+                format!("{path} in body must be of type {expected}: {}", quote(found)),
             ),
             Problem::Missing => error(ErrorType::Required, None, String::new()),
             Problem::NotOneOf { value, supported } => {
-                let supported: Vec<String> = supported.iter().map(|value| go_quote(value)).collect();
+                let supported: Vec<String> = supported.iter().map(|value| quote(value)).collect();
                 error(
                     ErrorType::NotSupported,
                     Some(value.into()),

@@ -1,7 +1,7 @@
 //! One value against one place of the schema, keyword by keyword.
 
 use kubewright_apimachinery::field::Errors;
-use kubewright_schema::field::go_quote;
+use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value};
 
 use super::number;
@@ -376,6 +376,6 @@ fn reasons(quantors: &Quantors, value: &Value, at: &At<'_>, sink: &mut Collect) 
 
 fn plain(at: &At<'_>, sink: &mut Collect, message: &str) {
     sink.report(at, || Problem::Plain {
-        message: Box::new(|path| format!("{}{message}", go_quote(path))),
+        message: Box::new(|path| format!("{}{message}", quote(path))),
     });
 }
