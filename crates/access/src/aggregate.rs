@@ -1,6 +1,6 @@
-//! Cluster roles made of others: what `aggregationRule` gathers (Z4, Z5).
+//! Cluster roles that aggregate the rules of others, by their `aggregationRule` (Z4, Z5).
 
-use kubewright_apimachinery::labels::selects;
+use kubewright_apimachinery::{labels::selects, rbac};
 use serde_json::{Map, Value};
 
 use crate::rule::Rule;
@@ -23,30 +23,22 @@ impl ClusterRoleSelectors {
 }
 
 /// The rules that the `aggregationRule` of `role` gathers from all cluster roles, given in the order of their names.
-/// As upstream's controller: selector by selector, every rule once, the role itself left out.
 pub fn aggregated<'r>(role: &Value, all: &(impl Iterator<Item = &'r Value> + Clone)) -> Option<Vec<Rule>> {
     let selectors = ClusterRoleSelectors::of(role)?;
-    let name = |role: &Value| {
-        role.pointer("/metadata/name")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let own = name(role);
-    let mut rules: Vec<Rule> = Vec::new();
-    for selector in &selectors.0 {
-        for other in all.clone().filter(|other| name(other) != own) {
+    let selected = selectors.0.iter().flat_map(|selector| {
+        all.clone().filter(move |other| {
             let labels = other.pointer("/metadata/labels").and_then(Value::as_object);
-            if !selects(selector, &labels) {
-                continue;
-            }
-            for rule in Rule::all_of(other) {
-                if !rules.contains(&rule) {
-                    rules.push(rule);
-                }
-            }
-        }
-    }
-    Some(rules)
+            selects(selector, &labels)
+        })
+    });
+    let rules = selected.map(|other| (name(other), Rule::all_of(other)));
+    Some(rbac::aggregate(name(role), rules))
+}
+
+fn name(role: &Value) -> &str {
+    role.pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,4 +10,5 @@ pub mod fields;
 pub mod go;
 pub mod labels;
 pub mod names;
+pub mod rbac;
 pub mod url;

@@ -1,10 +1,11 @@
 //! Cluster roles that gather the rules of others: `admin`, `edit`, `view`, and what operators add to them.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use kubewright_apimachinery::rbac::aggregate;
 use kubewright_runtime::cache::{Event, Query};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
-use kubewright_runtime::object::{Selector, View};
+use kubewright_runtime::object::Selector;
 use kubewright_runtime::operator::Operator;
 
 /// The roles that gather the rules of others, under [`GATHERS`].
@@ -52,17 +53,17 @@ impl Reconciler for Roles {
         let Some(aggregation) = &role.aggregation_rule else {
             return Ok(Action::done());
         };
-        let mut rules = Vec::new();
+        let mut selected = Vec::new();
         for selector in aggregation.cluster_role_selectors.iter().flatten() {
             let Ok(selector) = Selector::try_from(selector) else {
                 continue;
             };
-            let meant = self
-                .client
-                .list::<ClusterRole>(&Query::all().matching(selector))
-                .await?;
-            gather(&role, &meant, &mut rules);
+            let query = Query::all().matching(selector);
+            // The cache lists by name, as upstream does.
+            selected.extend(self.client.list::<ClusterRole>(&query).await?);
         }
+        let selected = selected.iter().map(|role| (name_of(role), role.rules.iter().flatten()));
+        let rules: Vec<PolicyRule> = aggregate(name_of(&role), selected).into_iter().cloned().collect();
         if role.rules.as_deref().unwrap_or_default() == rules {
             return Ok(Action::done());
         }
@@ -73,13 +74,6 @@ impl Reconciler for Roles {
     }
 }
 
-/// Adds the rules of all roles that a selector means, by name, each rule once.
-fn gather(role: &ClusterRole, meant: &[View<ClusterRole>], rules: &mut Vec<PolicyRule>) {
-    // The cache lists by name.
-    let others = meant.iter().filter(|other| other.metadata.name != role.metadata.name);
-    for rule in others.flat_map(|other| other.rules.iter().flatten()) {
-        if !rules.contains(rule) {
-            rules.push(rule.clone());
-        }
-    }
+fn name_of(role: &ClusterRole) -> &str {
+    role.metadata.name.as_deref().unwrap_or_default()
 }
