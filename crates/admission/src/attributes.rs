@@ -31,7 +31,7 @@ impl Operation {
 
 /// A group, a version and a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Kind {
+pub struct GroupVersionKind {
     /// The API group; empty for the core.
     pub group: String,
     /// The version.
@@ -42,7 +42,7 @@ pub struct Kind {
 
 /// A group, a version and the plural name of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct GroupVersionResource {
     /// The API group; empty for the core.
     pub group: String,
     /// The version.
@@ -51,10 +51,10 @@ pub struct Place {
     pub resource: String,
 }
 
-impl Kind {
+impl GroupVersionKind {
     /// A kind of a group in a version.
     pub fn new(group: &str, version: &str, kind: &str) -> Self {
-        Kind {
+        GroupVersionKind {
             group: group.to_owned(),
             version: version.to_owned(),
             kind: kind.to_owned(),
@@ -66,16 +66,16 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for GroupVersionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
     }
 }
 
-impl Place {
+impl GroupVersionResource {
     /// A resource of a group in a version.
     pub fn new(group: &str, version: &str, resource: &str) -> Self {
-        Place {
+        GroupVersionResource {
             group: group.to_owned(),
             version: version.to_owned(),
             resource: resource.to_owned(),
@@ -131,9 +131,9 @@ pub struct Attributes {
     /// What is being done.
     pub operation: Operation,
     /// The kind of the object that was sent.
-    pub kind: Kind,
+    pub kind: GroupVersionKind,
     /// The resource that was addressed.
-    pub resource: Place,
+    pub resource: GroupVersionResource,
     /// The part of it that was addressed; empty for the object itself.
     pub subresource: String,
     /// The name of the object; empty while a name is still to be generated (M2).
@@ -151,7 +151,7 @@ pub struct Attributes {
 impl Attributes {
     /// The variable `request` of match conditions: the request of a review without uid and objects, for an object shown
     /// as `kind`.
-    pub(crate) fn to_variable(&self, kind: &Kind) -> Value {
+    pub(crate) fn to_variable(&self, kind: &GroupVersionKind) -> Value {
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| {
             map.insert(key.into(), value);

@@ -7,7 +7,7 @@ use kubewright_cel::authorizer::{Authorize, ResourceCheck};
 use kubewright_cel::{Env, ErrorKind, Limits, ObjectType, Program, Type, Value as Cel, limits};
 use serde_json::Value;
 
-use crate::attributes::{Attributes, Kind};
+use crate::attributes::{Attributes, GroupVersionKind};
 use crate::webhook::FailurePolicy;
 
 /// What all conditions of a webhook may cost together, for one request.
@@ -35,7 +35,7 @@ pub struct Variables<'a> {
     /// The request.
     pub attributes: &'a Attributes,
     /// The kind in which the objects are shown.
-    pub kind: &'a Kind,
+    pub kind: &'a GroupVersionKind,
     /// The object; null when there is none.
     pub object: &'a Value,
     /// The object before; null when there is none.
@@ -284,7 +284,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::attributes::{Operation, Place, UserInfo};
+    use crate::attributes::{GroupVersionResource, Operation, UserInfo};
 
     #[derive(Debug)]
     struct OnlyGet;
@@ -305,8 +305,8 @@ mod tests {
             .collect();
         let attributes = Attributes {
             operation: Operation::Update,
-            kind: Kind::new("", "v1", "ConfigMap"),
-            resource: Place::new("", "v1", "configmaps"),
+            kind: GroupVersionKind::new("", "v1", "ConfigMap"),
+            resource: GroupVersionResource::new("", "v1", "configmaps"),
             subresource: String::new(),
             name: "x".into(),
             namespace: "ns".into(),

@@ -5,14 +5,14 @@ use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{json, yaml};
 use serde_json::Value;
 
-use crate::attributes::Kind;
+use crate::attributes::GroupVersionKind;
 
 /// Where upstream made the scheme it does not find kinds in, which its message tells.
 const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
 /// Decodes the answer to a document of this kind; also gives the kind the answer says it has. `versions` are all those of
 /// the kind that upstream knows.
-pub fn read(sent: &Kind, versions: &[&str], body: &[u8]) -> Result<(Value, Kind), String> {
+pub fn read(sent: &GroupVersionKind, versions: &[&str], body: &[u8]) -> Result<(Value, GroupVersionKind), String> {
     let value = decode(body)?;
     let found = type_meta(&value)?;
     check_type(sent, versions, found.clone())?;
@@ -31,10 +31,10 @@ fn decode(body: &[u8]) -> Result<Value, String> {
 }
 
 /// The kind that the answer says it has; empty where it says nothing.
-fn type_meta(value: &Value) -> Result<Kind, String> {
+fn type_meta(value: &Value) -> Result<GroupVersionKind, String> {
     let failed = |why: String| format!("couldn't get version/kind; json parse error: json: cannot unmarshal {why}");
     let fields = match value {
-        Value::Null => return Ok(Kind::new("", "", "")),
+        Value::Null => return Ok(GroupVersionKind::new("", "", "")),
         Value::Object(fields) => fields,
         other => {
             let ty = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
@@ -54,11 +54,11 @@ fn type_meta(value: &Value) -> Result<Kind, String> {
         return Err(format!("unexpected GroupVersion string: {api_version}"));
     }
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    Ok(Kind::new(group, version, kind))
+    Ok(GroupVersionKind::new(group, version, kind))
 }
 
 /// Whether the answer can be read as the review that was sent. What it does not say it is taken to be.
-fn check_type(sent: &Kind, versions: &[&str], mut found: Kind) -> Result<(), String> {
+fn check_type(sent: &GroupVersionKind, versions: &[&str], mut found: GroupVersionKind) -> Result<(), String> {
     if found.kind.is_empty() {
         found.kind.clone_from(&sent.kind);
     }
@@ -71,7 +71,7 @@ fn check_type(sent: &Kind, versions: &[&str], mut found: Kind) -> Result<(), Str
     }
     let is_other_version =
         found.group == sent.group && found.kind == sent.kind && versions.contains(&found.version.as_str());
-    let is_status = found == Kind::new("", "v1", "Status");
+    let is_status = found == GroupVersionKind::new("", "v1", "Status");
     if is_other_version || is_status {
         let (other, own) = (&found.version, &sent.version);
         return Err(format!(

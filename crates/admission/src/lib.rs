@@ -5,7 +5,7 @@
 //! [`response::read`] reads the answer and [`failure`] words what went wrong.
 //!
 //! ```
-//! use kubewright_admission::{Attributes, Kind, Operation, Phase, Place, UserInfo, Webhook, response, review};
+//! use kubewright_admission::{Attributes, GroupVersionKind, Operation, Phase, GroupVersionResource, UserInfo, Webhook, response, review};
 //! use serde_json::{Value, json};
 //!
 //! let configuration = json!({
@@ -20,8 +20,8 @@
 //! let webhook = &Webhook::read(&configuration)[0];
 //! let attributes = Attributes {
 //!     operation: Operation::Create,
-//!     kind: Kind::new("", "v1", "Pod"),
-//!     resource: Place::new("", "v1", "pods"),
+//!     kind: GroupVersionKind::new("", "v1", "Pod"),
+//!     resource: GroupVersionResource::new("", "v1", "pods"),
 //!     subresource: String::new(),
 //!     name: "web".into(),
 //!     namespace: "shop".into(),
@@ -57,7 +57,7 @@ pub mod review;
 mod rules;
 mod webhook;
 
-pub use attributes::{Attributes, Kind, Operation, Place, UserInfo};
+pub use attributes::{Attributes, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 pub use client_config::{ClientConfig, Endpoint};
 pub use conditions::{Conditions, MAX_COST, Variables, check_expression};
 pub use webhook::{FailurePolicy, Invocation, Phase, SideEffects, Undecided, Webhook, is_exempt};

@@ -3,7 +3,7 @@
 use kubewright_codec::json;
 use serde_json::Value;
 
-use crate::attributes::{Attributes, Kind, Place};
+use crate::attributes::{Attributes, GroupVersionKind, GroupVersionResource};
 use crate::webhook::{Invocation, Webhook};
 
 /// A version of `AdmissionReview`.
@@ -92,11 +92,11 @@ fn optional(out: &mut Vec<u8>, key: &str, value: &str) {
     }
 }
 
-fn kind(out: &mut Vec<u8>, kind: &Kind) {
+fn kind(out: &mut Vec<u8>, kind: &GroupVersionKind) {
     triple(out, [&kind.group, &kind.version, &kind.kind], "kind");
 }
 
-fn place(out: &mut Vec<u8>, place: &Place) {
+fn place(out: &mut Vec<u8>, place: &GroupVersionResource) {
     triple(out, [&place.group, &place.version, &place.resource], "resource");
 }
 
@@ -123,8 +123,8 @@ mod tests {
     fn a_review_reads_as_upstream_writes_it() {
         let attributes = Attributes {
             operation: Operation::Create,
-            kind: Kind::new("", "v1", "ConfigMap"),
-            resource: Place::new("", "v1", "configmaps"),
+            kind: GroupVersionKind::new("", "v1", "ConfigMap"),
+            resource: GroupVersionResource::new("", "v1", "configmaps"),
             subresource: String::new(),
             name: String::new(),
             namespace: "whprobe".into(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::attributes::{Operation, Place};
+use crate::attributes::{GroupVersionResource, Operation};
 
 /// One rule with its operations.
 #[derive(Clone, Debug)]
@@ -53,7 +53,13 @@ impl Rule {
     }
 
     /// Whether it is about this operation on this resource; `namespace` is that of the request.
-    pub(crate) fn matches(&self, operation: Operation, place: &Place, subresource: &str, namespace: &str) -> bool {
+    pub(crate) fn matches(
+        &self,
+        operation: Operation,
+        place: &GroupVersionResource,
+        subresource: &str,
+        namespace: &str,
+    ) -> bool {
         self.in_scope(place, namespace)
             && has(&self.operations, operation.name())
             && has(&self.groups, &place.group)
@@ -63,7 +69,7 @@ impl Rule {
             })
     }
 
-    fn in_scope(&self, place: &Place, namespace: &str) -> bool {
+    fn in_scope(&self, place: &GroupVersionResource, namespace: &str) -> bool {
         // Requests for a Namespace name it as their namespace, though it is an object of the cluster.
         let is_namespace = place.group.is_empty() && place.version == "v1" && place.resource == "namespaces";
         let of_cluster = is_namespace || namespace.is_empty();
@@ -96,7 +102,12 @@ mod tests {
     }
 
     fn matches(rule: &Rule, resource: &str, part: &str, namespace: &str) -> bool {
-        rule.matches(Operation::Create, &Place::new("", "v1", resource), part, namespace)
+        rule.matches(
+            Operation::Create,
+            &GroupVersionResource::new("", "v1", resource),
+            part,
+            namespace,
+        )
     }
 
     #[test]
@@ -147,8 +158,18 @@ mod tests {
     #[test]
     fn operations_and_groups_must_be_listed() {
         let rule = rule(&["pods"], None);
-        assert!(!rule.matches(Operation::Update, &Place::new("", "v1", "pods"), "", "a"));
-        assert!(rule.matches(Operation::Create, &Place::new("apps", "v7", "pods"), "", "a"));
-        assert!(!rule.matches(Operation::Create, &Place::new("batch", "v1", "pods"), "", "a"));
+        assert!(!rule.matches(Operation::Update, &GroupVersionResource::new("", "v1", "pods"), "", "a"));
+        assert!(rule.matches(
+            Operation::Create,
+            &GroupVersionResource::new("apps", "v7", "pods"),
+            "",
+            "a"
+        ));
+        assert!(!rule.matches(
+            Operation::Create,
+            &GroupVersionResource::new("batch", "v1", "pods"),
+            "",
+            "a"
+        ));
     }
 }

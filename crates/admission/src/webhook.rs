@@ -3,7 +3,7 @@
 use kubewright_apimachinery::labels::Selector;
 use serde_json::Value;
 
-use crate::attributes::{Attributes, Kind, Place};
+use crate::attributes::{Attributes, GroupVersionKind, GroupVersionResource};
 use crate::client_config::ClientConfig;
 use crate::conditions::Conditions;
 use crate::rules::Rule;
@@ -70,9 +70,9 @@ pub struct Webhook {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The resource the rule is about, which may be another version of the requested one.
-    pub resource: Place,
+    pub resource: GroupVersionResource,
     /// The kind in which the objects are shown.
-    pub kind: Kind,
+    pub kind: GroupVersionKind,
 }
 
 /// Why it cannot be said whether a request is shown to a webhook.
@@ -141,7 +141,7 @@ impl Webhook {
         attributes: &Attributes,
         object: &Value,
         old: &Value,
-        equivalents: &[(Place, Kind)],
+        equivalents: &[(GroupVersionResource, GroupVersionKind)],
         namespace_labels: impl FnOnce() -> Result<Value, E>,
     ) -> Result<Option<Invocation>, Undecided<E>> {
         let Some(invocation) = self.by_rules(attributes, equivalents) else {
@@ -162,8 +162,12 @@ impl Webhook {
     }
 
     /// Rules come in their order, the requested resource before its equivalents.
-    fn by_rules(&self, attributes: &Attributes, equivalents: &[(Place, Kind)]) -> Option<Invocation> {
-        let matches = |rule: &Rule, place: &Place| {
+    fn by_rules(
+        &self,
+        attributes: &Attributes,
+        equivalents: &[(GroupVersionResource, GroupVersionKind)],
+    ) -> Option<Invocation> {
+        let matches = |rule: &Rule, place: &GroupVersionResource| {
             rule.matches(
                 attributes.operation,
                 place,
@@ -223,7 +227,7 @@ fn selects(selector: &Selector, object: &Value) -> bool {
 }
 
 /// Whether requests about this kind are shown to no webhook, so that none can lock its own configuration (A10).
-pub fn is_exempt(kind: &Kind) -> bool {
+pub fn is_exempt(kind: &GroupVersionKind) -> bool {
     kind.group == "admissionregistration.k8s.io"
         && matches!(
             kind.kind.as_str(),
@@ -259,8 +263,8 @@ mod tests {
     fn attributes(version: &str) -> Attributes {
         Attributes {
             operation: Operation::Create,
-            kind: Kind::new("apps", version, "Thing"),
-            resource: Place::new("apps", version, "things"),
+            kind: GroupVersionKind::new("apps", version, "Thing"),
+            resource: GroupVersionResource::new("apps", version, "things"),
             subresource: String::new(),
             name: "x".into(),
             namespace: "n".into(),
@@ -273,8 +277,8 @@ mod tests {
     fn shown(hook: &Webhook, version: &str, object: &Value, old: &Value, labels: &Value) -> Option<String> {
         let equivalents = ["v1", "v2"].map(|version| {
             (
-                Place::new("apps", version, "things"),
-                Kind::new("apps", version, "Thing"),
+                GroupVersionResource::new("apps", version, "things"),
+                GroupVersionKind::new("apps", version, "Thing"),
             )
         });
         hook.invocation(&attributes(version), object, old, &equivalents, || {

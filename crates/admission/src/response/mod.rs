@@ -5,7 +5,7 @@ mod fields;
 use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
-use crate::attributes::Kind;
+use crate::attributes::GroupVersionKind;
 use crate::document;
 use crate::failure::Reason;
 use crate::review::ReviewVersion;
@@ -32,7 +32,7 @@ pub struct Verdict {
 
 /// Reads and checks the answer to the review `uid`.
 pub fn read(version: ReviewVersion, phase: Phase, uid: &str, body: &[u8]) -> Result<Verdict, Reason> {
-    let sent = Kind::new(GROUP, version.name(), KIND);
+    let sent = GroupVersionKind::new(GROUP, version.name(), KIND);
     let (value, found) = document::read(&sent, &["v1", "v1beta1"], body).map_err(Reason::Call)?;
     let answer = Reader::read(&value, version).map_err(Reason::Call)?;
     check(version, phase, uid, &found, answer).map_err(Reason::InvalidResponse)
@@ -42,7 +42,7 @@ fn check(
     version: ReviewVersion,
     phase: Phase,
     uid: &str,
-    found: &Kind,
+    found: &GroupVersionKind,
     answer: Option<fields::Answer>,
 ) -> Result<Verdict, String> {
     let answer = answer.ok_or("webhook response was absent")?;
@@ -52,7 +52,7 @@ fn check(
                 let (wanted, got) = (quote(uid), quote(&answer.uid));
                 return Err(format!("expected response.uid={wanted}, got {got}"));
             }
-            let wanted = Kind::new(GROUP, "v1", KIND);
+            let wanted = GroupVersionKind::new(GROUP, "v1", KIND);
             if *found != wanted {
                 return Err(format!("expected webhook response of {wanted}, got {found}"));
             }

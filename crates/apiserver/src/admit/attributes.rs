@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 pub(crate) use kubewright_admission::Operation;
-use kubewright_admission::{Attributes as Facts, Kind, Place, UserInfo};
+use kubewright_admission::{Attributes as Facts, GroupVersionKind, GroupVersionResource, UserInfo};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -142,9 +142,9 @@ impl<'a> Attributes<'a> {
     }
 
     /// The kind of the objects as the client sees them.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> GroupVersionKind {
         match self.part {
-            Some(part) => Kind::new(part.group, Part::VERSION, part.kind),
+            Some(part) => GroupVersionKind::new(part.group, Part::VERSION, part.kind),
             None => kind_of(self.resource),
         }
     }
@@ -156,7 +156,7 @@ impl<'a> Attributes<'a> {
         Facts {
             operation: self.operation,
             kind: self.kind(),
-            resource: Place::new(&resource.group, &resource.version, &resource.plural),
+            resource: GroupVersionResource::new(&resource.group, &resource.version, &resource.plural),
             subresource: name_of(self.subresource).to_owned(),
             name: self.name.clone(),
             namespace: if is_namespace {
@@ -231,6 +231,6 @@ fn put_deletion(delete: &DeleteOptions, options: &mut Map<String, Value>) {
 }
 
 /// The kind of a resource in its version.
-pub(crate) fn kind_of(resource: &Resource) -> Kind {
-    Kind::new(&resource.group, &resource.version, &resource.kind)
+pub(crate) fn kind_of(resource: &Resource) -> GroupVersionKind {
+    GroupVersionKind::new(&resource.group, &resource.version, &resource.kind)
 }

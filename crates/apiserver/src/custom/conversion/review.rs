@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubewright_admission::{ClientConfig, Kind as ReviewKind, document};
+use kubewright_admission::{ClientConfig, GroupVersionKind as ReviewKind, document};
 use kubewright_apimachinery::field::{Errors, PathRef};
 use kubewright_apimachinery::go::value::{Numbers, json_kind, type_name};
 use kubewright_kinds::meta;

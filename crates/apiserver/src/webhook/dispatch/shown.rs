@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use kubewright_admission::{Kind, Place};
+use kubewright_admission::{GroupVersionKind, GroupVersionResource};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::write::defaults::default;
 
 /// Where else the objects of a resource are served.
 pub(super) struct Equivalents {
-    pub(super) places: Vec<(Place, Kind)>,
+    pub(super) places: Vec<(GroupVersionResource, GroupVersionKind)>,
     resources: Vec<Arc<Resource>>,
 }
 
@@ -38,7 +38,7 @@ impl Equivalents {
         let places = resources
             .iter()
             .map(|other| {
-                let place = Place::new(&other.group, &other.version, &other.plural);
+                let place = GroupVersionResource::new(&other.group, &other.version, &other.plural);
                 let kind = match attributes.part {
                     Some(_) => attributes.kind(),
                     None => kind_of(other),
@@ -49,7 +49,7 @@ impl Equivalents {
         Equivalents { places, resources }
     }
 
-    fn resource(&self, kind: &Kind) -> Option<&Resource> {
+    fn resource(&self, kind: &GroupVersionKind) -> Option<&Resource> {
         let mut resources = self.resources.iter().map(|resource| &**resource);
         resources.find(|resource| kind_of(resource) == *kind)
     }
@@ -58,7 +58,7 @@ impl Equivalents {
 /// The objects of a request in one version.
 #[derive(Clone)]
 pub(super) struct Shown {
-    pub(super) kind: Kind,
+    pub(super) kind: GroupVersionKind,
     /// Null when there is none.
     pub(super) object: Value,
     /// Null when there is none.
@@ -113,7 +113,7 @@ impl Shown {
     /// Brings the objects to the version of `kind`.
     pub(super) async fn show_as(
         &mut self,
-        kind: &Kind,
+        kind: &GroupVersionKind,
         attributes: &Attributes<'_>,
         equivalents: &Equivalents,
     ) -> Result<()> {
@@ -241,7 +241,7 @@ fn typed(resource: &Resource, part: Option<Part>) -> Option<TypeRef<'static>> {
     }
 }
 
-fn named(object: &mut Value, kind: &Kind) {
+fn named(object: &mut Value, kind: &GroupVersionKind) {
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".into(), api_version(&kind.group, &kind.version).into());
         fields.insert("kind".into(), kind.kind.as_str().into());

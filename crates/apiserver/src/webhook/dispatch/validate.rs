@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kubewright_admission::{Invocation, Kind, Phase, Webhook};
+use kubewright_admission::{GroupVersionKind, Invocation, Phase, Webhook};
 use serde_json::Value;
 
 use super::{Refusal, Request, Shown};
@@ -21,7 +21,7 @@ pub(crate) async fn validate(
     let Some(request) = Request::new(attributes, Phase::Validating) else {
         return Ok(());
     };
-    let mut forms: HashMap<Kind, Shown> = HashMap::new();
+    let mut forms: HashMap<GroupVersionKind, Shown> = HashMap::new();
     let mut invited: Vec<(&Webhook, Invocation)> = Vec::new();
     for webhook in webhooks {
         let nothing = &Value::Null;
