@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use kubewright_kind_docs::builtin;
-//! use kubewright_schema::openapi::Prose as _;
+//! use kubewright_schema::openapi::TypeDocs as _;
 //!
 //! let descriptions = builtin();
 //! assert!(!descriptions.is_empty() && descriptions.len() > 500);
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
-use kubewright_schema::openapi::Prose;
+use kubewright_schema::openapi::TypeDocs;
 
 /// A line per type (its name, a space, its description) and below it a line per field, indented by a space. Line breaks and
 /// backslashes are escaped; a line that begins with `#` is a comment. Types and the fields of each are ordered by name.
@@ -88,7 +88,7 @@ impl KindDocs {
     }
 }
 
-impl Prose for KindDocs {
+impl TypeDocs for KindDocs {
     fn of_type(&self, name: &str) -> Option<&str> {
         not_empty(&self.named(name)?.description)
     }

@@ -8,7 +8,7 @@ mod package;
 mod source;
 
 use kubewright_kind_docs::builtin;
-use kubewright_schema::openapi::{self, Prose as _};
+use kubewright_schema::openapi::{self, TypeDocs as _};
 use kubewright_schema::{Types, resources};
 
 #[test]

@@ -1,10 +1,10 @@
-//! The documents of `/openapi/v3` and `/openapi/v2` say what the real server's say, but for the prose: the goldens are kube-apiserver 1.36's
+//! The documents of `/openapi/v3` and `/openapi/v2` say what the real server's say, but for the docs: the goldens are kube-apiserver 1.36's
 //! documents without their descriptions.
 
-use kubewright_schema::openapi::{self, NoProse, Prose};
+use kubewright_schema::openapi::{self, NoTypeDocs, TypeDocs};
 use serde_json::Value;
 
-/// Takes the prose out; a property may be called `description`.
+/// Takes the docs out; a property may be called `description`.
 fn without_descriptions(part: &mut Value, is_properties: bool) {
     match part {
         Value::Object(map) => {
@@ -77,7 +77,7 @@ fn every_document_refers_only_to_schemas_it_has() {
     assert!(openapi::document("").is_none());
 }
 
-/// Replaces references to shared parameters by what they refer to: their names depend on prose.
+/// Replaces references to shared parameters by what they refer to: their names depend on docs.
 fn resolve(part: &mut Value, parameters: &Value) {
     match part {
         Value::Object(map) => {
@@ -95,7 +95,7 @@ fn resolve(part: &mut Value, parameters: &Value) {
 
 #[test]
 fn version_2_is_the_real_one_without_the_prose_of_types() {
-    let mut ours = openapi::swagger(&NoProse);
+    let mut ours = openapi::swagger(&NoTypeDocs);
     let real: Value = serde_json::from_str(include_str!("goldens/openapi-v2.json")).unwrap();
     let parameters = ours["parameters"].clone();
     assert!(parameters.as_object().unwrap().len() > 30);
@@ -119,7 +119,7 @@ fn version_2_is_the_real_one_without_the_prose_of_types() {
 /// Describes everything by its own name.
 struct Names;
 
-impl Prose for Names {
+impl TypeDocs for Names {
     fn of_type(&self, _: &str) -> Option<&str> {
         Some("a type")
     }

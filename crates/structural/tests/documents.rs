@@ -1,9 +1,9 @@
 //! The documents of custom resources are the real server's: the goldens are what kube-apiserver 1.36 published for four
-//! definitions that use every construct, without the prose of its own types and parameters (C15, O1–O3).
+//! definitions that use every construct, without the docs of its own types and parameters (C15, O1–O3).
 
 use std::sync::LazyLock;
 
-use kubewright_schema::openapi::{NoProse, schema_name, swagger};
+use kubewright_schema::openapi::{NoTypeDocs, schema_name, swagger};
 use kubewright_structural::{crd::Definition, discovery, openapi};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -35,7 +35,7 @@ fn the_document_of_a_group_version_is_the_real_one() {
     assert_eq!(openapi::names(&definitions).iter().collect::<Vec<_>>(), names);
     for (name, real) in object(&golden["v3"]) {
         let (group, version) = name["apis/".len()..].split_once('/').unwrap();
-        let ours = openapi::v3(group, version, &definitions, &NoProse).unwrap();
+        let ours = openapi::v3(group, version, &definitions, &NoTypeDocs).unwrap();
         assert_same_members(&ours["components"]["schemas"], &real["components"]["schemas"], name);
         assert_same_members(&ours["paths"], &real["paths"], name);
         assert_eq!(object(&ours["paths"]).len(), object(&real["paths"]).len(), "{name}");
@@ -50,11 +50,11 @@ fn the_document_of_a_group_version_is_the_real_one() {
         assert_eq!(ours["info"], real["info"]);
         assert_eq!(object(&ours["components"]).len(), 1);
     }
-    assert!(openapi::v3("openapi.example.com", "v1alpha1", &definitions, &NoProse).is_none());
-    assert!(openapi::v3("apps", "v1", &definitions, &NoProse).is_none());
+    assert!(openapi::v3("openapi.example.com", "v1alpha1", &definitions, &NoTypeDocs).is_none());
+    assert!(openapi::v3("apps", "v1", &definitions, &NoTypeDocs).is_none());
 }
 
-/// Replaces references to shared parameters by what they refer to: their names depend on prose.
+/// Replaces references to shared parameters by what they refer to: their names depend on docs.
 fn resolve(part: &mut Value, parameters: &Value) {
     match part {
         Value::Object(map) => {
@@ -73,9 +73,9 @@ fn resolve(part: &mut Value, parameters: &Value) {
 #[test]
 fn the_part_of_version_2_is_the_real_one() {
     let golden = golden();
-    let before = swagger(&NoProse);
+    let before = swagger(&NoTypeDocs);
     let mut ours = before.clone();
-    openapi::add_to_v2(&mut ours, &definitions(&golden), &NoProse);
+    openapi::add_to_v2(&mut ours, &definitions(&golden), &NoTypeDocs);
     for part in ["definitions", "paths"] {
         let added = object(&ours[part]).len() - object(&before[part]).len();
         assert_eq!(added, object(&golden["v2"][part]).len(), "{part}");
@@ -121,9 +121,9 @@ fn a_definition_that_is_not_established_is_not_published() {
     }
     assert!(openapi::names(&definitions).is_empty());
     assert!(discovery::groups(&definitions).is_empty());
-    let mut ours = swagger(&NoProse);
-    openapi::add_to_v2(&mut ours, &definitions, &NoProse);
-    assert_eq!(ours, swagger(&NoProse));
+    let mut ours = swagger(&NoTypeDocs);
+    openapi::add_to_v2(&mut ours, &definitions, &NoTypeDocs);
+    assert_eq!(ours, swagger(&NoTypeDocs));
     assert_eq!(discovery::api_service_names(&definitions).len(), 5);
 }
 
@@ -209,12 +209,12 @@ proptest! {
         version.schema = Some(std::sync::Arc::new(schema));
         let name = schema_name(&group, &version.name, &kind);
         let version = version.name.clone();
-        let document = openapi::v3(&group, &version, [&definition], &NoProse).unwrap();
+        let document = openapi::v3(&group, &version, [&definition], &NoTypeDocs).unwrap();
         let published = &document["components"]["schemas"][&name];
         prop_assert_eq!(&published["x-kubernetes-group-version-kind"][0]["kind"], &Value::from(kind));
         prop_assert!(published["properties"]["metadata"].is_object());
         let mut document = serde_json::json!({"definitions": {}, "paths": {}, "parameters": {}});
-        openapi::add_to_v2(&mut document, [&definition], &NoProse);
+        openapi::add_to_v2(&mut document, [&definition], &NoTypeDocs);
         let published = &document["definitions"][&name];
         for lost in ["anyOf", "allOf", "oneOf", "not", "nullable", "default"] {
             prop_assert!(published.get(lost).is_none());

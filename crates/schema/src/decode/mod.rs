@@ -2,7 +2,7 @@
 //! words, values take their canonical form, zero values appear or vanish as the field's tags say (W2).
 
 pub(crate) mod base64;
-mod place;
+mod path;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use kubewright_apimachinery::go::value::json_kind;
 use serde_json::Value;
 use thiserror::Error;
 
-use self::place::Place;
+use self::path::DecodePath;
 pub(crate) use self::{scalar::whole, zero::is_empty};
 use crate::{
     model::{Form, Scalar, Struct},
@@ -57,7 +57,7 @@ pub fn decode(ty: TypeRef<'_>, mut value: Value, source: Option<&dyn Source>) ->
         failures: Vec::new(),
         nested: 0,
     };
-    walk.value(ty, &mut value, &Place::ROOT);
+    walk.value(ty, &mut value, &DecodePath::ROOT);
     walk.finish(value)
 }
 
@@ -85,7 +85,7 @@ struct Failure {
 }
 
 impl Walk<'_> {
-    fn value(&mut self, ty: TypeRef<'_>, value: &mut Value, at: &Place<'_>) {
+    fn value(&mut self, ty: TypeRef<'_>, value: &mut Value, at: &DecodePath<'_>) {
         if value.is_null() && ty.is_pointer() {
             return;
         }
@@ -135,7 +135,7 @@ impl Walk<'_> {
         ty: TypeRef<'_>,
         structure: &Struct,
         map: &mut serde_json::Map<String, Value>,
-        at: &Place<'_>,
+        at: &DecodePath<'_>,
     ) {
         let owner = ty.short_name().unwrap_or_default();
         map.retain(|key, value| {
@@ -160,16 +160,16 @@ impl Walk<'_> {
     }
 
     /// A JSON value of the wrong kind.
-    fn mismatch(&mut self, at: &Place<'_>, found: &str, go_type: &str) {
+    fn mismatch(&mut self, at: &DecodePath<'_>, found: &str, go_type: &str) {
         self.fail(at, at.mismatch(found, go_type), self.nested > 0);
     }
 
     /// A failure that ends the decoding: what a type's own decoder says.
-    fn stop(&mut self, at: &Place<'_>, message: String) {
+    fn stop(&mut self, at: &DecodePath<'_>, message: String) {
         self.fail(at, message, true);
     }
 
-    fn fail(&mut self, at: &Place<'_>, message: String, stops: bool) {
+    fn fail(&mut self, at: &DecodePath<'_>, message: String, stops: bool) {
         if self.failures.len() < MAX_FAILURES {
             self.failures.push(Failure {
                 path: at.to_string(),
@@ -179,7 +179,7 @@ impl Walk<'_> {
         }
     }
 
-    fn literal(&self, at: &Place<'_>) -> Option<String> {
+    fn literal(&self, at: &DecodePath<'_>) -> Option<String> {
         self.source?.literal(&at.to_string()).map(str::to_owned)
     }
 

@@ -4,13 +4,13 @@ use kubewright_apimachinery::go::value::json_kind;
 use kubewright_quantity::Quantity;
 use serde_json::{Number, Value};
 
-use super::{Place, Walk, base64, time, zero};
+use super::{DecodePath, Walk, base64, time, zero};
 use crate::{model::Scalar, type_ref::TypeRef};
 
 const SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
 
 impl Walk<'_> {
-    pub(super) fn scalar(&mut self, scalar: Scalar, ty: TypeRef<'_>, value: &mut Value, at: &Place<'_>) {
+    pub(super) fn scalar(&mut self, scalar: Scalar, ty: TypeRef<'_>, value: &mut Value, at: &DecodePath<'_>) {
         match scalar {
             Scalar::SchemaOrBool | Scalar::SchemaOrArray | Scalar::SchemaOrStrings => {
                 self.schema_or(scalar, ty, value, at);
@@ -42,7 +42,7 @@ impl Walk<'_> {
         }
     }
 
-    fn int(&mut self, bits: u8, go_type: &dyn Fn() -> String, value: &Value, at: &Place<'_>, stops: bool) {
+    fn int(&mut self, bits: u8, go_type: &dyn Fn() -> String, value: &Value, at: &DecodePath<'_>, stops: bool) {
         let fits = match value {
             Value::Number(number) => number
                 .as_i64()
@@ -61,14 +61,14 @@ impl Walk<'_> {
     }
 
     /// The number as it stands in the document.
-    fn spelling(&self, number: &Number, at: &Place<'_>) -> String {
+    fn spelling(&self, number: &Number, at: &DecodePath<'_>) -> String {
         if number.is_i64() {
             return number.to_string();
         }
         self.literal(at).unwrap_or_else(|| number.to_string())
     }
 
-    fn float(&mut self, ty: TypeRef<'_>, value: &mut Value, at: &Place<'_>) {
+    fn float(&mut self, ty: TypeRef<'_>, value: &mut Value, at: &DecodePath<'_>) {
         let Value::Number(number) = value else {
             return self.mismatch(at, json_kind(value), &ty.go_type());
         };
@@ -77,7 +77,7 @@ impl Walk<'_> {
         }
     }
 
-    fn bytes(&mut self, value: &mut Value, at: &Place<'_>) {
+    fn bytes(&mut self, value: &mut Value, at: &DecodePath<'_>) {
         match value {
             Value::String(text) => match base64::canonical(text) {
                 Ok(None) => {}
@@ -115,7 +115,7 @@ impl Walk<'_> {
         }
     }
 
-    fn quantity(&mut self, value: &mut Value, at: &Place<'_>) {
+    fn quantity(&mut self, value: &mut Value, at: &DecodePath<'_>) {
         let spelled;
         let text = match value {
             Value::String(text) => text.trim(),
@@ -132,7 +132,7 @@ impl Walk<'_> {
         }
     }
 
-    fn time(&mut self, layout: time::Layout, value: &mut Value, at: &Place<'_>) {
+    fn time(&mut self, layout: time::Layout, value: &mut Value, at: &DecodePath<'_>) {
         let Value::String(text) = value else {
             let message = at.mismatch(json_kind(value), "string");
             return self.stop(at, message);
@@ -144,7 +144,7 @@ impl Walk<'_> {
         }
     }
 
-    fn schema_or(&mut self, scalar: Scalar, ty: TypeRef<'_>, value: &mut Value, at: &Place<'_>) {
+    fn schema_or(&mut self, scalar: Scalar, ty: TypeRef<'_>, value: &mut Value, at: &DecodePath<'_>) {
         let at = at.own_decoder();
         let Some(schema) = ty.types().named(SCHEMA) else { return };
         self.nested += 1;

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Dialect, META, Prose,
+    Dialect, META, TypeDocs,
     group_versions::GroupVersions,
     operation::{
-        Body, CUSTOM, CUSTOM_PATCHES, Kind, Operation, PathItem, Shape, capitalized, group_tag, identifier,
+        Body, CUSTOM, CUSTOM_PATCHES, GroupVersionKind, Operation, PathItem, Shape, capitalized, group_tag, identifier,
         with_article,
     },
     parameter::{CREATE, DELETE, GET, LIST, Options, PATCH, Parameter, UPDATE, name_of, namespace, pretty},
@@ -46,10 +46,10 @@ pub fn schema_name(group: &str, version: &str, kind: &str) -> String {
 }
 
 /// The document of version 3 for the custom kinds of a group-version.
-pub fn custom_v3(kinds: &[Custom], prose: &dyn Prose) -> Value {
-    let mut writer = Writer::new(Dialect::V3, prose);
+pub fn custom_v3(kinds: &[Custom], docs: &dyn TypeDocs) -> Value {
+    let mut writer = Writer::new(Dialect::V3, docs);
     let paths = writer.paths(kinds.iter().flat_map(paths));
-    let schemas = schemas(kinds, &paths, Dialect::V3, prose);
+    let schemas = schemas(kinds, &paths, Dialect::V3, docs);
     json!({
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
@@ -59,10 +59,10 @@ pub fn custom_v3(kinds: &[Custom], prose: &dyn Prose) -> Value {
 }
 
 /// Adds custom kinds to the document of version 2; what is there stays as it is.
-pub fn add_custom_v2(swagger: &mut Value, kinds: &[Custom], prose: &dyn Prose) {
-    let mut writer = Writer::new(Dialect::V2, prose);
+pub fn add_custom_v2(swagger: &mut Value, kinds: &[Custom], docs: &dyn TypeDocs) {
+    let mut writer = Writer::new(Dialect::V2, docs);
     let paths = writer.paths(kinds.iter().flat_map(paths));
-    let schemas = schemas(kinds, &paths, Dialect::V2, prose);
+    let schemas = schemas(kinds, &paths, Dialect::V2, docs);
     for (part, added) in [
         ("parameters", writer.shared.parameters),
         ("definitions", schemas),
@@ -76,8 +76,8 @@ pub fn add_custom_v2(swagger: &mut Value, kinds: &[Custom], prose: &dyn Prose) {
     }
 }
 
-fn schemas(kinds: &[Custom], paths: &Map<String, Value>, dialect: Dialect, prose: &dyn Prose) -> Map<String, Value> {
-    let mut schemas = Schemas::new(dialect, GroupVersions::OfClients, prose);
+fn schemas(kinds: &[Custom], paths: &Map<String, Value>, dialect: Dialect, docs: &dyn TypeDocs) -> Map<String, Value> {
+    let mut schemas = Schemas::new(dialect, GroupVersions::OfClients, docs);
     for kind in kinds {
         let name = |of: &str| schema_name(&kind.group, &kind.version, of);
         schemas.put(name(&kind.kind), kind.schema.clone());
@@ -93,7 +93,7 @@ fn schemas(kinds: &[Custom], paths: &Map<String, Value>, dialect: Dialect, prose
 
 struct Paths<'k> {
     custom: &'k Custom,
-    kind: Kind,
+    kind: GroupVersionKind,
     tag: String,
     /// The group-version in operation ids.
     scope: String,
@@ -108,7 +108,7 @@ fn paths(custom: &Custom) -> Vec<PathItem> {
         Vec::new()
     };
     let paths = Paths {
-        kind: Kind {
+        kind: GroupVersionKind {
             group: custom.group.clone(),
             version: custom.version.clone(),
             name: custom.kind.clone(),

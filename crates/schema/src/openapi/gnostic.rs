@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// How a member of a JSON object is written into a field of a message.
-enum Kind {
+enum FieldEncoding {
     Text,
     Flag,
     Integer,
@@ -14,13 +14,13 @@ enum Kind {
     /// Any value, as text.
     Any,
     /// A repeated value.
-    Each(&'static Kind),
+    Each(&'static FieldEncoding),
     /// A message for an object.
     One(&'static Message),
     /// A message that holds the value in that field.
-    In(u32, &'static Kind),
+    In(u32, &'static FieldEncoding),
     /// A message with that repeated field: an entry per member, with its name and value.
-    Entries(u32, &'static Kind),
+    Entries(u32, &'static FieldEncoding),
     /// A schema or a boolean.
     SchemaOrFlag,
     Parameter,
@@ -29,141 +29,161 @@ enum Kind {
 
 /// The fields of a message in the order of their numbers, and the field of its extensions.
 struct Message {
-    fields: &'static [(u32, &'static str, Kind)],
+    fields: &'static [(u32, &'static str, FieldEncoding)],
     extensions: u32,
 }
 
 static DOCUMENT: Message = Message {
     fields: &[
-        (1, "swagger", Kind::Text),
-        (2, "info", Kind::One(&INFO)),
-        (8, "paths", Kind::Entries(2, &Kind::One(&PATH))),
-        (9, "definitions", Kind::Entries(1, &Kind::One(&SCHEMA))),
-        (10, "parameters", Kind::Entries(1, &Kind::Parameter)),
+        (1, "swagger", FieldEncoding::Text),
+        (2, "info", FieldEncoding::One(&INFO)),
+        (8, "paths", FieldEncoding::Entries(2, &FieldEncoding::One(&PATH))),
+        (
+            9,
+            "definitions",
+            FieldEncoding::Entries(1, &FieldEncoding::One(&SCHEMA)),
+        ),
+        (10, "parameters", FieldEncoding::Entries(1, &FieldEncoding::Parameter)),
         (
             12,
             "security",
-            Kind::Each(&Kind::Entries(1, &Kind::In(1, &Kind::Texts))),
+            FieldEncoding::Each(&FieldEncoding::Entries(1, &FieldEncoding::In(1, &FieldEncoding::Texts))),
         ),
         (
             13,
             "securityDefinitions",
-            Kind::Entries(1, &Kind::In(2, &Kind::One(&API_KEY))),
+            FieldEncoding::Entries(1, &FieldEncoding::In(2, &FieldEncoding::One(&API_KEY))),
         ),
     ],
     extensions: 16,
 };
 static INFO: Message = Message {
-    fields: &[(1, "title", Kind::Text), (2, "version", Kind::Text)],
+    fields: &[(1, "title", FieldEncoding::Text), (2, "version", FieldEncoding::Text)],
     extensions: 7,
 };
 static API_KEY: Message = Message {
     fields: &[
-        (1, "type", Kind::Text),
-        (2, "name", Kind::Text),
-        (3, "in", Kind::Text),
-        (4, "description", Kind::Text),
+        (1, "type", FieldEncoding::Text),
+        (2, "name", FieldEncoding::Text),
+        (3, "in", FieldEncoding::Text),
+        (4, "description", FieldEncoding::Text),
     ],
     extensions: 5,
 };
 static PATH: Message = Message {
     fields: &[
-        (2, "get", Kind::One(&OPERATION)),
-        (3, "put", Kind::One(&OPERATION)),
-        (4, "post", Kind::One(&OPERATION)),
-        (5, "delete", Kind::One(&OPERATION)),
-        (6, "options", Kind::One(&OPERATION)),
-        (7, "head", Kind::One(&OPERATION)),
-        (8, "patch", Kind::One(&OPERATION)),
-        (9, "parameters", Kind::Each(&Kind::ParameterOrReference)),
+        (2, "get", FieldEncoding::One(&OPERATION)),
+        (3, "put", FieldEncoding::One(&OPERATION)),
+        (4, "post", FieldEncoding::One(&OPERATION)),
+        (5, "delete", FieldEncoding::One(&OPERATION)),
+        (6, "options", FieldEncoding::One(&OPERATION)),
+        (7, "head", FieldEncoding::One(&OPERATION)),
+        (8, "patch", FieldEncoding::One(&OPERATION)),
+        (
+            9,
+            "parameters",
+            FieldEncoding::Each(&FieldEncoding::ParameterOrReference),
+        ),
     ],
     extensions: 10,
 };
 static OPERATION: Message = Message {
     fields: &[
-        (1, "tags", Kind::Texts),
-        (3, "description", Kind::Text),
-        (5, "operationId", Kind::Text),
-        (6, "produces", Kind::Texts),
-        (7, "consumes", Kind::Texts),
-        (8, "parameters", Kind::Each(&Kind::ParameterOrReference)),
-        (9, "responses", Kind::Entries(1, &Kind::In(1, &Kind::One(&RESPONSE)))),
-        (10, "schemes", Kind::Texts),
+        (1, "tags", FieldEncoding::Texts),
+        (3, "description", FieldEncoding::Text),
+        (5, "operationId", FieldEncoding::Text),
+        (6, "produces", FieldEncoding::Texts),
+        (7, "consumes", FieldEncoding::Texts),
+        (
+            8,
+            "parameters",
+            FieldEncoding::Each(&FieldEncoding::ParameterOrReference),
+        ),
+        (
+            9,
+            "responses",
+            FieldEncoding::Entries(1, &FieldEncoding::In(1, &FieldEncoding::One(&RESPONSE))),
+        ),
+        (10, "schemes", FieldEncoding::Texts),
     ],
     extensions: 13,
 };
 static RESPONSE: Message = Message {
     fields: &[
-        (1, "description", Kind::Text),
-        (2, "schema", Kind::In(1, &Kind::One(&SCHEMA))),
+        (1, "description", FieldEncoding::Text),
+        (2, "schema", FieldEncoding::In(1, &FieldEncoding::One(&SCHEMA))),
     ],
     extensions: 5,
 };
 static BODY: Message = Message {
     fields: &[
-        (1, "description", Kind::Text),
-        (2, "name", Kind::Text),
-        (3, "in", Kind::Text),
-        (4, "required", Kind::Flag),
-        (5, "schema", Kind::One(&SCHEMA)),
+        (1, "description", FieldEncoding::Text),
+        (2, "name", FieldEncoding::Text),
+        (3, "in", FieldEncoding::Text),
+        (4, "required", FieldEncoding::Flag),
+        (5, "schema", FieldEncoding::One(&SCHEMA)),
     ],
     extensions: 6,
 };
 static IN_QUERY: Message = Message {
     fields: &[
-        (1, "required", Kind::Flag),
-        (2, "in", Kind::Text),
-        (3, "description", Kind::Text),
-        (4, "name", Kind::Text),
-        (6, "type", Kind::Text),
-        (20, "uniqueItems", Kind::Flag),
+        (1, "required", FieldEncoding::Flag),
+        (2, "in", FieldEncoding::Text),
+        (3, "description", FieldEncoding::Text),
+        (4, "name", FieldEncoding::Text),
+        (6, "type", FieldEncoding::Text),
+        (20, "uniqueItems", FieldEncoding::Flag),
     ],
     extensions: 23,
 };
 static IN_PATH: Message = Message {
     fields: &[
-        (1, "required", Kind::Flag),
-        (2, "in", Kind::Text),
-        (3, "description", Kind::Text),
-        (4, "name", Kind::Text),
-        (5, "type", Kind::Text),
-        (19, "uniqueItems", Kind::Flag),
+        (1, "required", FieldEncoding::Flag),
+        (2, "in", FieldEncoding::Text),
+        (3, "description", FieldEncoding::Text),
+        (4, "name", FieldEncoding::Text),
+        (5, "type", FieldEncoding::Text),
+        (19, "uniqueItems", FieldEncoding::Flag),
     ],
     extensions: 22,
 };
 static DOCS: Message = Message {
-    fields: &[(1, "description", Kind::Text), (2, "url", Kind::Text)],
+    fields: &[(1, "description", FieldEncoding::Text), (2, "url", FieldEncoding::Text)],
     extensions: 3,
 };
 static SCHEMA: Message = Message {
     fields: &[
-        (1, "$ref", Kind::Text),
-        (2, "format", Kind::Text),
-        (3, "title", Kind::Text),
-        (4, "description", Kind::Text),
-        (5, "default", Kind::Any),
-        (6, "multipleOf", Kind::Double),
-        (7, "maximum", Kind::Double),
-        (8, "exclusiveMaximum", Kind::Flag),
-        (9, "minimum", Kind::Double),
-        (10, "exclusiveMinimum", Kind::Flag),
-        (11, "maxLength", Kind::Integer),
-        (12, "minLength", Kind::Integer),
-        (13, "pattern", Kind::Text),
-        (14, "maxItems", Kind::Integer),
-        (15, "minItems", Kind::Integer),
-        (16, "uniqueItems", Kind::Flag),
-        (17, "maxProperties", Kind::Integer),
-        (18, "minProperties", Kind::Integer),
-        (19, "required", Kind::Texts),
-        (20, "enum", Kind::Each(&Kind::Any)),
-        (21, "additionalProperties", Kind::SchemaOrFlag),
-        (22, "type", Kind::In(1, &Kind::Text)),
-        (23, "items", Kind::In(1, &Kind::One(&SCHEMA))),
-        (24, "allOf", Kind::Each(&Kind::One(&SCHEMA))),
-        (25, "properties", Kind::Entries(1, &Kind::One(&SCHEMA))),
-        (29, "externalDocs", Kind::One(&DOCS)),
-        (30, "example", Kind::Any),
+        (1, "$ref", FieldEncoding::Text),
+        (2, "format", FieldEncoding::Text),
+        (3, "title", FieldEncoding::Text),
+        (4, "description", FieldEncoding::Text),
+        (5, "default", FieldEncoding::Any),
+        (6, "multipleOf", FieldEncoding::Double),
+        (7, "maximum", FieldEncoding::Double),
+        (8, "exclusiveMaximum", FieldEncoding::Flag),
+        (9, "minimum", FieldEncoding::Double),
+        (10, "exclusiveMinimum", FieldEncoding::Flag),
+        (11, "maxLength", FieldEncoding::Integer),
+        (12, "minLength", FieldEncoding::Integer),
+        (13, "pattern", FieldEncoding::Text),
+        (14, "maxItems", FieldEncoding::Integer),
+        (15, "minItems", FieldEncoding::Integer),
+        (16, "uniqueItems", FieldEncoding::Flag),
+        (17, "maxProperties", FieldEncoding::Integer),
+        (18, "minProperties", FieldEncoding::Integer),
+        (19, "required", FieldEncoding::Texts),
+        (20, "enum", FieldEncoding::Each(&FieldEncoding::Any)),
+        (21, "additionalProperties", FieldEncoding::SchemaOrFlag),
+        (22, "type", FieldEncoding::In(1, &FieldEncoding::Text)),
+        (23, "items", FieldEncoding::In(1, &FieldEncoding::One(&SCHEMA))),
+        (24, "allOf", FieldEncoding::Each(&FieldEncoding::One(&SCHEMA))),
+        (
+            25,
+            "properties",
+            FieldEncoding::Entries(1, &FieldEncoding::One(&SCHEMA)),
+        ),
+        (29, "externalDocs", FieldEncoding::One(&DOCS)),
+        (30, "example", FieldEncoding::Any),
     ],
     extensions: 31,
 };
@@ -186,80 +206,80 @@ fn put_message(out: &mut Vec<u8>, message: &Message, object: &Map<String, Value>
     }
     let extensions = object.iter().filter(|(name, _)| name.starts_with("x-"));
     for (name, value) in extensions {
-        put_entry(out, message.extensions, name, &Kind::Any, value);
+        put_entry(out, message.extensions, name, &FieldEncoding::Any, value);
     }
 }
 
 /// Values that say nothing are left out, as protobuf has it; messages are not.
-fn put(out: &mut Vec<u8>, number: u32, kind: &Kind, value: &Value) {
+fn put(out: &mut Vec<u8>, number: u32, kind: &FieldEncoding, value: &Value) {
     match kind {
-        Kind::Text => {
+        FieldEncoding::Text => {
             if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
                 put_bytes(out, number, text.as_bytes());
             }
         }
-        Kind::Flag => {
+        FieldEncoding::Flag => {
             if *value == true {
                 put_varint(out, u64::from(number) << 3);
                 put_varint(out, 1);
             }
         }
-        Kind::Integer => {
+        FieldEncoding::Integer => {
             if let Some(integer) = value.as_i64().filter(|integer| *integer != 0) {
                 put_varint(out, u64::from(number) << 3);
                 put_varint(out, integer as u64);
             }
         }
-        Kind::Double => {
+        FieldEncoding::Double => {
             if let Some(double) = value.as_f64().filter(|double| *double != 0.0) {
                 put_varint(out, u64::from(number) << 3 | 1);
                 out.extend(double.to_le_bytes());
             }
         }
-        Kind::Texts => {
+        FieldEncoding::Texts => {
             for text in value.as_array().into_iter().flatten().filter_map(Value::as_str) {
                 put_bytes(out, number, text.as_bytes());
             }
         }
-        Kind::Any => within(out, number, |out| put_bytes(out, 2, format!("{value}\n").as_bytes())),
-        Kind::Each(kind) => {
+        FieldEncoding::Any => within(out, number, |out| put_bytes(out, 2, format!("{value}\n").as_bytes())),
+        FieldEncoding::Each(kind) => {
             for item in value.as_array().into_iter().flatten() {
                 put(out, number, kind, item);
             }
         }
-        Kind::One(message) => {
+        FieldEncoding::One(message) => {
             if let Value::Object(object) = value {
                 within(out, number, |out| put_message(out, message, object));
             }
         }
-        Kind::In(field, kind) => within(out, number, |out| put(out, *field, kind, value)),
-        Kind::Entries(field, kind) => within(out, number, |out| {
+        FieldEncoding::In(field, kind) => within(out, number, |out| put(out, *field, kind, value)),
+        FieldEncoding::Entries(field, kind) => within(out, number, |out| {
             for (name, value) in value.as_object().into_iter().flatten() {
                 put_entry(out, *field, name, kind, value);
             }
         }),
-        Kind::SchemaOrFlag => within(out, number, |out| match value {
+        FieldEncoding::SchemaOrFlag => within(out, number, |out| match value {
             // A choice is written even where it says no.
             Value::Bool(flag) => out.extend([2 << 3, u8::from(*flag)]),
-            schema => put(out, 1, &Kind::One(&SCHEMA), schema),
+            schema => put(out, 1, &FieldEncoding::One(&SCHEMA), schema),
         }),
-        Kind::Parameter => within(out, number, |out| put_parameter(out, value)),
-        Kind::ParameterOrReference => within(out, number, |out| match value.get("$ref") {
-            Some(target) => within(out, 2, |out| put(out, 1, &Kind::Text, target)),
-            None => put(out, 1, &Kind::Parameter, value),
+        FieldEncoding::Parameter => within(out, number, |out| put_parameter(out, value)),
+        FieldEncoding::ParameterOrReference => within(out, number, |out| match value.get("$ref") {
+            Some(target) => within(out, 2, |out| put(out, 1, &FieldEncoding::Text, target)),
+            None => put(out, 1, &FieldEncoding::Parameter, value),
         }),
     }
 }
 
 fn put_parameter(out: &mut Vec<u8>, parameter: &Value) {
     match parameter["in"].as_str() {
-        Some("body") => put(out, 1, &Kind::One(&BODY), parameter),
-        Some("path") => within(out, 2, |out| put(out, 4, &Kind::One(&IN_PATH), parameter)),
-        _ => within(out, 2, |out| put(out, 3, &Kind::One(&IN_QUERY), parameter)),
+        Some("body") => put(out, 1, &FieldEncoding::One(&BODY), parameter),
+        Some("path") => within(out, 2, |out| put(out, 4, &FieldEncoding::One(&IN_PATH), parameter)),
+        _ => within(out, 2, |out| put(out, 3, &FieldEncoding::One(&IN_QUERY), parameter)),
     }
 }
 
-fn put_entry(out: &mut Vec<u8>, number: u32, name: &str, kind: &Kind, value: &Value) {
+fn put_entry(out: &mut Vec<u8>, number: u32, name: &str, kind: &FieldEncoding, value: &Value) {
     within(out, number, |out| {
         put_bytes(out, 1, name.as_bytes());
         put(out, 2, kind, value);
@@ -444,7 +464,7 @@ mod tests {
     fn extensions_and_enumerations_are_text() {
         let mut out = Vec::new();
         let schema = json!({"enum": ["a"], "x-kubernetes-list-type": "set", "unknown": 1});
-        put(&mut out, 1, &Kind::One(&SCHEMA), &schema);
+        put(&mut out, 1, &FieldEncoding::One(&SCHEMA), &schema);
         let text = String::from_utf8_lossy(&out);
         assert!(text.contains("\"a\"\n") && text.contains("x-kubernetes-list-type") && text.contains("\"set\"\n"));
         assert!(!text.contains("unknown"), "{text}");

@@ -2,12 +2,12 @@
 //! A document costs some milliseconds to make: whoever serves it keeps it.
 
 mod custom;
+mod docs;
 mod gnostic;
 mod group_versions;
 mod operation;
 mod parameter;
 mod paths;
-mod prose;
 mod render;
 mod schemas;
 mod shared;
@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 pub use custom::{Custom, add_custom_v2, custom_v3, schema_name};
+pub use docs::{NoTypeDocs, TypeDocs};
 pub use gnostic::swagger_protobuf;
-pub use prose::{NoProse, Prose};
 pub use render::Dialect;
 
 use group_versions::GroupVersions;
@@ -49,16 +49,16 @@ pub fn names() -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// The document of that name, without a word of prose beyond what operations say about themselves.
+/// The document of that name, without a word of docs beyond what operations say about themselves.
 pub fn document(name: &str) -> Option<Value> {
-    described(name, &NoProse)
+    described(name, &NoTypeDocs)
 }
 
 /// The document of that name, with descriptions.
-pub fn described(name: &str, prose: &dyn Prose) -> Option<Value> {
+pub fn described(name: &str, docs: &dyn TypeDocs) -> Option<Value> {
     let (gv, items) = items_of(name)?;
-    let paths = Writer::new(Dialect::V3, prose).paths(items);
-    let mut schemas = Schemas::new(Dialect::V3, GroupVersions::Of(gv), prose);
+    let paths = Writer::new(Dialect::V3, docs).paths(items);
+    let mut schemas = Schemas::new(Dialect::V3, GroupVersions::Of(gv), docs);
     for path in paths.values() {
         schemas.want_references(path);
     }
@@ -76,11 +76,11 @@ pub fn described(name: &str, prose: &dyn Prose) -> Option<Value> {
 }
 
 /// The document of `/openapi/v2` for the built-ins.
-pub fn swagger(prose: &dyn Prose) -> Value {
-    let mut writer = Writer::new(Dialect::V2, prose);
+pub fn swagger(docs: &dyn TypeDocs) -> Value {
+    let mut writer = Writer::new(Dialect::V2, docs);
     let items = names().into_iter().filter_map(|name| Some(items_of(&name)?.1));
     let paths = writer.paths(items.flatten());
-    let mut schemas = Schemas::new(Dialect::V2, GroupVersions::All, prose);
+    let mut schemas = Schemas::new(Dialect::V2, GroupVersions::All, docs);
     for path in paths.values() {
         schemas.want_references(path);
     }

@@ -15,7 +15,7 @@ pub(super) struct Operation {
     pub description: String,
     pub tag: String,
     /// What it does to which kind; documents about the server itself have none.
-    pub subject: Option<(&'static str, Kind)>,
+    pub subject: Option<(&'static str, GroupVersionKind)>,
     pub parameters: Vec<Parameter>,
     pub body: Option<Body>,
     /// The codes of its answers beside 401.
@@ -27,7 +27,7 @@ pub(super) struct Operation {
 
 /// The group, version and kind an operation is about.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(super) struct GroupVersionKind {
     pub group: String,
     pub version: String,
     pub name: String,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{META, Prose};
+use super::{META, TypeDocs};
 
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
@@ -10,23 +10,23 @@ const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub name: &'static str,
-    pub place: Place,
+    pub place: ParameterLocation,
     /// `string`, `integer` or `boolean`.
     pub kind: &'static str,
     text: Text,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Place {
+pub(super) enum ParameterLocation {
     Path,
     Query,
 }
 
-impl Place {
+impl ParameterLocation {
     pub(super) fn word(self) -> &'static str {
         match self {
-            Place::Path => "path",
-            Place::Query => "query",
+            ParameterLocation::Path => "path",
+            ParameterLocation::Query => "query",
         }
     }
 }
@@ -41,7 +41,7 @@ enum Text {
 
 impl Parameter {
     /// What identifies a parameter among those of an operation; also their order.
-    pub(super) fn key(&self) -> (&'static str, Place) {
+    pub(super) fn key(&self) -> (&'static str, ParameterLocation) {
         (self.name, self.place)
     }
 
@@ -49,19 +49,19 @@ impl Parameter {
     pub(super) fn for_option(of: &'static str, name: &'static str, kind: &'static str) -> Self {
         Parameter {
             name,
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind,
             text: Text::Field(Cow::Borrowed(of)),
         }
     }
 
-    pub(super) fn description<'p>(&'p self, prose: &'p dyn Prose) -> Option<&'p str> {
+    pub(super) fn description<'p>(&'p self, docs: &'p dyn TypeDocs) -> Option<&'p str> {
         match &self.text {
             Text::Fixed(text) => Some(text),
             // What options have in common is said in the same words.
-            Text::Field(of) => prose
+            Text::Field(of) => docs
                 .of_field(of, self.name)
-                .or_else(|| prose.of_field(DELETE_OPTIONS, self.name)),
+                .or_else(|| docs.of_field(DELETE_OPTIONS, self.name)),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Parameter {
 fn path(name: &'static str, text: impl Into<Cow<'static, str>>) -> Parameter {
     Parameter {
         name,
-        place: Place::Path,
+        place: ParameterLocation::Path,
         kind: "string",
         text: Text::Fixed(text.into()),
     }
@@ -96,7 +96,7 @@ pub(super) fn pretty() -> Parameter {
     let text = "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget).";
     Parameter {
         name: "pretty",
-        place: Place::Query,
+        place: ParameterLocation::Query,
         kind: "string",
         text: Text::Fixed(Cow::Borrowed(text)),
     }
@@ -112,7 +112,7 @@ impl Options {
     pub(super) fn parameters(&self) -> impl Iterator<Item = Parameter> {
         self.fields.iter().map(|(name, kind)| Parameter {
             name,
-            place: Place::Query,
+            place: ParameterLocation::Query,
             kind,
             text: Text::Field(Cow::Owned(format!("{META}.{}", self.of))),
         })

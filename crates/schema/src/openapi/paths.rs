@@ -3,8 +3,8 @@
 use super::{
     base,
     operation::{
-        ANYTHING, Body, Kind, LOG, Operation, PATCHES, PLAIN, PathItem, STREAMED, Shape, capitalized, group_tag,
-        identifier, with_article,
+        ANYTHING, Body, GroupVersionKind, LOG, Operation, PATCHES, PLAIN, PathItem, STREAMED, Shape, capitalized,
+        group_tag, identifier, with_article,
     },
     parameter::{
         CREATE, DELETE, LIST, LIST_TO_DELETE, PATCH, Parameter, UPDATE, name_of, namespace, pretty, rest_of_path,
@@ -43,7 +43,7 @@ struct Target<'r> {
     resource: &'r Resource,
     /// The subresource, or nothing for the object itself.
     part: &'r str,
-    kind: Kind,
+    kind: GroupVersionKind,
     place: Vec<Parameter>,
 }
 
@@ -63,14 +63,14 @@ impl Target<'_> {
 }
 
 /// The schema of a kind; what has none answers with text.
-fn schema(kind: &Kind) -> Shape {
+fn schema(kind: &GroupVersionKind) -> Shape {
     let ty = Types::builtin().kind(&kind.group, &kind.version, &kind.name);
     ty.and_then(crate::TypeRef::name)
         .map_or(Shape::Text, |name| Shape::Named(name.to_owned()))
 }
 
-fn kind_of(resource: &Resource) -> Kind {
-    Kind {
+fn kind_of(resource: &Resource) -> GroupVersionKind {
+    GroupVersionKind {
         group: resource.group.to_owned(),
         version: resource.version.to_owned(),
         name: resource.kind.to_owned(),
@@ -107,7 +107,7 @@ impl Paths {
     }
 
     /// An operation on a kind; the rest is filled in by who asks.
-    fn operation(&self, method: &'static str, id: String, action: &'static str, kind: &Kind) -> Operation {
+    fn operation(&self, method: &'static str, id: String, action: &'static str, kind: &GroupVersionKind) -> Operation {
         Operation {
             method,
             id,
@@ -147,7 +147,7 @@ impl Paths {
         } else {
             ""
         };
-        let list = Kind {
+        let list = GroupVersionKind {
             name: format!("{}List", resource.kind),
             ..kind.clone()
         };
@@ -335,7 +335,7 @@ impl Paths {
         let target = Target {
             resource,
             part: subresource.name,
-            kind: Kind {
+            kind: GroupVersionKind {
                 group: subresource.group.to_owned(),
                 version: subresource.version.to_owned(),
                 name: subresource.kind.to_owned(),
@@ -346,7 +346,7 @@ impl Paths {
             return self.connect(&target, at);
         }
         if (resource.plural, subresource.name) == ("pods", "log") {
-            let options = options(&Kind {
+            let options = options(&GroupVersionKind {
                 name: "PodLogOptions".to_owned(),
                 ..kind_of(resource)
             });
@@ -410,7 +410,7 @@ impl Paths {
 }
 
 /// The fields of an options type, as parameters of a query.
-fn options(kind: &Kind) -> Vec<Parameter> {
+fn options(kind: &GroupVersionKind) -> Vec<Parameter> {
     let Some(ty) = Types::builtin().kind(&kind.group, &kind.version, &kind.name) else {
         return Vec::new();
     };

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Prose,
+    TypeDocs,
     operation::{Body, Operation, PathItem, Shape, reason},
-    parameter::{Parameter, Place},
+    parameter::{Parameter, ParameterLocation},
     shared::Shared,
 };
 
@@ -60,16 +60,16 @@ impl Dialect {
 /// Writes the paths of a document.
 pub(super) struct Writer<'p> {
     dialect: Dialect,
-    prose: &'p dyn Prose,
+    docs: &'p dyn TypeDocs,
     /// The parameters that version 2 says once for all.
     pub shared: Shared,
 }
 
 impl<'p> Writer<'p> {
-    pub(super) fn new(dialect: Dialect, prose: &'p dyn Prose) -> Self {
+    pub(super) fn new(dialect: Dialect, docs: &'p dyn TypeDocs) -> Self {
         Writer {
             dialect,
-            prose,
+            docs,
             shared: Shared::default(),
         }
     }
@@ -166,7 +166,7 @@ impl<'p> Writer<'p> {
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Value {
-        let description = parameter.description(self.prose);
+        let description = parameter.description(self.docs);
         match self.dialect {
             Dialect::V2 => self.shared.parameter(parameter, description),
             Dialect::V3 => {
@@ -175,7 +175,7 @@ impl<'p> Writer<'p> {
                     "in": parameter.place.word(),
                     "schema": {"type": parameter.kind, "uniqueItems": true},
                 });
-                if parameter.place == Place::Path {
+                if parameter.place == ParameterLocation::Path {
                     written["required"] = json!(true);
                 }
                 if let Some(description) = description {

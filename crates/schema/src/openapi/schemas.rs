@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use kubewright_merge::{ListKind, Topology as _};
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, META, Prose, described_object, group_versions::GroupVersions, references};
+use super::{Dialect, META, TypeDocs, described_object, group_versions::GroupVersions, references};
 use crate::{
     model::{Form, MapKind, Scalar},
     type_ref::{FieldRef, TypeRef},
@@ -20,7 +20,7 @@ const ANY_KIND: &str = "io.k8s.api.core.v1.Pod";
 pub(super) struct Schemas<'p> {
     dialect: Dialect,
     group_versions: GroupVersions,
-    prose: &'p dyn Prose,
+    docs: &'p dyn TypeDocs,
     /// Those still to be made.
     wanted: Vec<String>,
     /// Those that were ever wanted.
@@ -29,11 +29,11 @@ pub(super) struct Schemas<'p> {
 }
 
 impl<'p> Schemas<'p> {
-    pub(super) fn new(dialect: Dialect, group_versions: GroupVersions, prose: &'p dyn Prose) -> Self {
+    pub(super) fn new(dialect: Dialect, group_versions: GroupVersions, docs: &'p dyn TypeDocs) -> Self {
         Schemas {
             dialect,
             group_versions,
-            prose,
+            docs,
             wanted: Vec::new(),
             known: HashSet::new(),
             made: Map::new(),
@@ -71,7 +71,7 @@ impl<'p> Schemas<'p> {
 
     /// The schema of a type with a name.
     fn of(&self, ty: TypeRef<'_>, name: &str) -> Value {
-        let mut schema = described_object(self.prose.of_type(name));
+        let mut schema = described_object(self.docs.of_type(name));
         match ty.form() {
             Form::Struct(_) => schema.extend(self.structure(ty, name)),
             _ => schema.extend(self.inline(ty)),
@@ -128,10 +128,10 @@ impl<'p> Schemas<'p> {
 
     /// What a field is for, and which values it may have.
     fn words(&self, name: &str, ty: TypeRef<'_>, field: FieldRef<'_>) -> Option<String> {
-        let said = self.prose.of_field(name, field.name());
+        let said = self.docs.of_field(name, field.name());
         // Every kind says the same about its type; lists have no words of their own.
         let said = match field.name() {
-            "apiVersion" | "kind" if ty.is_kind() => said.or_else(|| self.prose.of_field(ANY_KIND, field.name())),
+            "apiVersion" | "kind" if ty.is_kind() => said.or_else(|| self.docs.of_field(ANY_KIND, field.name())),
             _ => said,
         };
         let mut words = said?.to_owned();

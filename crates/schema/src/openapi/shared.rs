@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::parameter::{Parameter, Place};
+use super::parameter::{Parameter, ParameterLocation};
 
 /// The parameters put aside so far.
 #[derive(Default)]
 pub(super) struct Shared {
     by_text: BTreeMap<String, String>,
     /// What was found out about a parameter, by its name, place and type, and then by its description.
-    known: HashMap<(&'static str, Place, &'static str), Vec<Known>>,
+    known: HashMap<(&'static str, ParameterLocation, &'static str), Vec<Known>>,
     pub parameters: Map<String, Value>,
 }
 
@@ -86,7 +86,7 @@ fn written(parameter: &Parameter, description: Option<&str>) -> (Value, String) 
         let _ = write!(text, r#","description":{}"#, written["description"]);
     }
     let _ = write!(text, r#","name":"{name}","in":"{}""#, place.word());
-    if *place == Place::Path {
+    if *place == ParameterLocation::Path {
         written["required"] = json!(true);
         text += r#","required":true"#;
     }
@@ -109,15 +109,15 @@ fn digest(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::openapi::parameter::{namespace, pretty};
-    use crate::openapi::{NoProse, Prose};
+    use crate::openapi::{NoTypeDocs, TypeDocs};
 
     /// Names in the document of kube-apiserver 1.36.
     #[test]
     fn a_shared_parameter_has_the_name_the_real_server_gives_it() {
         let mut shared = Shared::default();
         for parameter in [pretty(), namespace()] {
-            let prose: &dyn Prose = &NoProse;
-            shared.parameter(&parameter, parameter.description(prose));
+            let docs: &dyn TypeDocs = &NoTypeDocs;
+            shared.parameter(&parameter, parameter.description(docs));
         }
         let patch = json!({"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch"});
         let options = json!({"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"});

@@ -5,7 +5,7 @@ mod lossy;
 mod native;
 mod schema;
 
-use kubewright_schema::openapi::{Custom, Dialect, Prose, add_custom_v2, custom_v3};
+use kubewright_schema::openapi::{Custom, Dialect, TypeDocs, add_custom_v2, custom_v3};
 use serde_json::Value;
 
 use crate::crd::{Definition, Version};
@@ -26,7 +26,7 @@ pub fn v3<'d>(
     group: &str,
     version: &str,
     definitions: impl IntoIterator<Item = &'d Definition>,
-    prose: &dyn Prose,
+    docs: &dyn TypeDocs,
 ) -> Option<Value> {
     let kinds: Vec<Custom> = definitions
         .into_iter()
@@ -37,17 +37,17 @@ pub fn v3<'d>(
                 .map(|served| custom(definition, served, Dialect::V3))
         })
         .collect();
-    (!kinds.is_empty()).then(|| custom_v3(&kinds, prose))
+    (!kinds.is_empty()).then(|| custom_v3(&kinds, docs))
 }
 
 /// Adds the custom kinds to the document of version 2, which says less about them than they declare.
-pub fn add_to_v2<'d>(swagger: &mut Value, definitions: impl IntoIterator<Item = &'d Definition>, prose: &dyn Prose) {
+pub fn add_to_v2<'d>(swagger: &mut Value, definitions: impl IntoIterator<Item = &'d Definition>, docs: &dyn TypeDocs) {
     let kinds: Vec<Custom> = definitions
         .into_iter()
         .flat_map(|definition| served(definition).map(|version| custom(definition, version, Dialect::V2)))
         .collect();
     if !kinds.is_empty() {
-        add_custom_v2(swagger, &kinds, prose);
+        add_custom_v2(swagger, &kinds, docs);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the words come from: descriptions are not part of the table of facts, whoever serves documents brings them.
 
 /// Descriptions of the built-in types, by the names that documents use (`io.k8s.api.core.v1.Pod`).
-pub trait Prose: Sync {
+pub trait TypeDocs: Sync {
     /// What a type is.
     fn of_type(&self, name: &str) -> Option<&str>;
 
@@ -11,9 +11,9 @@ pub trait Prose: Sync {
 
 /// No words at all: documents say what the table of facts says.
 #[derive(Clone, Copy, Debug)]
-pub struct NoProse;
+pub struct NoTypeDocs;
 
-impl Prose for NoProse {
+impl TypeDocs for NoTypeDocs {
     fn of_type(&self, _: &str) -> Option<&str> {
         None
     }

@@ -5,14 +5,14 @@ use std::fmt::{self, Write as _};
 use crate::model::Field;
 
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    parent: Option<&'p Place<'p>>,
-    step: Step<'p>,
+pub(super) struct DecodePath<'p> {
+    parent: Option<&'p DecodePath<'p>>,
+    step: PathElement<'p>,
     depth: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'p> {
+enum PathElement<'p> {
     Root,
     Field {
         /// The struct the field is in, as Go calls it.
@@ -25,44 +25,44 @@ enum Step<'p> {
     OwnDecoder,
 }
 
-impl Place<'_> {
-    pub(super) const ROOT: Place<'static> = Place {
+impl DecodePath<'_> {
+    pub(super) const ROOT: DecodePath<'static> = DecodePath {
         parent: None,
-        step: Step::Root,
+        step: PathElement::Root,
         depth: 0,
     };
 }
 
-impl<'p> Place<'p> {
-    fn below<'b>(&'b self, step: Step<'b>) -> Place<'b> {
-        Place {
+impl<'p> DecodePath<'p> {
+    fn below<'b>(&'b self, step: PathElement<'b>) -> DecodePath<'b> {
+        DecodePath {
             parent: Some(self),
             step,
             depth: self.depth + 1,
         }
     }
 
-    pub(super) fn field<'b>(&'b self, owner: &'b str, field: &'b Field) -> Place<'b> {
-        self.below(Step::Field { owner, field })
+    pub(super) fn field<'b>(&'b self, owner: &'b str, field: &'b Field) -> DecodePath<'b> {
+        self.below(PathElement::Field { owner, field })
     }
 
-    pub(super) fn index(&self, index: usize) -> Place<'_> {
-        self.below(Step::Index(index))
+    pub(super) fn index(&self, index: usize) -> DecodePath<'_> {
+        self.below(PathElement::Index(index))
     }
 
-    pub(super) fn key<'b>(&'b self, key: &'b str) -> Place<'b> {
-        self.below(Step::Key(key))
+    pub(super) fn key<'b>(&'b self, key: &'b str) -> DecodePath<'b> {
+        self.below(PathElement::Key(key))
     }
 
-    pub(super) fn own_decoder(&self) -> Place<'_> {
-        self.below(Step::OwnDecoder)
+    pub(super) fn own_decoder(&self) -> DecodePath<'_> {
+        self.below(PathElement::OwnDecoder)
     }
 
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    fn ancestry(&self) -> impl Iterator<Item = &Step<'p>> {
+    fn ancestry(&self) -> impl Iterator<Item = &PathElement<'p>> {
         let mut next = Some(self);
         std::iter::from_fn(move || {
             let place = next?;
@@ -78,15 +78,15 @@ impl<'p> Place<'p> {
         let mut names: Vec<&str> = Vec::new();
         for step in self.ancestry() {
             match step {
-                Step::Field { owner: of, field } => {
+                PathElement::Field { owner: of, field } => {
                     if owner.is_empty() {
                         owner = of;
                     }
                     names.push(&field.name);
                     names.extend(field.via.iter().rev().map(AsRef::as_ref));
                 }
-                Step::OwnDecoder => owner = "",
-                Step::Root | Step::Index(_) | Step::Key(_) => {}
+                PathElement::OwnDecoder => owner = "",
+                PathElement::Root | PathElement::Index(_) | PathElement::Key(_) => {}
             }
         }
         if names.is_empty() {
@@ -101,19 +101,19 @@ impl<'p> Place<'p> {
 }
 
 /// The path as strict decoding reports it: `spec.containers[0].image`, map keys like fields.
-impl fmt::Display for Place<'_> {
+impl fmt::Display for DecodePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps: Vec<_> = self.ancestry().collect();
         let mut first = true;
         for step in steps.into_iter().rev() {
             match step {
-                Step::Root | Step::OwnDecoder => continue,
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Field {
+                PathElement::Root | PathElement::OwnDecoder => continue,
+                PathElement::Index(index) => write!(f, "[{index}]")?,
+                PathElement::Field {
                     field: Field { name, .. },
                     ..
                 } => write_name(f, name, first)?,
-                Step::Key(name) => write_name(f, name, first)?,
+                PathElement::Key(name) => write_name(f, name, first)?,
             }
             first = false;
         }
