@@ -1,7 +1,7 @@
 //! Who owns what in a custom resource (S6): the type that server-side apply sees.
 
 use kubewright_merge::{ConversionError, FieldManager, ListKind, ScalarKind, Shape, Topology, Versions, apply};
-use kubewright_structural::{Schema, schema::Place};
+use kubewright_structural::{Schema, schema::ResourceTopology};
 use serde_json::{Value, json};
 
 fn schema() -> Schema {
@@ -26,7 +26,7 @@ fn schema() -> Schema {
     )
 }
 
-fn at<'s>(schema: &'s Schema, path: &str) -> Place<'s> {
+fn at<'s>(schema: &'s Schema, path: &str) -> ResourceTopology<'s> {
     path.split('.').fold(schema.place(), |place, step| {
         place
             .field(step)
@@ -86,9 +86,9 @@ fn keys_of_lists_have_their_defaults() {
 struct Only<'s>(&'s Schema);
 
 impl<'s> Versions<'s> for Only<'s> {
-    type Topology = Place<'s>;
+    type Topology = ResourceTopology<'s>;
 
-    fn topology(&self, _: &str) -> Option<Place<'s>> {
+    fn topology(&self, _: &str) -> Option<ResourceTopology<'s>> {
         Some(self.0.place())
     }
 

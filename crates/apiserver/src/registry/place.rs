@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'r> {
     BuiltIn(TypeRef<'r>),
-    Custom(schema::Place<'r>),
+    Custom(schema::ResourceTopology<'r>),
 }
 
 impl<'r> Topology<'r> for Place<'r> {

@@ -9,7 +9,7 @@ use kubewright_schema::{TypeRef, Types};
 use serde_json::{Map, Value};
 use thiserror::Error as ThisError;
 
-use super::{Schema, default, node::Node, path::At, prune};
+use super::{Schema, default, node::Node, path::ObjectPath, prune};
 
 /// What happens to metadata whose fields have the wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn decode(
     }
     if let Some(metadata) = fields.get_mut("metadata") {
         let found = unknown.as_deref_mut();
-        coerce_metadata(metadata, malformed, &At::ROOT, found).map_err(CoerceError)?;
+        coerce_metadata(metadata, malformed, &ObjectPath::ROOT, found).map_err(CoerceError)?;
     }
     if !schema.preserve_unknown_fields {
         match unknown.as_deref_mut() {
@@ -83,7 +83,7 @@ pub(super) fn decode(
             malformed,
             unknown: unknown.is_some().then_some(&mut found),
         };
-        walk.value(&schema.root, schema.root.embedded, object, &At::ROOT)?;
+        walk.value(&schema.root, schema.root.embedded, object, &ObjectPath::ROOT)?;
         found.sort_unstable();
         if let Some(unknown) = unknown {
             unknown.append(&mut found);
@@ -108,7 +108,7 @@ pub(super) fn coerce_default(root: &Node, object: &mut Value) {
         unknown: None,
     };
     // Nothing is refused when malformed fields are dropped.
-    let _ = walk.value(root, true, object, &At::ROOT);
+    let _ = walk.value(root, true, object, &ObjectPath::ROOT);
 }
 
 struct Walk<'u> {
@@ -117,7 +117,13 @@ struct Walk<'u> {
 }
 
 impl Walk<'_> {
-    fn value(&mut self, node: &Node, embedded: bool, value: &mut Value, at: &At<'_>) -> Result<(), CoerceError> {
+    fn value(
+        &mut self,
+        node: &Node,
+        embedded: bool,
+        value: &mut Value,
+        at: &ObjectPath<'_>,
+    ) -> Result<(), CoerceError> {
         match value {
             Value::Object(fields) => {
                 if embedded {
@@ -143,7 +149,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn below(&mut self, node: &Node, value: &mut Value, at: &At<'_>) -> Result<(), CoerceError> {
+    fn below(&mut self, node: &Node, value: &mut Value, at: &ObjectPath<'_>) -> Result<(), CoerceError> {
         if node.below.embedded {
             self.value(node, node.embedded, value, at)
         } else {
@@ -152,7 +158,7 @@ impl Walk<'_> {
     }
 
     /// The three fields of an embedded resource that are typed whatever its schema says.
-    fn resource(&mut self, fields: &mut Map<String, Value>, at: &At<'_>) -> Result<(), CoerceError> {
+    fn resource(&mut self, fields: &mut Map<String, Value>, at: &ObjectPath<'_>) -> Result<(), CoerceError> {
         for name in ["apiVersion", "kind"] {
             let Some(value) = fields.get(name).filter(|value| !value.is_string()) else {
                 continue;
@@ -174,7 +180,7 @@ impl Walk<'_> {
     }
 }
 
-fn refused(at: &At<'_>, value: &Value, detail: &str) -> CoerceError {
+fn refused(at: &ObjectPath<'_>, value: &Value, detail: &str) -> CoerceError {
     CoerceError(FieldError::invalid(&at.field_path(), value, detail).to_string())
 }
 
@@ -183,7 +189,7 @@ fn refused(at: &At<'_>, value: &Value, detail: &str) -> CoerceError {
 fn coerce_metadata(
     metadata: &mut Value,
     malformed: Malformed,
-    at: &At<'_>,
+    at: &ObjectPath<'_>,
     unknown: Option<&mut Vec<String>>,
 ) -> Result<(), String> {
     let ty = object_meta();

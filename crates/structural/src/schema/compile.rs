@@ -258,13 +258,13 @@ fn prune_defaults(root: &mut Node) {
 
 /// One step from a schema to a schema below it.
 #[derive(Clone, Debug)]
-enum Step {
+enum Subschema {
     Field(Box<str>),
     Values,
     Items,
 }
 
-fn collect_defaults(node: &Node, steps: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, Value)>) {
+fn collect_defaults(node: &Node, steps: &mut Vec<Subschema>, found: &mut Vec<(Vec<Subschema>, Value)>) {
     if !node.below.defaults {
         return;
     }
@@ -274,53 +274,53 @@ fn collect_defaults(node: &Node, steps: &mut Vec<Step>, found: &mut Vec<(Vec<Ste
     {
         found.push((steps.clone(), default.clone()));
     }
-    let mut below = |step: Step, child: &Node| {
+    let mut below = |step: Subschema, child: &Node| {
         steps.push(step);
         collect_defaults(child, steps, found);
         steps.pop();
     };
     for (name, property) in &node.properties {
-        below(Step::Field(name.clone()), property);
+        below(Subschema::Field(name.clone()), property);
     }
     if let Some(values) = node.additional.schema() {
-        below(Step::Values, values);
+        below(Subschema::Values, values);
     }
     if let Some(items) = &node.items {
-        below(Step::Items, items);
+        below(Subschema::Items, items);
     }
 }
 
 /// The name under which a map's values are looked at.
 const ANY_KEY: &str = "*";
 
-fn surround(steps: &[Step], default: Value) -> Value {
+fn surround(steps: &[Subschema], default: Value) -> Value {
     steps.iter().rev().fold(default, |inner, step| match step {
-        Step::Field(name) => Value::Object(Map::from_iter([(name.to_string(), inner)])),
-        Step::Values => Value::Object(Map::from_iter([(ANY_KEY.to_owned(), inner)])),
-        Step::Items => Value::Array(vec![inner]),
+        Subschema::Field(name) => Value::Object(Map::from_iter([(name.to_string(), inner)])),
+        Subschema::Values => Value::Object(Map::from_iter([(ANY_KEY.to_owned(), inner)])),
+        Subschema::Items => Value::Array(vec![inner]),
     })
 }
 
-fn unwrap(steps: &[Step], object: Value) -> Option<Value> {
+fn unwrap(steps: &[Subschema], object: Value) -> Option<Value> {
     steps.iter().try_fold(object, |outer, step| match (step, outer) {
-        (Step::Field(name), Value::Object(mut fields)) => fields.remove(&**name),
-        (Step::Values, Value::Object(mut fields)) => fields.remove(ANY_KEY),
-        (Step::Items, Value::Array(mut items)) => items.pop(),
+        (Subschema::Field(name), Value::Object(mut fields)) => fields.remove(&**name),
+        (Subschema::Values, Value::Object(mut fields)) => fields.remove(ANY_KEY),
+        (Subschema::Items, Value::Array(mut items)) => items.pop(),
         _ => None,
     })
 }
 
-fn descend<'n>(root: &'n mut Node, steps: &[Step]) -> Option<&'n mut Node> {
+fn descend<'n>(root: &'n mut Node, steps: &[Subschema]) -> Option<&'n mut Node> {
     steps.iter().try_fold(root, |node, step| match step {
-        Step::Field(name) => {
+        Subschema::Field(name) => {
             let at = node.properties.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
             Some(&mut node.properties[at].1)
         }
-        Step::Values => match &mut node.additional {
+        Subschema::Values => match &mut node.additional {
             Additional::Of(values) => Some(&mut **values),
             Additional::Absent | Additional::Any | Additional::Nothing => None,
         },
-        Step::Items => node.items.as_deref_mut(),
+        Subschema::Items => node.items.as_deref_mut(),
     })
 }
 

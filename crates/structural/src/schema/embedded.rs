@@ -4,16 +4,16 @@ use kubewright_apimachinery::field::{Errors, FieldError};
 use kubewright_kinds::{meta, rules::name_rule::NameRule};
 use serde_json::{Map, Value};
 
-use super::{coerce, node::Node, path::At};
+use super::{coerce, node::Node, path::ObjectPath};
 
 /// Checks every embedded resource. The object itself is none, whatever its schema says of the root.
 pub(super) fn validate(root: &Node, object: &Value, errors: &mut Errors) {
     if root.below.embedded {
-        value(root, object, &At::ROOT, errors);
+        value(root, object, &ObjectPath::ROOT, errors);
     }
 }
 
-fn value(node: &Node, value: &Value, at: &At<'_>, errors: &mut Errors) {
+fn value(node: &Node, value: &Value, at: &ObjectPath<'_>, errors: &mut Errors) {
     if !node.below.embedded {
         return;
     }
@@ -41,7 +41,7 @@ fn value(node: &Node, value: &Value, at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn resource(fields: &Map<String, Value>, at: &At<'_>, errors: &mut Errors) {
+fn resource(fields: &Map<String, Value>, at: &ObjectPath<'_>, errors: &mut Errors) {
     for name in ["apiVersion", "kind"] {
         if !fields.contains_key(name) {
             errors.push(FieldError::required(&at.field(name).field_path(), ""));
@@ -74,7 +74,7 @@ fn resource(fields: &Map<String, Value>, at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn metadata(mut metadata: Value, at: &At<'_>, errors: &mut Errors) {
+fn metadata(mut metadata: Value, at: &ObjectPath<'_>, errors: &mut Errors) {
     let Some(fields) = metadata.as_object_mut() else { return };
     // A template has no name yet, and need not have one.
     if fields.get("name").and_then(Value::as_str).is_none_or(str::is_empty) {

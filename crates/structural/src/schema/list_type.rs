@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use super::{
     go,
     node::{ListType, Node},
-    path::At,
+    path::ObjectPath,
 };
 
 /// Finds the items that a list has twice.
 pub(super) fn validate(root: &Node, object: &Value, errors: &mut Errors) {
     if root.below.keyed_lists {
-        value(root, object, &At::ROOT, errors);
+        value(root, object, &ObjectPath::ROOT, errors);
     }
 }
 
-fn value(node: &Node, value: &Value, at: &At<'_>, errors: &mut Errors) {
+fn value(node: &Node, value: &Value, at: &ObjectPath<'_>, errors: &mut Errors) {
     if !node.below.keyed_lists {
         return;
     }
@@ -38,7 +38,7 @@ fn value(node: &Node, value: &Value, at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn list(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
+fn list(node: &Node, items: &[Value], at: &ObjectPath<'_>, errors: &mut Errors) {
     match node.list {
         ListType::Atomic => {}
         ListType::Set => {
@@ -56,7 +56,7 @@ fn list(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn keyed(node: &Node, items: &[Value], at: &At<'_>, errors: &mut Errors) {
+fn keyed(node: &Node, items: &[Value], at: &ObjectPath<'_>, errors: &mut Errors) {
     if let Some((index, item)) = items
         .iter()
         .enumerate()

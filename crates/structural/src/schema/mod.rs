@@ -31,7 +31,7 @@ pub use self::{
     pattern::PatternDefect,
     scale::{Scale, Scaled},
     select::select,
-    topology::Place,
+    topology::ResourceTopology,
 };
 
 /// The compiled schema of one version of a custom resource (`spec.versions[].schema.openAPIV3Schema`).
@@ -154,7 +154,7 @@ impl Schema {
     }
 
     /// The root of the object's type as server-side apply sees it (S6).
-    pub fn place(&self) -> Place<'_> {
-        Place::root(self)
+    pub fn place(&self) -> ResourceTopology<'_> {
+        ResourceTopology::root(self)
     }
 }

@@ -4,46 +4,46 @@ use std::fmt::Write as _;
 
 /// One step of the way, linked to the steps before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At<'a> {
-    parent: Option<&'a At<'a>>,
-    step: Step<'a>,
+pub(super) struct ObjectPath<'a> {
+    parent: Option<&'a ObjectPath<'a>>,
+    step: PathElement<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum PathElement<'a> {
     Root,
     Field(&'a str),
     Key(&'a str),
     Index(usize),
 }
 
-impl At<'_> {
-    pub(super) const ROOT: At<'static> = At {
+impl ObjectPath<'_> {
+    pub(super) const ROOT: ObjectPath<'static> = ObjectPath {
         parent: None,
-        step: Step::Root,
+        step: PathElement::Root,
     };
 
     /// A declared field below this place.
-    pub(super) fn field<'b>(&'b self, name: &'b str) -> At<'b> {
-        At {
+    pub(super) fn field<'b>(&'b self, name: &'b str) -> ObjectPath<'b> {
+        ObjectPath {
             parent: Some(self),
-            step: Step::Field(name),
+            step: PathElement::Field(name),
         }
     }
 
     /// An entry of the map at this place.
-    pub(super) fn key<'b>(&'b self, name: &'b str) -> At<'b> {
-        At {
+    pub(super) fn key<'b>(&'b self, name: &'b str) -> ObjectPath<'b> {
+        ObjectPath {
             parent: Some(self),
-            step: Step::Key(name),
+            step: PathElement::Key(name),
         }
     }
 
     /// An item of the list at this place.
-    pub(super) fn index(&self, index: usize) -> At<'_> {
-        At {
+    pub(super) fn index(&self, index: usize) -> ObjectPath<'_> {
+        ObjectPath {
             parent: Some(self),
-            step: Step::Index(index),
+            step: PathElement::Index(index),
         }
     }
 
@@ -82,23 +82,23 @@ impl At<'_> {
             parent.write(text, brackets);
         }
         match self.step {
-            Step::Root => {}
-            Step::Field(name) => {
+            PathElement::Root => {}
+            PathElement::Field(name) => {
                 if !text.is_empty() {
                     text.push('.');
                 }
                 text.push_str(name);
             }
-            Step::Key(name) if brackets => {
+            PathElement::Key(name) if brackets => {
                 text.push('[');
                 text.push_str(name);
                 text.push(']');
             }
-            Step::Key(name) => {
+            PathElement::Key(name) => {
                 text.push('.');
                 text.push_str(name);
             }
-            Step::Index(index) => {
+            PathElement::Index(index) => {
                 // Writing to a string cannot fail.
                 let _ = write!(text, "[{index}]");
             }

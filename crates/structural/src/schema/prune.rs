@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     node::{Additional, Node},
-    path::At,
+    path::ObjectPath,
 };
 
 /// What every object of the API has, whether its schema says so or not.
@@ -15,7 +15,7 @@ fn is_meta(name: &str) -> bool {
 /// Removes what the schema of a whole object does not have and, if asked, collects the paths of it.
 pub(super) fn prune(root: &Node, object: &mut Value, unknown: Option<&mut Vec<String>>) {
     let mut walk = Walk { unknown };
-    let at = At::ROOT;
+    let at = ObjectPath::ROOT;
     match object {
         Value::Object(fields) => walk.fields(root, fields, root.preserves, true, &at),
         other => walk.value(Some(root), other, &at),
@@ -27,7 +27,7 @@ struct Walk<'u> {
 }
 
 impl Walk<'_> {
-    fn value(&mut self, node: Option<&Node>, value: &mut Value, at: &At<'_>) {
+    fn value(&mut self, node: Option<&Node>, value: &mut Value, at: &ObjectPath<'_>) {
         let Some(node) = node else {
             return self.unspecified(value, at);
         };
@@ -38,7 +38,14 @@ impl Walk<'_> {
         }
     }
 
-    fn fields(&mut self, node: &Node, fields: &mut Map<String, Value>, preserves: bool, embedded: bool, at: &At<'_>) {
+    fn fields(
+        &mut self,
+        node: &Node,
+        fields: &mut Map<String, Value>,
+        preserves: bool,
+        embedded: bool,
+        at: &ObjectPath<'_>,
+    ) {
         let mut superfluous = false;
         for (name, value) in &mut *fields {
             if embedded && is_meta(name) {
@@ -63,7 +70,7 @@ impl Walk<'_> {
     }
 
     /// Preserving goes down through the items of lists, as far as fields are not specified again.
-    fn items(&mut self, node: &Node, items: &mut [Value], preserves: bool, at: &At<'_>) {
+    fn items(&mut self, node: &Node, items: &mut [Value], preserves: bool, at: &ObjectPath<'_>) {
         for (index, item) in items.iter_mut().enumerate() {
             let at = at.index(index);
             match (&node.items, &mut *item) {
@@ -79,7 +86,7 @@ impl Walk<'_> {
     }
 
     /// Nothing is specified here: objects lose every field, lists keep their items.
-    fn unspecified(&mut self, value: &mut Value, at: &At<'_>) {
+    fn unspecified(&mut self, value: &mut Value, at: &ObjectPath<'_>) {
         match value {
             Value::Object(fields) => {
                 for name in fields.keys() {
@@ -96,7 +103,7 @@ impl Walk<'_> {
         }
     }
 
-    fn report(&mut self, at: &At<'_>) {
+    fn report(&mut self, at: &ObjectPath<'_>) {
         if let Some(unknown) = &mut self.unknown {
             unknown.push(at.unknown());
         }

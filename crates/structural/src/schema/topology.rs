@@ -12,10 +12,10 @@ use super::{
 
 /// The type of one place of a custom resource. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'s>(Kind<'s>);
+pub struct ResourceTopology<'s>(TopologyNode<'s>);
 
 #[derive(Clone, Copy, Debug)]
-enum Kind<'s> {
+enum TopologyNode<'s> {
     /// A place that the schema describes.
     Node {
         node: &'s Node,
@@ -32,9 +32,9 @@ enum Kind<'s> {
     Deduced,
 }
 
-impl<'s> Place<'s> {
+impl<'s> ResourceTopology<'s> {
     pub(super) fn root(schema: &'s Schema) -> Self {
-        Place(Kind::Node {
+        ResourceTopology(TopologyNode::Node {
             node: &schema.root,
             resource: true,
             preserves: schema.preserve_unknown_fields || schema.root.preserves,
@@ -42,7 +42,7 @@ impl<'s> Place<'s> {
     }
 
     fn below(node: &'s Node, preserves: bool) -> Self {
-        Place(Kind::Node {
+        ResourceTopology(TopologyNode::Node {
             node,
             resource: node.embedded,
             preserves: preserves || node.preserves,
@@ -50,13 +50,13 @@ impl<'s> Place<'s> {
     }
 }
 
-impl<'s> Topology<'s> for Place<'s> {
+impl<'s> Topology<'s> for ResourceTopology<'s> {
     fn shape(self) -> Shape {
         match self.0 {
-            Kind::Meta(ty) => ty.shape(),
-            Kind::Text => Shape::Scalar,
-            Kind::Deduced => Shape::Untyped,
-            Kind::Node { node, resource, .. } => match node.types {
+            TopologyNode::Meta(ty) => ty.shape(),
+            TopologyNode::Text => Shape::Scalar,
+            TopologyNode::Deduced => Shape::Untyped,
+            TopologyNode::Node { node, resource, .. } => match node.types {
                 Types::ARRAY => Shape::List(match node.list {
                     ListType::Atomic => ListKind::Atomic,
                     ListType::Set => ListKind::Set,
@@ -79,15 +79,15 @@ impl<'s> Topology<'s> for Place<'s> {
 
     fn field(self, name: &str) -> Option<Self> {
         match self.0 {
-            Kind::Meta(ty) => Topology::field(ty, name).map(|ty| Place(Kind::Meta(ty))),
-            Kind::Text | Kind::Deduced => None,
-            Kind::Node {
+            TopologyNode::Meta(ty) => Topology::field(ty, name).map(|ty| ResourceTopology(TopologyNode::Meta(ty))),
+            TopologyNode::Text | TopologyNode::Deduced => None,
+            TopologyNode::Node {
                 node,
                 resource,
                 preserves,
             } => match name {
-                "metadata" if resource => Some(Place(Kind::Meta(coerce::object_meta()))),
-                "apiVersion" | "kind" if resource => Some(Place(Kind::Text)),
+                "metadata" if resource => Some(ResourceTopology(TopologyNode::Meta(coerce::object_meta()))),
+                "apiVersion" | "kind" if resource => Some(ResourceTopology(TopologyNode::Text)),
                 _ => node.property(name).map(|property| Self::below(property, preserves)),
             },
         }
@@ -95,10 +95,10 @@ impl<'s> Topology<'s> for Place<'s> {
 
     fn element(self) -> Option<Self> {
         match self.0 {
-            Kind::Meta(ty) => ty.element().map(|ty| Place(Kind::Meta(ty))),
-            Kind::Text => None,
-            Kind::Deduced => Some(Place(Kind::Deduced)),
-            Kind::Node {
+            TopologyNode::Meta(ty) => ty.element().map(|ty| ResourceTopology(TopologyNode::Meta(ty))),
+            TopologyNode::Text => None,
+            TopologyNode::Deduced => Some(ResourceTopology(TopologyNode::Deduced)),
+            TopologyNode::Node {
                 node,
                 resource,
                 preserves,
@@ -108,10 +108,10 @@ impl<'s> Topology<'s> for Place<'s> {
                 }
                 match &node.additional {
                     Additional::Of(values) => Some(Self::below(values, preserves)),
-                    Additional::Any | Additional::Nothing => Some(Place(Kind::Deduced)),
+                    Additional::Any | Additional::Nothing => Some(ResourceTopology(TopologyNode::Deduced)),
                     // Without any properties an object is free-form.
                     Additional::Absent if preserves || (node.properties.is_empty() && !resource) => {
-                        Some(Place(Kind::Deduced))
+                        Some(ResourceTopology(TopologyNode::Deduced))
                     }
                     Additional::Absent => None,
                 }
@@ -121,26 +121,26 @@ impl<'s> Topology<'s> for Place<'s> {
 
     fn keys(self) -> &'s [Box<str>] {
         match self.0 {
-            Kind::Node { node, .. } => &node.keys,
-            Kind::Meta(ty) => ty.keys(),
-            Kind::Text | Kind::Deduced => &[],
+            TopologyNode::Node { node, .. } => &node.keys,
+            TopologyNode::Meta(ty) => ty.keys(),
+            TopologyNode::Text | TopologyNode::Deduced => &[],
         }
     }
 
     fn default(self) -> Option<&'s Value> {
         match self.0 {
-            Kind::Node { node, .. } => node.default.as_ref(),
-            Kind::Meta(ty) => Topology::default(ty),
-            Kind::Text | Kind::Deduced => None,
+            TopologyNode::Node { node, .. } => node.default.as_ref(),
+            TopologyNode::Meta(ty) => Topology::default(ty),
+            TopologyNode::Text | TopologyNode::Deduced => None,
         }
     }
 
     fn scalar(self) -> ScalarKind {
         match self.0 {
-            Kind::Meta(ty) => Topology::scalar(ty),
-            Kind::Text => ScalarKind::String,
-            Kind::Deduced => ScalarKind::Any,
-            Kind::Node { node, .. } => match node.types {
+            TopologyNode::Meta(ty) => Topology::scalar(ty),
+            TopologyNode::Text => ScalarKind::String,
+            TopologyNode::Deduced => ScalarKind::Any,
+            TopologyNode::Node { node, .. } => match node.types {
                 Types::STRING if !node.formatted => ScalarKind::String,
                 Types::INTEGER | Types::NUMBER => ScalarKind::Number,
                 Types::BOOLEAN => ScalarKind::Boolean,

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::field_path;
 use super::options::MAX_SELECTABLE_FIELDS;
+use super::printed;
 use super::props::Props;
-use super::shown;
 use crate::crd::access::{at, text};
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
@@ -87,7 +87,7 @@ pub(super) fn validate_subresources(subresources: Option<&Value>, path: &PathRef
         && !is_under(json_path, ".status")
     {
         let words = "should be a json path under either .spec or .status";
-        errors.push(shown::invalid(&path, &shown::json_text(json_path), words));
+        errors.push(printed::invalid(&path, &printed::json_text(json_path), words));
     }
 }
 

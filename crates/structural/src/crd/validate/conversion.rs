@@ -6,7 +6,7 @@ use kubewright_kinds::webhook;
 use serde_json::Value;
 
 use super::options::{Options, preserves_unknown_fields};
-use super::{ca_bundle, shown};
+use super::{ca_bundle, printed};
 use crate::crd::access::{at, list, text, texts};
 
 /// Whether this server speaks a version of `ConversionReview`.
@@ -23,7 +23,7 @@ pub(super) fn validate(spec: &Value, path: &PathRef<'_>, options: &Options, erro
     let strategy_path = path.child("strategy");
     if strategy != "None" && preserves_unknown_fields(spec) {
         let words = "must be None if spec.preserveUnknownFields is true";
-        errors.push(shown::invalid(&strategy_path, &shown::json_text(strategy), words));
+        errors.push(printed::invalid(&strategy_path, &printed::json_text(strategy), words));
     }
     match strategy {
         "" => errors.push(FieldError::required(&strategy_path, "")),
@@ -84,7 +84,11 @@ fn validate_reviews(conversion: &Value, path: &PathRef<'_>, options: &Options, e
         }
     }
     if options.recognized_review_version && !versions.iter().any(|version| is_known(version)) {
-        let shown = shown::json(&versions.into());
-        errors.push(shown::invalid(path, &shown, "must include at least one of v1, v1beta1"));
+        let shown = printed::json(&versions.into());
+        errors.push(printed::invalid(
+            path,
+            &shown,
+            "must include at least one of v1, v1beta1",
+        ));
     }
 }

@@ -6,7 +6,7 @@ use kubewright_cel::rules::{BadValue, Reason, Validator, Violation};
 use serde_json::{Map, Value, json};
 
 use super::props::Props;
-use super::{shown, structural};
+use super::{printed, structural};
 use crate::schema::Schema;
 
 /// The field a default stands in while it is checked: a name that nobody uses, since it is taken out of messages again.
@@ -127,7 +127,7 @@ impl Walk {
         let root = is_root.then(|| resource_of(node));
         let node = root.as_ref().map_or(node, Props);
         if self.must_be_pruned && !is_pruned(node, default) {
-            errors.push(shown::invalid_value(path, default, "must not have unknown fields"));
+            errors.push(printed::invalid_value(path, default, "must not have unknown fields"));
         }
         if let Err(sentence) = coerce(node, default) {
             errors.push(parsed(&sentence, path));
@@ -166,7 +166,7 @@ fn in_metadata(node: Props<'_>, default: &Value, around: &Surroundings<'_>, path
     match problem {
         Some(problem) => {
             let words = format!("must result in valid metadata: {problem}");
-            errors.push(shown::invalid_value(path, default, &words));
+            errors.push(printed::invalid_value(path, default, &words));
         }
         None => check_value(node, default, path, errors),
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::shown::{self, json_text};
+use super::printed::{self, json_text};
 use crate::crd::access::{at, flag, list, text};
 
 /// What versions may have in common.
@@ -104,9 +104,9 @@ impl<'a> Spec<'a> {
 
     fn shown_version(&self, version: &'a Value) -> String {
         let null = || "null".to_owned();
-        let warning = at(version, &["deprecationWarning"]).map_or_else(null, shown::json);
+        let warning = at(version, &["deprecationWarning"]).map_or_else(null, printed::json);
         let schema = self.own(version, "schema").map_or_else(null, |schema| {
-            let schema = at(schema, &["openAPIV3Schema"]).map_or_else(null, shown::schema);
+            let schema = at(schema, &["openAPIV3Schema"]).map_or_else(null, printed::schema);
             format!(r#"{{"OpenAPIV3Schema":{schema}}}"#)
         });
         format!(
@@ -136,7 +136,7 @@ fn shown_subresources(subresources: &Value) -> String {
             r#"{{"SpecReplicasPath":{},"StatusReplicasPath":{},"LabelSelectorPath":{}}}"#,
             json_text(text(scale, &["specReplicasPath"])),
             json_text(text(scale, &["statusReplicasPath"])),
-            at(scale, &["labelSelectorPath"]).map_or_else(null, shown::json),
+            at(scale, &["labelSelectorPath"]).map_or_else(null, printed::json),
         )
     });
     format!(r#"{{"Status":{status},"Scale":{scale}}}"#)

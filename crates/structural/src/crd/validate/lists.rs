@@ -4,8 +4,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::options::Options;
+use super::printed;
 use super::props::{Items, Props};
-use super::shown;
 
 /// What is wrong with the list and map types of a node.
 pub(super) fn validate(node: Props<'_>, path: &PathRef<'_>, options: &Options, errors: &mut Errors) {
@@ -32,9 +32,9 @@ pub(super) fn validate(node: Props<'_>, path: &PathRef<'_>, options: &Options, e
         let shown = node
             .item()
             .and_then(Props::list_type)
-            .map_or_else(|| "null".to_owned(), shown::json_text);
+            .map_or_else(|| "null".to_owned(), printed::json_text);
         let words = "must be atomic as item of a list with x-kubernetes-list-type=set";
-        errors.push(shown::invalid(&path.child("items").child(field), &shown, words));
+        errors.push(printed::invalid(&path.child("items").child(field), &shown, words));
     }
     if let Some(other) = node
         .list_type()
@@ -93,9 +93,9 @@ fn validate_list_map(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
             return;
         }
         Some(Items::Many(_)) => {
-            let shown = shown::items(node.get("items").unwrap_or(&Value::Null));
+            let shown = printed::items(node.get("items").unwrap_or(&Value::Null));
             let words = "must only have a single schema if x-kubernetes-list-type is map";
-            errors.push(shown::invalid(&items_path, &shown, words));
+            errors.push(printed::invalid(&items_path, &shown, words));
             return;
         }
         Some(Items::One(item)) => item,
@@ -105,7 +105,7 @@ fn validate_list_map(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(&items_path.child("type"), item.kind(), words));
         return;
     }
-    let shown_keys = || shown::json(&keys.clone().into());
+    let shown_keys = || printed::json(&keys.clone().into());
     for (index, key) in keys.iter().enumerate() {
         match item.property(key) {
             Some(property) if matches!(property.kind(), "array" | "object") => {
@@ -118,12 +118,12 @@ fn validate_list_map(node: Props<'_>, path: &PathRef<'_>, errors: &mut Errors) {
             Some(_) => {}
             None => {
                 let words = "entries must all be names of item properties";
-                errors.push(shown::invalid(&keys_path, &shown_keys(), words));
+                errors.push(printed::invalid(&keys_path, &shown_keys(), words));
             }
         }
         if keys[..index].contains(key) {
             let words = "must not contain duplicate entries";
-            errors.push(shown::invalid(&keys_path, &shown_keys(), words));
+            errors.push(printed::invalid(&keys_path, &shown_keys(), words));
         }
     }
 }

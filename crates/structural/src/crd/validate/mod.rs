@@ -12,9 +12,9 @@ mod lists;
 mod names;
 mod open_api;
 mod options;
+mod printed;
 mod props;
 mod rules;
-mod shown;
 mod spec;
 pub(in crate::crd) mod structural;
 
@@ -50,9 +50,9 @@ pub fn validate_update(object: &Value, old: &Value) -> Errors {
     let field = |object: &Value, fields: &[&str]| text(&object["spec"], fields).to_owned();
     let changed = |fields: &[&str]| Some(field(object, fields)).filter(|new| *new != field(old, fields));
     if let Some(scope) = changed(&["scope"]).filter(|_| names_are_fixed) {
-        errors.push(shown::invalid(
+        errors.push(printed::invalid(
             &path.child("scope"),
-            &shown::json_text(&scope),
+            &printed::json_text(&scope),
             IMMUTABLE,
         ));
     }
@@ -114,9 +114,9 @@ fn validate_stored_versions(object: &Value, errors: &mut Errors) {
     let path = PathRef::root("status");
     let path = path.child("storedVersions");
     let stored = list(object, &["status", "storedVersions"]);
-    let shown = shown::json(at(object, &["status", "storedVersions"]).unwrap_or(&Value::Null));
+    let shown = printed::json(at(object, &["status", "storedVersions"]).unwrap_or(&Value::Null));
     if stored.is_empty() {
-        errors.push(shown::invalid(&path, &shown, "must have at least one stored version"));
+        errors.push(printed::invalid(&path, &shown, "must have at least one stored version"));
         return;
     }
     let versions = list(object, &["spec", "versions"]);
@@ -134,7 +134,7 @@ fn validate_stored_versions(object: &Value, errors: &mut Errors) {
         let known = missing.len();
         missing.retain(|(_, other)| *other != name);
         if flag(version, &["storage"]) && known == missing.len() {
-            errors.push(shown::invalid(
+            errors.push(printed::invalid(
                 &path,
                 &shown,
                 &format!("must have the storage version {name}"),

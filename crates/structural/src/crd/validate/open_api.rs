@@ -4,9 +4,9 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
 use super::options::{Options, TYPES};
+use super::printed;
 use super::props::{Items, Props};
 use super::rules::{self, Kept};
-use super::shown;
 use super::{defaults, lists, structural};
 use crate::crd::access::at;
 
@@ -93,8 +93,8 @@ pub(super) fn validate(
 }
 
 fn validate_root_fields(schema: &Value, path: &PathRef<'_>, errors: &mut Errors) {
-    for (name, field, kind) in shown::SCHEMA {
-        if shown::is_zero(schema, field, kind) {
+    for (name, field, kind) in printed::SCHEMA {
+        if printed::is_zero(schema, field, kind) {
             continue;
         }
         if name == "Type" {
@@ -110,7 +110,7 @@ fn validate_root_fields(schema: &Value, path: &PathRef<'_>, errors: &mut Errors)
                 AT_ROOT.join(" ")
             );
             let path = path.child("openAPIV3Schema");
-            errors.push(shown::invalid(&path, &shown::schema(schema), &words));
+            errors.push(printed::invalid(&path, &printed::schema(schema), &words));
             return;
         }
     }

@@ -8,7 +8,7 @@ use kubewright_cel::rules::{SchemaIssueKind, check_schema};
 use serde_json::Value;
 
 use super::props::Props;
-use super::{field_path, shown, structural};
+use super::{field_path, printed, structural};
 use crate::crd::access::{at, text};
 
 const REASONS: [&str; 4] = [
@@ -132,11 +132,11 @@ fn shown_rule(path: &str, detail: &str, kept: &Kept<'_>) -> Option<String> {
     let (place, field) = path.rsplit_once('.')?;
     let rule = kept.rules.get(place)?;
     Some(match field {
-        "optionalOldSelf" => shown::json(at(rule, &["optionalOldSelf"])?),
+        "optionalOldSelf" => printed::json(at(rule, &["optionalOldSelf"])?),
         "rule" if detail.starts_with("oldSelf cannot be used") => {
             kubewright_apimachinery::go::quote(text(rule, &["rule"]))
         }
-        _ => shown::rule(rule),
+        _ => printed::rule(rule),
     })
 }
 

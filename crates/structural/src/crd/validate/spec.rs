@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::internal::Spec;
 use super::options::{Options, needs_structure, preserves_unknown_fields};
 use super::props::Props;
-use super::{columns, conversion, names, open_api, shown, structural};
+use super::{columns, conversion, names, open_api, printed, structural};
 use crate::crd::access::{at, flag, text};
 
 /// Everything wrong with a spec.
@@ -96,7 +96,7 @@ fn validate_versions(spec: &Spec<'_>, options: &Options, path: &PathRef<'_>, err
     seen.sort_unstable();
     if seen.windows(2).any(|pair| pair[0] == pair[1]) {
         let words = "must contain unique version names";
-        errors.push(shown::invalid(&path, &spec.shown_versions(), words));
+        errors.push(printed::invalid(&path, &spec.shown_versions(), words));
     }
     let stored = spec
         .versions
@@ -105,7 +105,7 @@ fn validate_versions(spec: &Spec<'_>, options: &Options, path: &PathRef<'_>, err
         .count();
     if stored != 1 {
         let words = "must have exactly one version marked as storage version";
-        errors.push(shown::invalid(&path, &spec.shown_versions(), words));
+        errors.push(printed::invalid(&path, &spec.shown_versions(), words));
     }
     // The first version is also `spec.version`, which earlier APIs had and which is checked once more.
     if !spec.version().is_empty() {
@@ -206,6 +206,6 @@ fn validate_deprecation(version: &Value, path: &PathRef<'_>, errors: &mut Errors
         problems.push("can only be set for deprecated versions".to_owned());
     }
     for problem in problems {
-        errors.push(shown::invalid(path, &shown::json_text(warning), &problem));
+        errors.push(printed::invalid(path, &printed::json_text(warning), &problem));
     }
 }

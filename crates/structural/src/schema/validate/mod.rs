@@ -12,7 +12,7 @@ use kubewright_cel::{
 use serde_json::Value;
 
 use self::{report::Collect, value::check};
-use super::{Schema, embedded, list_type, path::At, scale::Scale};
+use super::{Schema, embedded, list_type, path::ObjectPath, scale::Scale};
 
 /// Validates a new object.
 pub(super) fn create(schema: &Schema, object: &Value, scale: Option<&Scale>, errors: &mut Errors) {
@@ -55,7 +55,7 @@ pub(super) fn status(
 ) -> Vec<String> {
     if let (Some(node), Some(status)) = (schema.root.property("status"), object.get("status")) {
         let mut collect = Collect::below("status");
-        check(node, status, old.get("status"), &At::ROOT, &mut collect);
+        check(node, status, old.get("status"), &ObjectPath::ROOT, &mut collect);
         collect.finish(errors);
     }
     if let Some(scale) = scale {
@@ -67,7 +67,7 @@ pub(super) fn status(
 
 fn against_schema(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut collect = Collect::whole();
-    check(&schema.root, object, old, &At::ROOT, &mut collect);
+    check(&schema.root, object, old, &ObjectPath::ROOT, &mut collect);
     collect.finish(errors);
 }
 

@@ -9,11 +9,11 @@ use crate::schema::{
     compile::misfit,
     go::{self, Number},
     node::{Node, Types},
-    path::At,
+    path::ObjectPath,
 };
 
 /// Checks a number.
-pub(super) fn check<S: Sink>(node: &Node, number: Number, at: &At<'_>, sink: &mut S) {
+pub(super) fn check<S: Sink>(node: &Node, number: Number, at: &ObjectPath<'_>, sink: &mut S) {
     let format = node.checks.format.as_ref().map(|format| format.kind);
     if misfit(number, node.types, format) {
         out_of_range("Checked", node.types, format, at, sink);
@@ -72,7 +72,13 @@ fn seen(number: Number, limit: Limit) -> Number {
     }
 }
 
-fn out_of_range<S: Sink>(what: &'static str, types: Types, format: Option<FormatKind>, at: &At<'_>, sink: &mut S) {
+fn out_of_range<S: Sink>(
+    what: &'static str,
+    types: Types,
+    format: Option<FormatKind>,
+    at: &ObjectPath<'_>,
+    sink: &mut S,
+) {
     let format = match format {
         Some(FormatKind::Int32) => " with format int32",
         Some(FormatKind::Int64) => " with format int64",
@@ -91,7 +97,7 @@ fn bounded<S: Sink>(
     limit: Limit,
     words: &str,
     beyond: impl Fn(f64, f64) -> bool + Copy,
-    at: &At<'_>,
+    at: &ObjectPath<'_>,
     sink: &mut S,
 ) {
     let (fails, shown) = match number {
@@ -122,7 +128,7 @@ fn bounded<S: Sink>(
     }
 }
 
-fn multiple_of<S: Sink>(number: Number, limit: Limit, at: &At<'_>, sink: &mut S) {
+fn multiple_of<S: Sink>(number: Number, limit: Limit, at: &ObjectPath<'_>, sink: &mut S) {
     let (factor, holds) = match number {
         Number::Int(int) => {
             let factor = go::to_int(limit.value);

@@ -7,7 +7,7 @@ use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use super::value::Alternatives;
-use crate::schema::path::At;
+use crate::schema::path::ObjectPath;
 
 /// What is wrong with a value, before it is put into words.
 pub(super) enum Problem<'p> {
@@ -35,7 +35,7 @@ pub(super) enum Problem<'p> {
 /// Takes problems.
 pub(super) trait Sink: Alternatives {
     /// Reports a problem at a place.
-    fn report<'p>(&mut self, at: &At<'_>, problem: impl FnOnce() -> Problem<'p>);
+    fn report<'p>(&mut self, at: &ObjectPath<'_>, problem: impl FnOnce() -> Problem<'p>);
     /// Nothing more needs to be found.
     fn is_settled(&self) -> bool;
     /// How much was found so far.
@@ -51,7 +51,7 @@ pub(super) struct Verdict {
 }
 
 impl Sink for Verdict {
-    fn report<'p>(&mut self, _: &At<'_>, _: impl FnOnce() -> Problem<'p>) {
+    fn report<'p>(&mut self, _: &ObjectPath<'_>, _: impl FnOnce() -> Problem<'p>) {
         self.failed = true;
     }
 
@@ -117,7 +117,7 @@ impl Collect {
 }
 
 impl Sink for Collect {
-    fn report<'p>(&mut self, at: &At<'_>, problem: impl FnOnce() -> Problem<'p>) {
+    fn report<'p>(&mut self, at: &ObjectPath<'_>, problem: impl FnOnce() -> Problem<'p>) {
         let path = at.in_body();
         let error = |kind, value, detail| FieldError {
             kind,

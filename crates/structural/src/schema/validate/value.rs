@@ -11,12 +11,18 @@ use crate::schema::{
     correlate::{OldItems, unchanged},
     go,
     node::{Additional, Node, Types},
-    path::At,
+    path::ObjectPath,
 };
 
 /// Checks a value and tolerates what is wrong with one that did not change (C18). Returns how many checks passed:
 /// upstream shows the errors of the alternative for which most did.
-pub(super) fn check<S: Sink>(node: &Node, value: &Value, old: Option<&Value>, at: &At<'_>, sink: &mut S) -> usize {
+pub(super) fn check<S: Sink>(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    at: &ObjectPath<'_>,
+    sink: &mut S,
+) -> usize {
     let mark = sink.mark();
     let passed = keywords(node, value, old, at, sink);
     if let Some(old) = old
@@ -28,7 +34,7 @@ pub(super) fn check<S: Sink>(node: &Node, value: &Value, old: Option<&Value>, at
     passed
 }
 
-fn keywords<S: Sink>(node: &Node, value: &Value, old: Option<&Value>, at: &At<'_>, sink: &mut S) -> usize {
+fn keywords<S: Sink>(node: &Node, value: &Value, old: Option<&Value>, at: &ObjectPath<'_>, sink: &mut S) -> usize {
     if value.is_null() {
         return null(node, value, at, sink);
     }
@@ -83,7 +89,7 @@ fn keywords<S: Sink>(node: &Node, value: &Value, old: Option<&Value>, at: &At<'_
 }
 
 /// Of a null only type and enum are looked at; it equals no enumerated value.
-fn null<S: Sink>(node: &Node, value: &Value, at: &At<'_>, sink: &mut S) -> usize {
+fn null<S: Sink>(node: &Node, value: &Value, at: &ObjectPath<'_>, sink: &mut S) -> usize {
     let mut passed = 1;
     if !node.types.is_empty() && !node.nullable {
         sink.report(at, || Problem::Type {
@@ -103,7 +109,7 @@ fn null<S: Sink>(node: &Node, value: &Value, at: &At<'_>, sink: &mut S) -> usize
 
 /// The type, in upstream's way: a format answers for strings and lists, nearly whole floats are integers, integers are
 /// numbers.
-fn typed<S: Sink>(node: &Node, value: &Value, at: &At<'_>, sink: &mut S) -> usize {
+fn typed<S: Sink>(node: &Node, value: &Value, at: &ObjectPath<'_>, sink: &mut S) -> usize {
     let (found, name, format) = match value {
         Value::Bool(_) | Value::Null => (Types::BOOLEAN, "boolean", ""),
         Value::String(_) => (Types::STRING, "string", ""),
@@ -144,7 +150,7 @@ fn typed<S: Sink>(node: &Node, value: &Value, at: &At<'_>, sink: &mut S) -> usiz
     0
 }
 
-fn string<S: Sink>(checks: &StringChecks, text: &str, at: &At<'_>, sink: &mut S) {
+fn string<S: Sink>(checks: &StringChecks, text: &str, at: &ObjectPath<'_>, sink: &mut S) {
     let problem = |message: String| Problem::Value {
         value: text.into(),
         message,
@@ -173,7 +179,7 @@ fn string<S: Sink>(checks: &StringChecks, text: &str, at: &At<'_>, sink: &mut S)
     }
 }
 
-fn list<S: Sink>(node: &Node, items: &[Value], old: Option<&Value>, at: &At<'_>, sink: &mut S) -> usize {
+fn list<S: Sink>(node: &Node, items: &[Value], old: Option<&Value>, at: &ObjectPath<'_>, sink: &mut S) -> usize {
     let mut passed = 0;
     if let Some(of) = &node.items {
         let old_items = OldItems::of(node, old);
@@ -205,7 +211,13 @@ fn list<S: Sink>(node: &Node, items: &[Value], old: Option<&Value>, at: &At<'_>,
     passed
 }
 
-fn object<S: Sink>(node: &Node, fields: &Map<String, Value>, old: Option<&Value>, at: &At<'_>, sink: &mut S) -> usize {
+fn object<S: Sink>(
+    node: &Node,
+    fields: &Map<String, Value>,
+    old: Option<&Value>,
+    at: &ObjectPath<'_>,
+    sink: &mut S,
+) -> usize {
     let bounds = node.checks.properties;
     if let Some(min) = bounds.min
         && (fields.len() as i64) < min
@@ -254,18 +266,18 @@ fn object<S: Sink>(node: &Node, fields: &Map<String, Value>, old: Option<&Value>
 /// How a sink deals with alternatives: the verdict stops at the first answer; a list first asks for the verdict and
 /// then, if it is bad, for the reasons.
 pub(super) trait Alternatives: Sized {
-    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &At<'_>) -> usize;
+    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> usize;
 }
 
 impl Alternatives for Verdict {
-    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &At<'_>) -> usize {
+    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> usize {
         sink.failed |= !hold(quantors, value, at);
         0
     }
 }
 
 impl Alternatives for Collect {
-    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &At<'_>) -> usize {
+    fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> usize {
         if sink.thorough {
             return reasons(quantors, value, at, sink);
         }
@@ -279,13 +291,13 @@ impl Alternatives for Collect {
     }
 }
 
-fn is_valid(node: &Node, value: &Value, at: &At<'_>) -> bool {
+fn is_valid(node: &Node, value: &Value, at: &ObjectPath<'_>) -> bool {
     let mut verdict = Verdict::default();
     keywords(node, value, None, at, &mut verdict);
     !verdict.failed
 }
 
-fn hold(quantors: &Quantors, value: &Value, at: &At<'_>) -> bool {
+fn hold(quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> bool {
     let valid = |node: &Node| is_valid(node, value, at);
     (quantors.any_of.is_empty() || quantors.any_of.iter().any(valid))
         && quantors.all_of.iter().all(valid)
@@ -294,13 +306,13 @@ fn hold(quantors: &Quantors, value: &Value, at: &At<'_>) -> bool {
 }
 
 /// One alternative's outcome: how many checks passed, and what was wrong.
-fn outcome(node: &Node, value: &Value, at: &At<'_>, sink: &mut Collect) -> (usize, Errors) {
+fn outcome(node: &Node, value: &Value, at: &ObjectPath<'_>, sink: &mut Collect) -> (usize, Errors) {
     let mark = sink.mark();
     let passed = keywords(node, value, None, at, sink);
     (passed, sink.errors.split_off(mark))
 }
 
-fn reasons(quantors: &Quantors, value: &Value, at: &At<'_>, sink: &mut Collect) -> usize {
+fn reasons(quantors: &Quantors, value: &Value, at: &ObjectPath<'_>, sink: &mut Collect) -> usize {
     let mut passed = 0;
     if !quantors.any_of.is_empty() {
         let mut best: Option<(usize, Errors)> = None;
@@ -374,7 +386,7 @@ fn reasons(quantors: &Quantors, value: &Value, at: &At<'_>, sink: &mut Collect) 
     passed
 }
 
-fn plain(at: &At<'_>, sink: &mut Collect, message: &str) {
+fn plain(at: &ObjectPath<'_>, sink: &mut Collect, message: &str) {
     sink.report(at, || Problem::Plain {
         message: Box::new(|path| format!("{}{message}", quote(path))),
     });
