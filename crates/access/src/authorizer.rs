@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::attributes::Attributes;
 use crate::decision::{Decision, Reason};
-use crate::policy::{Grants, Policy, Scope, Table};
+use crate::policy::{Grants, Policy, RbacResource, Scope};
 use crate::rule::Rule;
 use crate::user::User;
 
@@ -61,7 +61,7 @@ impl Authorizer {
 
     /// Takes over an object as `read` finds it; `None` removes it. Reading happens under the lock that orders changes,
     /// so that of two writers the one who comes last leaves what is there last.
-    pub fn refresh(&self, table: Table, key: &str, read: impl FnOnce() -> Option<Value>) {
+    pub fn refresh(&self, table: RbacResource, key: &str, read: impl FnOnce() -> Option<Value>) {
         let mut state = self.0.write();
         let object = read();
         state.policy.set(table, key, object.as_ref());

@@ -5,18 +5,18 @@
 //! writes that would give away more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4).
 //!
 //! ```
-//! use kubewright_access::{Attributes, Authorizer, Forbidden, Policy, Rule, Table, User, covers};
+//! use kubewright_access::{Attributes, Authorizer, Forbidden, Policy, Rule, RbacResource, User, covers};
 //! use serde_json::json;
 //!
 //! let mut policy = Policy::default();
 //! let role = json!({ "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] });
-//! policy.set(Table::Roles, "shop/reader", Some(&role));
+//! policy.set(RbacResource::Roles, "shop/reader", Some(&role));
 //! let binding = json!({
 //!     "metadata": { "name": "robots", "namespace": "shop" },
 //!     "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader" },
 //!     "subjects": [{ "kind": "ServiceAccount", "name": "robot", "namespace": "shop" }],
 //! });
-//! policy.set(Table::RoleBindings, "shop/robots", Some(&binding));
+//! policy.set(RbacResource::RoleBindings, "shop/robots", Some(&binding));
 //!
 //! let authorizer = Authorizer::new(policy);
 //! let robot = User::service_account("shop", "robot");
@@ -55,7 +55,7 @@ pub use cover::{break_down, compact, confirm_no_escalation, covers};
 pub use decision::{Decision, Forbidden, Reason};
 pub use go::aggregate_errors;
 pub use impersonate::{Impersonated, Modes, impersonate};
-pub use policy::{Binding, Grant, Grants, Policy, RoleRef, Scope, Source, Subject, Table};
+pub use policy::{Binding, Grant, Grants, Policy, RbacResource, RoleRef, Scope, Source, Subject};
 pub use request_info::{Prefix, RequestInfo, ResourceInfo};
 pub use rule::Rule;
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, split_service_account};

@@ -11,7 +11,7 @@ use crate::user::{User, is_account};
 
 /// The four tables of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
+pub enum RbacResource {
     /// Roles of a namespace.
     Roles,
     /// Roles of the cluster.
@@ -22,28 +22,28 @@ pub enum Table {
     ClusterRoleBindings,
 }
 
-impl Table {
+impl RbacResource {
     /// All of them.
-    pub const ALL: [Table; 4] = [
-        Table::Roles,
-        Table::ClusterRoles,
-        Table::RoleBindings,
-        Table::ClusterRoleBindings,
+    pub const ALL: [RbacResource; 4] = [
+        RbacResource::Roles,
+        RbacResource::ClusterRoles,
+        RbacResource::RoleBindings,
+        RbacResource::ClusterRoleBindings,
     ];
 
     /// The resource of `rbac.authorization.k8s.io` whose objects the table holds.
     pub fn resource(self) -> &'static str {
         match self {
-            Table::Roles => "roles",
-            Table::ClusterRoles => "clusterroles",
-            Table::RoleBindings => "rolebindings",
-            Table::ClusterRoleBindings => "clusterrolebindings",
+            RbacResource::Roles => "roles",
+            RbacResource::ClusterRoles => "clusterroles",
+            RbacResource::RoleBindings => "rolebindings",
+            RbacResource::ClusterRoleBindings => "clusterrolebindings",
         }
     }
 
     /// The table of a resource of `rbac.authorization.k8s.io`.
-    pub fn of_resource(resource: &str) -> Option<Table> {
-        Table::ALL.into_iter().find(|table| table.resource() == resource)
+    pub fn of_resource(resource: &str) -> Option<RbacResource> {
+        RbacResource::ALL.into_iter().find(|table| table.resource() == resource)
     }
 }
 
@@ -130,14 +130,14 @@ pub struct Grants {
 
 impl Policy {
     /// Takes over an object as it is now; `None` removes it. `key` is `namespace/name`, or the name.
-    pub fn set(&mut self, table: Table, key: &str, object: Option<&Value>) {
+    pub fn set(&mut self, table: RbacResource, key: &str, object: Option<&Value>) {
         match table {
-            Table::Roles => put(&mut self.roles, key, object, |_, role| Rule::all_of(role).into()),
-            Table::ClusterRoles => put(&mut self.cluster_roles, key, object, |_, role| {
+            RbacResource::Roles => put(&mut self.roles, key, object, |_, role| Rule::all_of(role).into()),
+            RbacResource::ClusterRoles => put(&mut self.cluster_roles, key, object, |_, role| {
                 Rule::all_of(role).into()
             }),
-            Table::RoleBindings => put(&mut self.bindings, key, object, Binding::read),
-            Table::ClusterRoleBindings => put(&mut self.cluster_bindings, key, object, Binding::read),
+            RbacResource::RoleBindings => put(&mut self.bindings, key, object, Binding::read),
+            RbacResource::ClusterRoleBindings => put(&mut self.cluster_bindings, key, object, Binding::read),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_access::{Attributes, Authorizer, Policy, Reason, Scope, Table, User};
+use kubewright_access::{Attributes, Authorizer, Policy, RbacResource, Reason, Scope, User};
 use serde_json::Value;
 
 fn recorded() -> Value {
@@ -22,10 +22,10 @@ fn policy(recorded: &Value) -> Policy {
     let mut policy = Policy::default();
     for object in recorded["objects"].as_array().unwrap() {
         let table = match text(object, "kind") {
-            "Role" => Table::Roles,
-            "ClusterRole" => Table::ClusterRoles,
-            "RoleBinding" => Table::RoleBindings,
-            "ClusterRoleBinding" => Table::ClusterRoleBindings,
+            "Role" => RbacResource::Roles,
+            "ClusterRole" => RbacResource::ClusterRoles,
+            "RoleBinding" => RbacResource::RoleBindings,
+            "ClusterRoleBinding" => RbacResource::ClusterRoleBindings,
             kind => panic!("{kind}"),
         };
         let (namespace, name) = (
@@ -132,7 +132,7 @@ fn what_is_remembered_of_users_never_outlives_a_change() {
     let questions = recorded["questions"].as_array().unwrap();
     let objects = recorded["objects"].as_array().unwrap();
     for (at, object) in objects.iter().enumerate() {
-        let table = Table::of_resource(&format!("{}s", text(object, "kind").to_lowercase())).unwrap();
+        let table = RbacResource::of_resource(&format!("{}s", text(object, "kind").to_lowercase())).unwrap();
         let (namespace, name) = (
             text(&object["metadata"], "namespace"),
             text(&object["metadata"], "name"),

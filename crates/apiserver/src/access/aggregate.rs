@@ -1,7 +1,7 @@
 //! Cluster roles made of others, kept as upstream's controller-manager keeps them (Z4, Z5). A kube-apiserver alone does not:
 //! this is a switch.
 
-use kubewright_access::{Table, aggregated};
+use kubewright_access::{RbacResource, aggregated};
 use serde_json::Value;
 
 use crate::object::{self, meta_text};
@@ -61,7 +61,7 @@ impl Server {
                 .update(resource.table, &record.key, record.revision, draft)
                 .is_ok()
             {
-                self.take_note(resource, Table::ClusterRoles, meta_text(&new, "name"));
+                self.take_note(resource, RbacResource::ClusterRoles, meta_text(&new, "name"));
                 changed = true;
             }
         }

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Response, StatusCode, header};
 pub use kubewright_access::{Attributes, User};
-use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, ResourceInfo, Table};
+use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, RbacResource, ResourceInfo};
 use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -128,7 +128,7 @@ impl Server {
 
     fn policy(&self) -> Policy {
         let mut policy = Policy::default();
-        for table in Table::ALL {
+        for table in RbacResource::ALL {
             let resource = resource_of(table).resource();
             for record in self.store.snapshot(resource.table).records(None, None) {
                 let object = object::to_value(resource, record, record.revision);
@@ -140,18 +140,21 @@ impl Server {
 
     /// What follows from a write of a role or a binding: it counts at once.
     pub(crate) fn after_access(&self, resource: &Resource, object: &Value) {
-        let Some(table) = Table::ALL.into_iter().find(|table| resource.is(resource_of(*table))) else {
+        let Some(table) = RbacResource::ALL
+            .into_iter()
+            .find(|table| resource.is(resource_of(*table)))
+        else {
             return;
         };
         let key = object::key(meta_text(object, "namespace"), meta_text(object, "name"));
         self.take_note(resource, table, &key);
-        if table == Table::ClusterRoles {
+        if table == RbacResource::ClusterRoles {
             self.aggregate_roles();
         }
     }
 
     /// Lets the authorizer know that a role or a binding is another one.
-    fn take_note(&self, resource: &Resource, table: Table, key: &str) {
+    fn take_note(&self, resource: &Resource, table: RbacResource, key: &str) {
         let making = self
             .access
             .authorizer
@@ -171,12 +174,12 @@ impl Server {
 }
 
 /// The resource whose objects a table of the policy holds.
-fn resource_of(table: Table) -> BuiltInId {
+fn resource_of(table: RbacResource) -> BuiltInId {
     match table {
-        Table::Roles => BuiltInId::Roles,
-        Table::ClusterRoles => BuiltInId::ClusterRoles,
-        Table::RoleBindings => BuiltInId::RoleBindings,
-        Table::ClusterRoleBindings => BuiltInId::ClusterRoleBindings,
+        RbacResource::Roles => BuiltInId::Roles,
+        RbacResource::ClusterRoles => BuiltInId::ClusterRoles,
+        RbacResource::RoleBindings => BuiltInId::RoleBindings,
+        RbacResource::ClusterRoleBindings => BuiltInId::ClusterRoleBindings,
     }
 }
 
