@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, is_unset, same, str_at};
-use crate::rules::shown;
+use crate::rules::printed;
 
 /// The fields the two writings name differently: core/v1 first.
 const RENAMED: [(&str, &str); 7] = [
@@ -202,7 +202,7 @@ impl Behaviour for Event {
             let name = Writing::Events.name(core);
             let (new, before) = (at(object, &[name]), at(old, &[name]));
             if !same(new, before) {
-                errors.push(shown::invalid(&PathRef::root(core), &rendered(core, new), IMMUTABLE));
+                errors.push(printed::invalid(&PathRef::root(core), &rendered(core, new), IMMUTABLE));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::rules::access::{
     self, at, bool_at, complain, int_at, list_at, require_non_negative, require_same, str_at, strings_at,
 };
 use crate::rules::name_rule::NameRule;
-use crate::rules::shown;
+use crate::rules::printed;
 use crate::rules::{annotations, labels};
 use crate::strategy::{MetaCheck, MetaRules, Strategy};
 
@@ -178,8 +178,8 @@ fn check_owners(metadata: &Value, path: &PathRef<'_>, errors: &mut Errors) {
             }
         }
         if (group, version, kind) == ("", "v1", "Event") {
-            let rendered = shown::ordered(owner, &OWNER_ORDER);
-            errors.push(shown::invalid(
+            let rendered = printed::ordered(owner, &OWNER_ORDER);
+            errors.push(printed::invalid(
                 path,
                 &rendered,
                 "/v1, Kind=Event is disallowed from being an owner",
@@ -190,12 +190,14 @@ fn check_owners(metadata: &Value, path: &PathRef<'_>, errors: &mut Errors) {
             match &first_controller {
                 None => first_controller = Some(controller),
                 Some(first) => {
-                    let rendered: Vec<String> =
-                        owners.iter().map(|owner| shown::ordered(owner, &OWNER_ORDER)).collect();
+                    let rendered: Vec<String> = owners
+                        .iter()
+                        .map(|owner| printed::ordered(owner, &OWNER_ORDER))
+                        .collect();
                     let words = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {controller}"
                     );
-                    errors.push(shown::invalid(path, &format!("[{}]", rendered.join(",")), &words));
+                    errors.push(printed::invalid(path, &format!("[{}]", rendered.join(",")), &words));
                 }
             }
         }

@@ -14,8 +14,8 @@ use crate::pod::scheduling::validate_tolerations;
 use crate::pod::warnings::deprecated_label;
 use crate::rules::access::{at, complain, list_at, map_at, require_immutable_str, str_at};
 use crate::rules::labels;
+use crate::rules::printed;
 use crate::rules::resource_names::{amounts, is_huge_page, validate_amount, validate_container_name};
-use crate::rules::shown;
 
 pub(crate) struct RuntimeClass;
 
@@ -80,7 +80,7 @@ fn validate_scheduling(object: &Value, errors: &mut Errors) {
         let key = ["key", "operator", "value", "effect"].map(|field| str_at(toleration, &[field]));
         if !seen.insert(key) {
             let detail = internal::print("Toleration", toleration).compact();
-            errors.push(shown::duplicate(&path.index(index), detail));
+            errors.push(printed::duplicate(&path.index(index), detail));
         }
     }
 }

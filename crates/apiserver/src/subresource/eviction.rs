@@ -1,7 +1,7 @@
 //! `pods/eviction`: a deletion that disruption budgets may refuse.
 
 use http::StatusCode;
-use kubewright_kinds::pod::eviction::{self, Verdict};
+use kubewright_kinds::pod::eviction::{self, EvictionDecision};
 use serde_json::{Value, json};
 
 use super::part;
@@ -60,7 +60,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
             .collect();
         let mut options = options.clone();
         match eviction::judge(&pod, &known, &now) {
-            Verdict::Allowed { pinned, budget } => {
+            EvictionDecision::Allowed { pinned, budget } => {
                 if let Some(budget) = budget.filter(|_| !options.dry_run) {
                     let key = object::key(call.target.namespace, meta_text(&budget, "name"));
                     let expected = meta_text(&budget, "resourceVersion")
@@ -91,7 +91,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
                     other => other.map(|_| ()),
                 };
             }
-            Verdict::TooManyRequests {
+            EvictionDecision::TooManyRequests {
                 message,
                 cause,
                 retry_after,
@@ -108,14 +108,14 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
                     }),
                 );
             }
-            Verdict::Forbidden { budget, reason } => {
+            EvictionDecision::Forbidden { budget, reason } => {
                 let about = About {
                     group: "policy",
                     resource: "poddisruptionbudget",
                 };
                 return Err(Status::forbidden(about, &budget, reason));
             }
-            Verdict::Unsupported(message) => {
+            EvictionDecision::Unsupported(message) => {
                 return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
             }
         }

@@ -1,6 +1,8 @@
 //! Cluster IPs and node ports: reserved before a Service is checked, kept once it is stored (B2).
 
-use kubewright_kinds::service::allocate::{AddressRange, Allocator, PortRange, Refusal, Transaction, ip_address};
+use kubewright_kinds::service::allocate::{
+    AddressRange, AllocationError, Allocator, PortRange, Transaction, ip_address,
+};
 use kubewright_store::Store;
 use kubewright_system::clock::Clock;
 use kubewright_system::random::Random;
@@ -79,7 +81,7 @@ impl Allocations {
         resource: &Resource,
         object: &mut Value,
         dry_run: bool,
-        begin: impl FnOnce(&mut Allocator, &mut Value) -> std::result::Result<Transaction, Refusal>,
+        begin: impl FnOnce(&mut Allocator, &mut Value) -> std::result::Result<Transaction, AllocationError>,
     ) -> Result<Allocation<'_>> {
         if !is_services(resource) {
             return Ok(Allocation {
@@ -88,11 +90,11 @@ impl Allocations {
             });
         }
         let transaction = begin(&mut self.0.lock(), object).map_err(|refusal| match refusal {
-            Refusal::Invalid(errors) => {
+            AllocationError::Invalid(errors) => {
                 Status::invalid(&resource.group, &resource.kind, meta_text(object, "name"), &errors)
             }
-            Refusal::Internal(why) => Status::internal(&why),
-            Refusal::Unexpected(message) => Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),
+            AllocationError::Internal(why) => Status::internal(&why),
+            AllocationError::Unexpected(message) => Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message),
         })?;
         Ok(Allocation {
             from: self,

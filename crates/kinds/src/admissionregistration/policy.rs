@@ -190,7 +190,7 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
                 )
             })
             .collect();
-        errors.push(crate::rules::shown::invalid(
+        errors.push(crate::rules::printed::invalid(
             &path,
             &format!("[{}]", shown.join(",")),
             &detail,

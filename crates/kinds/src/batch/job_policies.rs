@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::pod::internal;
 use crate::rules::access::{at, complain, list_at, opt_int_at, opt_str_at, require_non_negative, str_at};
-use crate::rules::shown;
+use crate::rules::printed;
 
 use super::indexes;
 
@@ -100,7 +100,7 @@ fn validate_failure_rule(
         (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
         _ => return,
     };
-    errors.push(shown::invalid_unshown(path, words));
+    errors.push(printed::invalid_without_value(path, words));
 }
 
 fn validate_exit_codes(codes: &Value, containers: &HashSet<&str>, path: &PathRef<'_>, errors: &mut Errors) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::pod::internal;
 use crate::rules::access::{IMMUTABLE, at, bool_at, int_at, list_at, opt_int_at, opt_str_at, same, str_at};
-use crate::rules::shown;
+use crate::rules::printed;
 
 use super::indexes;
 
@@ -75,7 +75,7 @@ fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Erro
     let conditions = path.child("conditions");
     let mut refuse = |applies: bool, broken: bool, words: &str| {
         if applies && broken {
-            errors.push(shown::invalid_unshown(&conditions, words));
+            errors.push(printed::invalid_without_value(&conditions, words));
         }
     };
     let (complete, failed) = (is_true(job, "Complete"), is_true(job, "Failed"));
@@ -95,7 +95,7 @@ fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Erro
     validate_times(job, old, complete_turned, path, errors);
     let mut refuse = |applies: bool, broken: bool, words: &str| {
         if applies && broken {
-            errors.push(shown::invalid_unshown(&conditions, words));
+            errors.push(printed::invalid_without_value(&conditions, words));
         }
     };
     refuse(
@@ -249,7 +249,7 @@ fn validate_criteria(job: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let met = is_true(job, "SuccessCriteriaMet");
     let mut refuse = |broken: bool, words: &str| {
         if broken {
-            errors.push(shown::invalid_unshown(path, words));
+            errors.push(printed::invalid_without_value(path, words));
         }
     };
     refuse(
@@ -271,7 +271,7 @@ fn validate_progress(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut 
     for kind in ["Failed", "Complete", "FailureTarget"] {
         if is_true(old, kind) && !is_true(job, kind) {
             let words = format!("cannot disable the terminal {kind}=True condition");
-            errors.push(shown::invalid_unshown(&conditions, &words));
+            errors.push(printed::invalid_without_value(&conditions, &words));
         }
     }
     let elastic = str_at(job, &["spec", "completionMode"]) == "Indexed"
@@ -302,10 +302,10 @@ fn validate_progress(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut 
     let (met, was_met) = (is_true(job, "SuccessCriteriaMet"), is_true(old, "SuccessCriteriaMet"));
     if was_met && !met {
         let words = "cannot disable the SuccessCriteriaMet=True condition";
-        errors.push(shown::invalid_unshown(&conditions, words));
+        errors.push(printed::invalid_without_value(&conditions, words));
     }
     if is_true(old, "Complete") && !was_met && met {
         let words = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
-        errors.push(shown::invalid_unshown(&conditions, words));
+        errors.push(printed::invalid_without_value(&conditions, words));
     }
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{at, is_unset, list_at, map_at, remove, str_at, strings_at};
+use crate::rules::printed;
 use crate::rules::resource_names::{amounts, validate_amount};
-use crate::rules::shown;
 use crate::rules::{labels, net};
 
 pub(crate) struct Node;
@@ -125,7 +125,7 @@ fn validate_taints(object: &Value, errors: &mut Errors) {
                 Value::from(effect)
             );
             let detail = format!("{shown}: taints must be unique by key and effect pair");
-            errors.push(shown::duplicate(&path, detail));
+            errors.push(printed::duplicate(&path, detail));
         }
     }
 }
@@ -223,7 +223,7 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
         let (kind, value) = (str_at(address, &["type"]), str_at(address, &["address"]));
         if !seen.insert((kind, value)) {
             let shown = format!("{{\"Type\":{},\"Address\":{}}}", Value::from(kind), Value::from(value));
-            errors.push(shown::duplicate(&addresses.index(index), shown));
+            errors.push(printed::duplicate(&addresses.index(index), shown));
         }
     }
     let words = "node updates may not change podCIDR except from \"\" to valid";

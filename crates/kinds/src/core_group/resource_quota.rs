@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, list_at, map_at, str_at, strings_at};
+use crate::rules::printed;
 use crate::rules::resource_names::{amount, amounts, is_standard_quota_resource, validate_amount, validate_quota_name};
-use crate::rules::shown;
 
 pub(crate) struct ResourceQuota;
 
@@ -158,7 +158,7 @@ fn validate_scope_selector(object: &Value, path: &PathRef<'_>, errors: &mut Erro
         }
         for _ in 0..unfit_resources(object, scope) {
             let words = "unsupported scope applied to resource";
-            errors.push(shown::invalid(path, &render_selector(requirements), words));
+            errors.push(printed::invalid(path, &render_selector(requirements), words));
         }
         validate_requirement(requirement, scope, path, errors);
     }

@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, PathRef};
 use serde_json::{Value, json};
 
 use crate::rules::access::{at, bool_at, int_at, list_at, remove, same, str_at, strings_at};
-use crate::rules::shown::{self, pointer};
+use crate::rules::printed::{self, pointer};
 
 /// A mandatory schema has its fixed spec.
 pub(super) fn validate_schema(object: &Value, errors: &mut Errors) {
@@ -37,7 +37,7 @@ pub(super) fn validate_schema(object: &Value, errors: &mut Errors) {
     if !same(spec, Some(&fixed)) {
         let detail = format!("spec of '{name}' must equal the fixed value");
         let shown = shown_schema(spec.unwrap_or(&Value::Null));
-        errors.push(shown::invalid(&PathRef::root("spec"), &shown, &detail));
+        errors.push(printed::invalid(&PathRef::root("spec"), &shown, &detail));
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn validate_level(object: &Value, errors: &mut Errors) {
         _ => return,
     };
     if !same(Some(&spec), Some(&fixed)) {
-        errors.push(shown::invalid(&PathRef::root("spec"), &shown, detail));
+        errors.push(printed::invalid(&PathRef::root("spec"), &shown, detail));
     }
 }
 

@@ -79,10 +79,11 @@ impl Behaviour for NetworkPolicy {
     }
 }
 
-type Place = (&'static str, usize);
+/// The field of a list and the index of an item in it.
+type ListItem = (&'static str, usize);
 
-/// Every `ipBlock` of a policy with the place of its rule and of its peer.
-fn ip_blocks(object: &Value) -> impl Iterator<Item = (Place, Place, &Value)> {
+/// Every `ipBlock` of a policy, with its rule and its peer.
+fn ip_blocks(object: &Value) -> impl Iterator<Item = (ListItem, ListItem, &Value)> {
     DIRECTIONS.into_iter().flat_map(move |(rules, peers)| {
         list_at(object, &["spec", rules])
             .iter()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, complain_if_set, same, str_at, strings_at};
 use crate::rules::net::{parse_cidr_sloppy, validate_cidr};
-use crate::rules::shown;
+use crate::rules::printed;
 
 /// The rules of `ServiceCIDRs`.
 pub(crate) struct ServiceCidr;
@@ -53,7 +53,7 @@ fn validate_ranges(object: &Value, errors: &mut Errors) {
     }
     if ranges.len() > 2 {
         let shown = format!(r#"{{"CIDRs":{}}}"#, Value::from(ranges));
-        errors.push(shown::invalid(&path, &shown, "may only hold up to 2 values"));
+        errors.push(printed::invalid(&path, &shown, "may only hold up to 2 values"));
         return;
     }
     for (index, range) in ranges.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Behaviour for IpAddress {
                     format!(r#"{{"Group":{group},"Resource":{resource},"Namespace":{namespace},"Name":{name}}}"#)
                 },
             );
-            errors.push(shown::invalid(
+            errors.push(printed::invalid(
                 &PathRef::root("spec").child("parentRef"),
                 &shown,
                 IMMUTABLE,

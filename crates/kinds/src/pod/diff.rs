@@ -22,7 +22,7 @@ enum Change {
 }
 
 #[derive(Clone, Copy)]
-struct Step {
+struct Edit {
     change: Change,
     left: (usize, usize),
     right: (usize, usize),
@@ -182,7 +182,7 @@ fn longest_match(
     best
 }
 
-fn steps(blocks: &[Block], left_length: usize, right_length: usize) -> Vec<Step> {
+fn steps(blocks: &[Block], left_length: usize, right_length: usize) -> Vec<Edit> {
     let mut steps = Vec::new();
     let (mut left, mut right) = (0, 0);
     let end = Block {
@@ -192,7 +192,7 @@ fn steps(blocks: &[Block], left_length: usize, right_length: usize) -> Vec<Step>
     };
     for block in blocks.iter().chain([&end]) {
         if left < block.left || right < block.right {
-            steps.push(Step {
+            steps.push(Edit {
                 change: Change::Other,
                 left: (left, block.left),
                 right: (right, block.right),
@@ -201,7 +201,7 @@ fn steps(blocks: &[Block], left_length: usize, right_length: usize) -> Vec<Step>
         left = block.left + block.size;
         right = block.right + block.size;
         if block.size > 0 {
-            steps.push(Step {
+            steps.push(Edit {
                 change: Change::Equal,
                 left: (block.left, left),
                 right: (block.right, right),
@@ -211,7 +211,7 @@ fn steps(blocks: &[Block], left_length: usize, right_length: usize) -> Vec<Step>
     steps
 }
 
-fn groups(mut steps: Vec<Step>) -> Vec<Vec<Step>> {
+fn groups(mut steps: Vec<Edit>) -> Vec<Vec<Edit>> {
     if let Some(first) = steps.first_mut().filter(|step| step.change == Change::Equal) {
         first.left.0 = first.left.0.max(first.left.1.saturating_sub(CONTEXT));
         first.right.0 = first.right.0.max(first.right.1.saturating_sub(CONTEXT));
@@ -224,7 +224,7 @@ fn groups(mut steps: Vec<Step>) -> Vec<Vec<Step>> {
     let mut group = Vec::new();
     for mut step in steps {
         if step.change == Change::Equal && step.left.1 - step.left.0 > 2 * CONTEXT {
-            group.push(Step {
+            group.push(Edit {
                 change: Change::Equal,
                 left: (step.left.0, step.left.0 + CONTEXT),
                 right: (step.right.0, step.right.0 + CONTEXT),

@@ -12,7 +12,7 @@ const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disrupti
 
 /// What an eviction comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum EvictionDecision {
     /// Delete the pod. With `pinned`, only at the resourceVersion that was judged.
     Allowed {
         /// The deletion must find the pod as it was judged (unless it is already at its end).
@@ -41,11 +41,11 @@ pub enum Verdict {
 }
 
 /// Judges the eviction of `pod` by the budgets of its namespace.
-pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> Verdict {
+pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> EvictionDecision {
     let phase = str_at(pod, &["status", "phase"]);
     let is_deleted = !is_unset(pod, &["metadata", "deletionTimestamp"]);
     if is_deleted || matches!(phase, "Succeeded" | "Failed" | "Pending") {
-        return Verdict::Allowed {
+        return EvictionDecision::Allowed {
             pinned: !is_deleted && phase == "Pending",
             budget: None,
         };
@@ -55,13 +55,13 @@ pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> Verdict {
         .iter()
         .filter(|budget| labels::selector_matches(at(budget, &["spec", "selector"]), pod_labels));
     let Some(budget) = matching.next() else {
-        return Verdict::Allowed {
+        return EvictionDecision::Allowed {
             pinned: false,
             budget: None,
         };
     };
     if matching.next().is_some() {
-        return Verdict::Unsupported(
+        return EvictionDecision::Unsupported(
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         );
     }
@@ -69,7 +69,7 @@ pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> Verdict {
     if !conditions::is_true(pod, "Ready") {
         let always = str_at(budget, &["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";
         if always || (healthy >= desired && desired > 0) {
-            return Verdict::Allowed {
+            return EvictionDecision::Allowed {
                 pinned: true,
                 budget: None,
             };
@@ -82,10 +82,10 @@ fn of_status(budget: &Value, field: &str) -> i64 {
     int_at(budget, &["status", field])
 }
 
-fn count(budget: &Value, pod: &str, now: &str) -> Verdict {
+fn count(budget: &Value, pod: &str, now: &str) -> EvictionDecision {
     let name = str_at(budget, &["metadata", "name"]);
     if of_status(budget, "observedGeneration") < int_at(budget, &["metadata", "generation"]) {
-        return Verdict::TooManyRequests {
+        return EvictionDecision::TooManyRequests {
             message: VIOLATION,
             cause: format!("The disruption budget {name} is still being processed by the server."),
             retry_after: 10,
@@ -93,20 +93,20 @@ fn count(budget: &Value, pod: &str, now: &str) -> Verdict {
     }
     let allowed = of_status(budget, "disruptionsAllowed");
     if allowed < 0 {
-        return Verdict::Forbidden {
+        return EvictionDecision::Forbidden {
             budget: name.to_owned(),
             reason: "pdb disruptions allowed is negative",
         };
     }
     if map_at(budget, &["status", "disruptedPods"]).is_some_and(|pods| pods.len() > MAX_DISRUPTED_PODS) {
         let reason = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-        return Verdict::Forbidden {
+        return EvictionDecision::Forbidden {
             budget: name.to_owned(),
             reason,
         };
     }
     if allowed == 0 {
-        return Verdict::TooManyRequests {
+        return EvictionDecision::TooManyRequests {
             message: VIOLATION,
             cause: exhausted(budget, name),
             retry_after: 0,
@@ -122,7 +122,7 @@ fn count(budget: &Value, pod: &str, now: &str) -> Verdict {
     if let Some(pods) = map_mut(&mut counted, &["status", "disruptedPods"]) {
         pods.insert(pod.to_owned(), now.into());
     }
-    Verdict::Allowed {
+    EvictionDecision::Allowed {
         pinned: false,
         budget: Some(Box::new(counted)),
     }
@@ -212,9 +212,9 @@ mod tests {
         })
     }
 
-    fn cause(verdict: Verdict) -> (String, u64) {
+    fn cause(verdict: EvictionDecision) -> (String, u64) {
         match verdict {
-            Verdict::TooManyRequests {
+            EvictionDecision::TooManyRequests {
                 message: VIOLATION,
                 cause,
                 retry_after,
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_allowed_disruption_is_counted() {
-        let Verdict::Allowed {
+        let EvictionDecision::Allowed {
             pinned: false,
             budget: Some(counted),
         } = judge(&pod(), &[budget(1, 2, 1)], "now")
@@ -271,7 +271,7 @@ mod tests {
         waiting["status"]["phase"] = "Pending".into();
         assert_eq!(
             judge(&waiting, &[budget(0, 0, 1)], ""),
-            Verdict::Allowed {
+            EvictionDecision::Allowed {
                 pinned: true,
                 budget: None
             }
@@ -282,7 +282,7 @@ mod tests {
     fn two_budgets_for_one_pod_are_too_many() {
         assert!(matches!(
             judge(&pod(), &[budget(1, 2, 1), budget(1, 2, 1)], ""),
-            Verdict::Unsupported(_)
+            EvictionDecision::Unsupported(_)
         ));
     }
 }

@@ -8,8 +8,8 @@ use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_apimachinery::go::json;
 use serde_json::Value;
 
+use crate::rules::printed;
 use crate::rules::resource_names::quantity;
-use crate::rules::shown;
 
 /// A value as Go prints it: objects keep their fields' order.
 #[derive(Clone, Debug)]
@@ -94,12 +94,12 @@ pub(crate) fn same(name: &str, left: &Value, right: &Value) -> bool {
 
 /// A malformed value, shown as upstream prints it.
 pub(crate) fn invalid(path: &PathRef<'_>, value: &Printed, words: &str) -> FieldError {
-    shown::invalid(path, &value.compact(), words)
+    printed::invalid(path, &value.compact(), words)
 }
 
 /// A value that is none of `supported`, shown as upstream prints it.
 pub(crate) fn not_supported(path: &PathRef<'_>, value: &Printed, supported: &[&str]) -> FieldError {
-    shown::not_supported(path, &value.compact(), supported)
+    printed::not_supported(path, &value.compact(), supported)
 }
 
 impl Printed {

@@ -8,7 +8,7 @@ use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_non_negative};
 use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
-use crate::rules::shown;
+use crate::rules::printed;
 
 /// The rules of `PodDisruptionBudgets`.
 pub(crate) struct PodDisruptionBudget;
@@ -35,12 +35,12 @@ fn validate(object: &Value, selectors: SelectorOptions, errors: &mut Errors) {
     if min.is_some() && max.is_some() {
         let shown = format!(
             r#"{{"MinAvailable":{},"Selector":{},"MaxUnavailable":{},"UnhealthyPodEvictionPolicy":{}}}"#,
-            shown::pointer(min),
-            shown::pointer(field("selector")),
-            shown::pointer(max),
-            shown::pointer(field("unhealthyPodEvictionPolicy")),
+            printed::pointer(min),
+            printed::pointer(field("selector")),
+            printed::pointer(max),
+            printed::pointer(field("unhealthyPodEvictionPolicy")),
         );
-        errors.push(shown::invalid(
+        errors.push(printed::invalid(
             &spec,
             &shown,
             "minAvailable and maxUnavailable cannot be both set",

@@ -9,6 +9,6 @@ pub(crate) mod labels;
 pub mod name_rule;
 pub(crate) mod net;
 pub(crate) mod ports;
+pub(crate) mod printed;
 pub(crate) mod resource_names;
-pub(crate) mod shown;
 pub(crate) mod storage;

@@ -11,7 +11,7 @@ use super::spec::{Spec, int, text};
 use crate::networking::endpoint_address;
 use crate::rules::access::{complain, entries_at, opt_str_at};
 use crate::rules::net::{parse_ip_sloppy, validate_cidr_of_old_field, validate_ip_of_old_field};
-use crate::rules::shown;
+use crate::rules::printed;
 use crate::rules::{labels, ports};
 
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
@@ -230,7 +230,7 @@ fn duplicate_port(path: &PathRef<'_>, protocol: &str, number: i64) -> FieldError
     let detail = format!(
         r#"{{"Name":"","Protocol":{protocol},"AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#
     );
-    shown::duplicate(path, detail)
+    printed::duplicate(path, detail)
 }
 
 fn validate_source_ranges(service: &Value, old: Option<&Value>, errors: &mut Errors) {

@@ -11,7 +11,7 @@ use crate::rules::access::{
     IMMUTABLE, at, complain, is_unset, list_at, map_mut, opt_int_at, opt_str_at, remove, require_non_negative, same,
     str_at, strings_at,
 };
-use crate::rules::shown;
+use crate::rules::printed;
 
 const DRIVER_NAME_MAX: usize = 63;
 const TOKENS_EXPOSED: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
@@ -205,9 +205,9 @@ impl Behaviour for CsiNode {
                         r#"{{"Name":{},"NodeID":{},"TopologyKeys":{},"Allocatable":null}}"#,
                         Value::from(name),
                         Value::from(str_at(driver, &["nodeID"])),
-                        shown::pointer(at(driver, &["topologyKeys"])),
+                        printed::pointer(at(driver, &["topologyKeys"])),
                     );
-                    errors.push(shown::invalid(&path, &shown, IMMUTABLE));
+                    errors.push(printed::invalid(&path, &shown, IMMUTABLE));
                 }
             }
         }

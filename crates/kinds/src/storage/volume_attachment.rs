@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::csi::validate_driver_name;
 use crate::behaviour::Behaviour;
 use crate::rules::access::{IMMUTABLE, at, complain, entries_at, opt_int_at, opt_str_at, same, str_at};
-use crate::rules::shown;
+use crate::rules::printed;
 
 const METADATA_SIZE_MAX: usize = 256 * 1024;
 const MESSAGE_MAX: usize = 1024;
@@ -31,10 +31,10 @@ impl Behaviour for VolumeAttachment {
             let shown = format!(
                 r#"{{"Attacher":{},"Source":{{"PersistentVolumeName":{},"InlineVolumeSpec":null}},"NodeName":{}}}"#,
                 Value::from(str_at(object, &["spec", "attacher"])),
-                shown::pointer(at(object, &["spec", "source", "persistentVolumeName"])),
+                printed::pointer(at(object, &["spec", "source", "persistentVolumeName"])),
                 Value::from(str_at(object, &["spec", "nodeName"])),
             );
-            errors.push(shown::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
+            errors.push(printed::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
         }
     }
 }

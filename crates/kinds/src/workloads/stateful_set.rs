@@ -14,7 +14,7 @@ use crate::rules::access::{
     at, complain, int_at, is_unset, keep, list_at, opt_int_at, part, remove, require_non_negative, same, set_default,
     set_default_str, str_at,
 };
-use crate::rules::shown;
+use crate::rules::printed;
 use crate::rules::{annotations, labels};
 
 use super::common;
@@ -189,7 +189,7 @@ fn validate_spec(object: &Value, options: Options, tolerance: Tolerance, errors:
         validate_template(spec, options, tolerance, &template_path, errors);
     } else {
         let shown = internal::print_selector(part(spec, "selector")).compact();
-        errors.push(shown::invalid_unshown(&path.child("selector"), &shown));
+        errors.push(printed::invalid_without_value(&path.child("selector"), &shown));
     }
     common::validate_runs_forever(spec, "StatefulSet", &template_path, errors);
 }

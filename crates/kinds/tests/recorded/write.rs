@@ -1,6 +1,6 @@
 //! Writes an object through the rules of its kind, in the order the server asks them.
 
-use kubewright_kinds::service::allocate::{Allocator, Refusal};
+use kubewright_kinds::service::allocate::{AllocationError, Allocator};
 use kubewright_kinds::strategy::strategy;
 use kubewright_kinds::{Create, Update, behaviour, stamps};
 use kubewright_schema::{Resource, TypeRef, Types, decode, default, resources};
@@ -85,7 +85,7 @@ fn decoded(ty: TypeRef<'static>, object: &Value) -> Value {
     decoded.expect("a recorded object is well-typed").value
 }
 
-fn allocate(object: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
+fn allocate(object: &mut Value, stored: Option<&Value>) -> Result<(), AllocationError> {
     let mut allocator = Allocator::default();
     let mut lowest = |_| 0;
     match stored {
@@ -97,11 +97,11 @@ fn allocate(object: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
     }
 }
 
-fn texts_of(refusal: Refusal) -> Vec<String> {
+fn texts_of(refusal: AllocationError) -> Vec<String> {
     match refusal {
-        Refusal::Invalid(errors) => errors.iter().map(ToString::to_string).collect(),
-        Refusal::Internal(text) => vec![format!("Internal error occurred: {text}")],
-        Refusal::Unexpected(text) => vec![text],
+        AllocationError::Invalid(errors) => errors.iter().map(ToString::to_string).collect(),
+        AllocationError::Internal(text) => vec![format!("Internal error occurred: {text}")],
+        AllocationError::Unexpected(text) => vec![text],
     }
 }
 

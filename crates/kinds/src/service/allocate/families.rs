@@ -3,7 +3,7 @@
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
-use super::Refusal;
+use super::AllocationError;
 use crate::service::cluster_ips;
 use crate::service::spec::{NONE, Spec, is_v4, is_v6, spec_mut};
 
@@ -23,7 +23,7 @@ pub(super) fn unchanged_preference(is: Spec<'_>, was: Spec<'_>) -> bool {
 }
 
 /// Fills in `ipFamilyPolicy` and `ipFamilies`, or refuses what the cluster cannot do.
-pub(super) fn decide(service: &mut Value, old: Option<&Value>) -> Result<(), Refusal> {
+pub(super) fn decide(service: &mut Value, old: Option<&Value>) -> Result<(), AllocationError> {
     let was = old.map(Spec::of);
     let is = Spec::of(service);
     if is.is_external_name() || was.is_some_and(|was| unchanged_preference(is, was)) {
@@ -152,10 +152,10 @@ fn validate_single_stack(policy: &str, addresses: &[String], families: &[String]
     }
 }
 
-fn refuse(errors: &mut Errors) -> Result<(), Refusal> {
+fn refuse(errors: &mut Errors) -> Result<(), AllocationError> {
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::Invalid(std::mem::take(errors)))
+        Err(AllocationError::Invalid(std::mem::take(errors)))
     }
 }

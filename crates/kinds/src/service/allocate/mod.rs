@@ -23,7 +23,7 @@ pub use range::{AddressRange, PortRange};
 
 /// Why a Service got nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
+pub enum AllocationError {
     /// 422: the fields that ask for the impossible.
     Invalid(Errors),
     /// 500 `InternalError`; the text follows `Internal error occurred: `.
@@ -128,7 +128,7 @@ impl Allocator {
         service: &mut Value,
         dry_run: bool,
         choose: Choose<'_>,
-    ) -> Result<Transaction, Refusal> {
+    ) -> Result<Transaction, AllocationError> {
         links::fill_plural(service);
         families::decide(service, None)?;
         let mut transaction = Transaction::default();
@@ -151,7 +151,7 @@ impl Allocator {
         old: &Value,
         dry_run: bool,
         choose: Choose<'_>,
-    ) -> Result<Transaction, Refusal> {
+    ) -> Result<Transaction, AllocationError> {
         links::carry_over(service, old);
         links::relink(service, old);
         families::decide(service, Some(old))?;
@@ -191,10 +191,10 @@ impl Allocator {
     /// Runs a reservation and undoes it whole when a part fails.
     fn finish(
         &mut self,
-        reserve: impl FnOnce(&mut Self, &mut Transaction) -> Result<(), Refusal>,
+        reserve: impl FnOnce(&mut Self, &mut Transaction) -> Result<(), AllocationError>,
         dry_run: bool,
         transaction: &mut Transaction,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AllocationError> {
         let outcome = reserve(self, transaction);
         if outcome.is_err() && !dry_run {
             self.revert(transaction);
@@ -209,7 +209,7 @@ impl Allocator {
         dry_run: bool,
         choose: Choose<'_>,
         transaction: &mut Transaction,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AllocationError> {
         let (was, is) = (Spec::of(old), Spec::of(service));
         if families::unchanged_preference(is, was) {
             return Ok(());
@@ -233,7 +233,7 @@ impl Allocator {
         dry_run: bool,
         choose: Choose<'_>,
         transaction: &mut Transaction,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AllocationError> {
         let spec = Spec::of(service);
         let mut addresses: Vec<String> = spec.cluster_ips().iter().map(ToString::to_string).collect();
         if spec.is_external_name() || addresses.first().is_some_and(|first| first == NONE) {
@@ -267,7 +267,12 @@ impl Allocator {
         Ok(())
     }
 
-    fn take_any_address(&mut self, service: &Value, dry_run: bool, choose: Choose<'_>) -> Result<Ipv4Addr, Refusal> {
+    fn take_any_address(
+        &mut self,
+        service: &Value,
+        dry_run: bool,
+        choose: Choose<'_>,
+    ) -> Result<Ipv4Addr, AllocationError> {
         if dry_run {
             // A dry run answers with the network's own address, which nothing is ever given.
             return Ok(self.addresses.network());
@@ -279,16 +284,18 @@ impl Allocator {
                     .and_then(Value::as_str)
                     .unwrap_or_default(),
             );
-            Refusal::Internal(format!(
+            AllocationError::Internal(format!(
                 "failed to allocate a serviceIP for Service {name}: range is full"
             ))
         })
     }
 
-    fn take_address(&mut self, addresses: &[String], index: usize, dry_run: bool) -> Result<Ipv4Addr, Refusal> {
+    fn take_address(&mut self, addresses: &[String], index: usize, dry_run: bool) -> Result<Ipv4Addr, AllocationError> {
         let wanted = &addresses[index];
         let Some(IpAddr::V4(parsed)) = parse_ip_sloppy(wanted) else {
-            return Err(Refusal::Internal(format!("failed to parse service IP \"{wanted}\"")));
+            return Err(AllocationError::Internal(format!(
+                "failed to parse service IP \"{wanted}\""
+            )));
         };
         let problem = if !self.addresses.contains(parsed) {
             // A dry run asks the one range; a real reservation first looks for a range that holds the address.
@@ -307,7 +314,7 @@ impl Allocator {
         };
         match problem {
             None => Ok(parsed),
-            Some(problem) => Err(Refusal::Invalid(vec![FieldError::invalid(
+            Some(problem) => Err(AllocationError::Invalid(vec![FieldError::invalid(
                 &PathRef::root("spec").child("clusterIPs"),
                 addresses.to_vec(),
                 format!("failed to allocate IP {wanted}: {problem}"),

@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{FieldError, PathRef};
 use serde_json::Value;
 
 use super::range::PortRange;
-use super::{Choose, Refusal, Transaction};
+use super::{AllocationError, Choose, Transaction};
 use crate::service::spec::{Spec, int, spec_mut, text};
 
 const TAKEN: &str = "provided port is already allocated";
@@ -30,7 +30,7 @@ impl<'a> Operation<'a> {
     }
 
     /// Ports for a new Service: those it asks for, and one per port number for the rest, whatever the protocol.
-    pub(super) fn create(&mut self, service: &mut Value, choose: Choose<'_>) -> Result<(), Refusal> {
+    pub(super) fn create(&mut self, service: &mut Value, choose: Choose<'_>) -> Result<(), AllocationError> {
         if matches!(Spec::of(service).service_type(), "NodePort" | "LoadBalancer") {
             let allocate = Spec::of(service).needs_node_ports();
             let mut ports = take_ports(service);
@@ -44,7 +44,7 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    fn create_ports(&mut self, ports: &mut [Value], allocate: bool, choose: Choose<'_>) -> Result<(), Refusal> {
+    fn create_ports(&mut self, ports: &mut [Value], allocate: bool, choose: Choose<'_>) -> Result<(), AllocationError> {
         let mut by_port: BTreeMap<i64, i64> = BTreeMap::new();
         for index in 0..ports.len() {
             let (number, own) = (int(&ports[index], "port"), int(&ports[index], "nodePort"));
@@ -76,7 +76,12 @@ impl<'a> Operation<'a> {
     }
 
     /// Ports for a changed Service: new wishes are reserved, holes filled, what is no longer named given back.
-    pub(super) fn update(&mut self, service: &mut Value, old: &Value, choose: Choose<'_>) -> Result<(), Refusal> {
+    pub(super) fn update(
+        &mut self,
+        service: &mut Value,
+        old: &Value,
+        choose: Choose<'_>,
+    ) -> Result<(), AllocationError> {
         let (was, is) = (Spec::of(old), Spec::of(service));
         let uses_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
         if uses_ports(was.service_type()) && matches!(is.service_type(), "ExternalName" | "ClusterIP") {
@@ -109,7 +114,7 @@ impl<'a> Operation<'a> {
         held: &[i64],
         allocate: bool,
         choose: Choose<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AllocationError> {
         let mut seen: Vec<(String, i64)> = Vec::new();
         let mut reserved: Vec<i64> = Vec::new();
         for (index, port) in ports.iter_mut().enumerate() {
@@ -126,7 +131,7 @@ impl<'a> Operation<'a> {
             }
             let entry = (text(port, "protocol").to_owned(), own);
             if seen.contains(&entry) {
-                return Err(Refusal::Unexpected(format!(
+                return Err(AllocationError::Unexpected(format!(
                     "duplicate nodePort: {{{} {}}}",
                     entry.0, entry.1
                 )));
@@ -136,17 +141,17 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    fn health_check(&mut self, service: &mut Value, choose: Choose<'_>) -> Result<(), Refusal> {
+    fn health_check(&mut self, service: &mut Value, choose: Choose<'_>) -> Result<(), AllocationError> {
         let wanted = Spec::of(service).number("healthCheckNodePort");
         if wanted != 0 {
             return self.take(wanted).map_err(|problem| {
-                Refusal::Internal(format!(
+                AllocationError::Internal(format!(
                     "failed to allocate requested HealthCheck NodePort {wanted}: {problem}"
                 ))
             });
         }
         let given = self.next(choose).ok_or_else(|| {
-            Refusal::Internal("failed to allocate a HealthCheck NodePort 0: range is full".to_owned())
+            AllocationError::Internal("failed to allocate a HealthCheck NodePort 0: range is full".to_owned())
         })?;
         if let Some(spec) = spec_mut(service) {
             spec.insert("healthCheckNodePort".into(), given.into());
@@ -154,11 +159,11 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    fn reserve(&mut self, port: i64, index: usize) -> Result<i64, Refusal> {
+    fn reserve(&mut self, port: i64, index: usize) -> Result<i64, AllocationError> {
         self.take(port).map(|()| port).map_err(|problem| {
             let (spec, ports) = (PathRef::root("spec"), "ports");
             let path = spec.child(ports);
-            Refusal::Invalid(vec![FieldError::invalid(
+            AllocationError::Invalid(vec![FieldError::invalid(
                 &path.index(index).child("nodePort"),
                 port,
                 problem,
@@ -166,9 +171,9 @@ impl<'a> Operation<'a> {
         })
     }
 
-    fn any(&mut self, choose: Choose<'_>) -> Result<i64, Refusal> {
+    fn any(&mut self, choose: Choose<'_>) -> Result<i64, AllocationError> {
         self.next(choose)
-            .ok_or_else(|| Refusal::Internal("failed to allocate a nodePort: range is full".to_owned()))
+            .ok_or_else(|| AllocationError::Internal("failed to allocate a nodePort: range is full".to_owned()))
     }
 
     /// A dry run looks only at what is taken, not at the range.

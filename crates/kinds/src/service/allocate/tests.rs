@@ -19,15 +19,15 @@ fn with(mut object: Value, field: &str, value: Value) -> Value {
     object
 }
 
-fn create(allocator: &mut Allocator, object: &mut Value) -> Result<Transaction, Refusal> {
+fn create(allocator: &mut Allocator, object: &mut Value) -> Result<Transaction, AllocationError> {
     allocator.begin_create(object, false, &mut |_| 0)
 }
 
-fn refused(outcome: Result<Transaction, Refusal>) -> String {
+fn refused(outcome: Result<Transaction, AllocationError>) -> String {
     match outcome {
-        Err(Refusal::Invalid(errors)) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        Err(Refusal::Internal(text)) => format!("Internal error occurred: {text}"),
-        Err(Refusal::Unexpected(text)) => text,
+        Err(AllocationError::Invalid(errors)) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        Err(AllocationError::Internal(text)) => format!("Internal error occurred: {text}"),
+        Err(AllocationError::Unexpected(text)) => text,
         Ok(transaction) => panic!("not refused: {transaction:?}"),
     }
 }

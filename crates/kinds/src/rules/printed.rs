@@ -20,7 +20,7 @@ pub(crate) fn duplicate(path: &PathRef<'_>, shown: String) -> FieldError {
 }
 
 /// `Invalid value: <words>`: upstream shows no value.
-pub(crate) fn invalid_unshown(path: &PathRef<'_>, words: &str) -> FieldError {
+pub(crate) fn invalid_without_value(path: &PathRef<'_>, words: &str) -> FieldError {
     FieldError::new(ErrorType::Invalid, path, None, words)
 }
 
