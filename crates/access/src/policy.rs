@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::rule::Rule;
 use crate::user::{User, is_account};
 
-/// The four tables of a policy.
+/// The four resources of `rbac.authorization.k8s.io`, of which a policy is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RbacResource {
     /// Roles of a namespace.
@@ -31,7 +31,7 @@ impl RbacResource {
         RbacResource::ClusterRoleBindings,
     ];
 
-    /// The resource of `rbac.authorization.k8s.io` whose objects the table holds.
+    /// The plural name of the resource.
     pub fn resource(self) -> &'static str {
         match self {
             RbacResource::Roles => "roles",
@@ -41,7 +41,7 @@ impl RbacResource {
         }
     }
 
-    /// The table of a resource of `rbac.authorization.k8s.io`.
+    /// The resource with this plural name.
     pub fn of_resource(resource: &str) -> Option<RbacResource> {
         RbacResource::ALL.into_iter().find(|table| table.resource() == resource)
     }
