@@ -1,4 +1,4 @@
-//! What a client talks through: a TLS connection of its own, or the server in this process, plain or by `kube::Client`.
+//! How the benchmark reaches a server: by a TLS connection, or in this process, plainly or by `kube::Client`.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -40,7 +40,7 @@ impl Stream {
     }
 }
 
-/// Where doors come from.
+/// A server under test, and how to reach it.
 #[derive(Clone)]
 pub(crate) enum Endpoint {
     Tls(Credentials),
