@@ -7,10 +7,10 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::manager::{Manager, ManagerError};
 use kubewright_runtime::operator::Operator;
+use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stop;
 
 use crate::kubelet::process::Processes;
@@ -260,9 +260,9 @@ impl Controllers {
         if let (None, Some(epoch)) = (started.settings.clock, started.epoch) {
             started.settings.clock = Some(Clock::starting_at(epoch));
         }
-        let chance = self.seed.map_or_else(Chance::from_entropy, Chance::seeded);
-        started.settings.chance = Some(chance.clone());
-        let mut manager = started.operator().manager()?.chance(chance);
+        let random = self.seed.map_or_else(Random::from_entropy, Random::seeded);
+        started.settings.random = Some(random.clone());
+        let mut manager = started.operator().manager()?.random(random);
         if let Some(clock) = started.settings.clock {
             manager = manager.clock(clock);
         }

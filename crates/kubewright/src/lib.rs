@@ -3,8 +3,8 @@
 /// A controller-runtime for Rust: the crate behind this one.
 #[doc(inline)]
 pub use kubewright_runtime::{
-    apply, cache, certificates, chance, client, clock, controller, events, flags, informer, lease, manager, mapper,
-    metrics, object, operator, queue, reflector, serve, stop, webhook,
+    apply, cache, certificates, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics,
+    object, operator, queue, random, reflector, serve, stop, webhook,
 };
 
 #[cfg(feature = "testing")]

@@ -55,7 +55,6 @@
 pub mod apply;
 pub mod cache;
 pub mod certificates;
-pub mod chance;
 pub mod client;
 pub mod controller;
 pub mod conversion;
@@ -77,6 +76,11 @@ pub mod webhook;
 /// Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.
 pub mod clock {
     pub use kubewright_system::clock::Clock;
+}
+
+/// Randomness from a source that can be seeded, so that a seed repeats a run.
+pub mod random {
+    pub use kubewright_system::random::Random;
 }
 
 /// Asking tasks to end: one side asks, any number of others wait for it.

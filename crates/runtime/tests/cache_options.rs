@@ -8,12 +8,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::{Event, Query};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::controller::{Action, Controller, Request};
 use kubewright_runtime::informer::{Cache, CacheTasks, DeclarationError, Declarations, InformerOptions};
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::object::{Kind, ObjectKey, Selector};
+use kubewright_runtime::random::Random;
 use kubewright_runtime::reflector::Transform;
 use kubewright_runtime::stop::Stopper;
 use parking_lot::Mutex;
@@ -54,7 +54,7 @@ async fn start(declare: impl FnOnce(&mut Declarations)) -> Env {
     let mut declarations = Declarations::default();
     declare(&mut declarations);
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&kube, &Chance::seeded(1));
+    let tasks = cache.start(&kube, &Random::seeded(1));
     cache.synced().await;
     Env {
         user,
@@ -210,7 +210,7 @@ async fn a_resync_comes_as_often_as_the_kind_says_and_never_if_it_says_so() {
         times
     };
     assert_eq!(resynced(None).await, 0);
-    // Ten minutes, and up to one more by chance: not all informers of all replicas at once.
+    // Ten minutes, and up to one more by random: not all informers of all replicas at once.
     assert!((5..=6).contains(&resynced(Some(Duration::from_mins(10))).await));
 }
 

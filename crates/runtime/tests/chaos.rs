@@ -13,13 +13,13 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::helpers::{ignore_not_found, set_controller_reference};
 use kubewright_runtime::client::{Client, Error, Outcome};
 use kubewright_runtime::controller::{Action, Controller, Failure, Request};
 use kubewright_runtime::informer::{Cache, Declarations};
 use kubewright_runtime::object::{Kind, ObjectKey};
 use kubewright_runtime::operator::Operator;
+use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 
@@ -206,7 +206,7 @@ async fn helpers_called_again_come_to_what_is_wanted_and_then_rest() {
         declarations.reads(Kind::of::<ConfigMap>());
         let cache = Cache::new(declarations).unwrap();
         let kube = chaos.client(&server);
-        let watches = cache.start(&kube, &Chance::seeded(seed));
+        let watches = cache.start(&kube, &Random::seeded(seed));
         cache.synced().await;
         let client = Client::new(kube, cache).field_owner("tester");
         chaos.on.store(true, Ordering::Relaxed);
@@ -287,7 +287,7 @@ async fn an_operator_converges_and_leaves_nothing_behind() {
         let user = Client::new(server.client(), Cache::default()).live();
         let chaos = Chaos::seeded(seed);
         let (stopper, stop) = Stopper::new();
-        let manager = copier().manager().unwrap().chance(Chance::seeded(seed));
+        let manager = copier().manager().unwrap().random(Random::seeded(seed));
         let running = tokio::spawn(manager.run(chaos.client(&server), stop));
         tokio::time::sleep(Duration::from_secs(10)).await;
         let at_rest = tasks();

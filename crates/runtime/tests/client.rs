@@ -12,11 +12,11 @@ use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::helpers::{add_finalizer, ignore_not_found, remove_finalizer, retry_on_conflict};
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Fence, FieldValidation, Outcome, Patch};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, InformerOptions};
 use kubewright_runtime::object::{Kind, ObjectKey, Selector};
+use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 use tower::{Service, ServiceExt as _};
 
@@ -83,7 +83,7 @@ async fn start_fenced(declare: impl FnOnce(&mut Declarations), fence: Fence) -> 
     let mut declarations = Declarations::default();
     declare(&mut declarations);
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&plain, &Chance::seeded(1));
+    let tasks = cache.start(&plain, &Random::seeded(1));
     cache.synced().await;
     Env {
         client: Client::fenced(counted, cache, fence).field_owner("tester"),

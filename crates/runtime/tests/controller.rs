@@ -8,7 +8,6 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::helpers::{set_controller_reference, set_owner_reference};
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::controller::{
@@ -18,6 +17,7 @@ use kubewright_runtime::events::EventRecorder;
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::metrics::Registry;
 use kubewright_runtime::object::ObjectKey;
+use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stopper;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -73,15 +73,15 @@ impl Env {
         controller.declare(&mut declarations);
         declarations.namespaces([NAMESPACE]);
         let cache = Cache::new(declarations).unwrap();
-        let chance = Chance::seeded(1);
-        let tasks = cache.start(&self.server.client(), &chance);
+        let random = Random::seeded(1);
+        let tasks = cache.start(&self.server.client(), &random);
         let (stopper, stop) = Stopper::new();
         let stats = ControllerStats::default();
         let client = Client::new(self.server.client(), cache);
         let environment = Environment {
             registry: Registry::new(),
             client: client.clone(),
-            chance,
+            random,
             stop,
             stats: stats.clone(),
             events: EventRecorder::discarding(),

@@ -9,9 +9,9 @@ use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::{Api, Client};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::{Index, Lister, Query};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, InformerOptions};
 use kubewright_runtime::object::{Kind, ObjectKey, Selector};
+use kubewright_runtime::random::Random;
 use serde_json::json;
 
 struct Env {
@@ -27,7 +27,7 @@ fn start(declare: impl FnOnce(&mut Declarations)) -> Env {
     let mut declarations = Declarations::default();
     declare(&mut declarations);
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&client, &Chance::seeded(1));
+    let tasks = cache.start(&client, &Random::seeded(1));
     Env {
         server,
         client,

@@ -9,13 +9,13 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::{Client, Error, Patch};
 use kubewright_runtime::controller::{Action, Controller, Request};
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::lease::ElectionOptions;
 use kubewright_runtime::manager::{Manager, ManagerError, RunContext};
 use kubewright_runtime::object::ObjectKey;
+use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::{Stop, Stopper};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -73,7 +73,7 @@ async fn write_forever(
 fn writer(name: &str, writes: &Writes) -> Manager {
     let (owned, writes) = (name.to_owned(), Arc::clone(writes));
     Manager::new()
-        .chance(Chance::seeded(u64::from(name.as_bytes()[0])))
+        .random(Random::seeded(u64::from(name.as_bytes()[0])))
         .leader_election(election(name))
         .runnable("writer", move |context: RunContext| {
             write_forever(context, owned, writes)

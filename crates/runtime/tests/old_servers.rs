@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::{Client, Outcome, Patch};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -144,7 +144,7 @@ fn start(habit: Habit) -> Env {
     let mut declarations = Declarations::default();
     declarations.reads(Kind::of::<ConfigMap>());
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&kube, &Chance::seeded(1));
+    let tasks = cache.start(&kube, &Random::seeded(1));
     Env {
         client: Client::new(kube, cache).field_owner("tester"),
         old,

@@ -13,7 +13,6 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::client::Body;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::{Client, Error, Patch};
 use kubewright_runtime::controller::{Action, Controller, Failure};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
@@ -21,6 +20,7 @@ use kubewright_runtime::manager::Manager;
 use kubewright_runtime::metrics::{Registry, RuntimeMetrics};
 use kubewright_runtime::object::{Kind, ObjectKey};
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stopper;
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ async fn start() -> Env {
     declarations.reads(Kind::of::<Deployment>());
     declarations.reads_live(Kind::of::<Secret>());
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&kube, &Chance::seeded(1));
+    let tasks = cache.start(&kube, &Random::seeded(1));
     cache.synced().await;
     let registry = Registry::new();
     let metrics = RuntimeMetrics::register(&registry).unwrap();

@@ -10,11 +10,11 @@ use kube::client::Body;
 use kube::core::DynamicObject;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::{Event, Query};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::mapper::{MapperError, RestMapper};
 use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ fn start() -> Env {
     declarations.reads(boats());
     declarations.reads(Kind::of::<ConfigMap>());
     let cache = Cache::new(declarations).unwrap();
-    let tasks = cache.start(&kube, &Chance::seeded(1));
+    let tasks = cache.start(&kube, &Random::seeded(1));
     Env {
         user: Client::new(server.client(), Cache::default()).live(),
         client: Client::new(kube, cache),

@@ -5,7 +5,7 @@
 //! event keeps the map as it was then, so that a list at a past revision is a lookup and a fork copies pointers.
 //! The history is bounded in bytes; what falls out of it answers [`Compacted`].
 //!
-//! The crate knows neither JSON nor time nor chance, and the only thing it ever waits for is [`Watcher::ready`].
+//! The crate knows neither JSON nor time nor randomness, and the only thing it ever waits for is [`Watcher::ready`].
 //!
 //! ```
 //! use kubewright_store::{Draft, EventKind, Limits, ResourceId, Store};

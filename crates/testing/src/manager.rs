@@ -6,7 +6,6 @@ use std::time::Duration;
 use kubewright_apiserver::ApiServer;
 use kubewright_runtime::certificates::Source;
 use kubewright_runtime::certificates::local::LocalMode;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::ControllerStats;
@@ -14,6 +13,7 @@ use kubewright_runtime::informer::Informer;
 use kubewright_runtime::manager::{DebugPage, Manager, ManagerError, RunContext};
 use kubewright_runtime::metrics::Registry;
 use kubewright_runtime::operator::Operator;
+use kubewright_runtime::random::Random;
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
 use tokio::sync::{oneshot, watch};
@@ -69,7 +69,7 @@ impl RunningManager {
         let mut manager = operator.manager().map_err(Error::Operator)?;
         manager = manager.graceful_shutdown(STOP).clock(*clock);
         if let Some(seed) = seed {
-            manager = manager.chance(Chance::seeded(*seed));
+            manager = manager.random(Random::seeded(*seed));
         }
         let (send_client, client) = oneshot::channel();
         let has_webhooks = manager.serves_webhooks();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright::cache::{EventHandler, Indexes, Lister, Registration, Store};
-use kubewright::chance::Chance;
 use kubewright::object::{Kind, Object};
+use kubewright::random::Random;
 use kubewright::reflector::{Reflector, Target};
 use tokio::task::JoinSet;
 
@@ -41,9 +41,9 @@ impl<K: Object> SharedInformer<K> {
 
     /// Begins to list and watch. It goes on until the tasks are dropped, whatever the server does.
     pub fn start(&self, kube: &kube::Client, tasks: &mut JoinSet<()>) {
-        let chance = Chance::from_entropy();
+        let random = Random::from_entropy();
         let target = Target::new(self.store.kind().clone());
-        let reflector = Reflector::new(kube.clone(), target, self.store.writer(None), chance);
+        let reflector = Reflector::new(kube.clone(), target, self.store.writer(None), random);
         tasks.spawn(reflector.run());
         let (store, resync) = (self.store.clone(), self.resync);
         tasks.spawn(async move {

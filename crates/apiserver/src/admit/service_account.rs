@@ -209,7 +209,7 @@ fn mount_token(attributes: &Attributes<'_>, spec: &mut Map<String, Value>) {
         .map(str::to_owned);
     let volume = named
         .clone()
-        .unwrap_or_else(|| format!("{VOLUME_PREFIX}{}", attributes.server.chance.name_suffix()));
+        .unwrap_or_else(|| format!("{VOLUME_PREFIX}{}", attributes.server.random.name_suffix()));
     let mut needed = false;
     for field in ["initContainers", "containers"] {
         let Some(Value::Array(containers)) = spec.get_mut(field) else {

@@ -120,7 +120,7 @@ impl Trail {
     pub(crate) fn begin(&self, server: &Server, parts: &Parts) -> Draft {
         // A client may bring an id of its own.
         let given = parts.headers.get(&AUDIT_ID).filter(|id| !id.is_empty()).cloned();
-        let fresh = || HeaderValue::from_str(&server.chance.uuid()).unwrap_or(HeaderValue::from_static(""));
+        let fresh = || HeaderValue::from_str(&server.random.uuid()).unwrap_or(HeaderValue::from_static(""));
         let id = given.unwrap_or_else(fresh);
         Draft {
             time: server.clock.now(),

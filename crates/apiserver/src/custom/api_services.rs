@@ -61,7 +61,7 @@ impl Server {
         };
         service = writer.update_built_in(None, service);
         service["status"] = status;
-        set_meta(&mut service, "uid", self.chance.uuid());
+        set_meta(&mut service, "uid", self.random.uuid());
         set_meta(&mut service, "creationTimestamp", now);
         // A name that was taken meanwhile is served by whoever took it.
         let _ = self.store.create(

@@ -15,12 +15,12 @@ static OBJECTS: &str = include_str!("../../facts/bootstrap.jsonl");
 pub(crate) fn state(limits: Limits) -> Store {
     let store = Store::new(limits);
     let time = Clock::system().stamp();
-    let chance = Random::from_entropy();
+    let random = Random::from_entropy();
     for line in OBJECTS.lines() {
         let Ok(mut object) = serde_json::from_str::<Value>(line) else {
             continue;
         };
-        set_meta(&mut object, "uid", chance.uuid());
+        set_meta(&mut object, "uid", random.uuid());
         set_meta(&mut object, "creationTimestamp", time.as_str());
         put_times(&mut object, &time);
         let Some(resource) = Registry::builtin().iter().find(|resource| {

@@ -84,7 +84,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         lasts = EXTENDED_SECONDS;
         private["warnafter"] = after(seconds).as_second().into();
     }
-    let id = call.server.chance.uuid();
+    let id = call.server.random.uuid();
     let claims = json!({
         "aud": request["spec"]["audiences"],
         "exp": after(lasts).as_second(),

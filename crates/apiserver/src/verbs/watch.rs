@@ -55,7 +55,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     }
     let timeout = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
-        _ => call.server.chance.jittered(DEFAULT_TIMEOUT, 1.0),
+        _ => call.server.random.jittered(DEFAULT_TIMEOUT, 1.0),
     };
     let now = Instant::now();
     let mut frames = Frames {

@@ -54,9 +54,9 @@ impl Allocations {
         resource: &Resource,
         object: &mut Value,
         dry_run: bool,
-        chance: &Random,
+        random: &Random,
     ) -> Result<Allocation<'_>> {
-        let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
+        let mut choose = |limit: u64| random.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
         let begin =
             |allocator: &mut Allocator, object: &mut Value| allocator.begin_create(object, dry_run, &mut choose);
         self.begin(resource, object, dry_run, begin)
@@ -68,9 +68,9 @@ impl Allocations {
         object: &mut Value,
         old: &Value,
         dry_run: bool,
-        chance: &Random,
+        random: &Random,
     ) -> Result<Allocation<'_>> {
-        let mut choose = |limit: u64| chance.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
+        let mut choose = |limit: u64| random.below(usize::try_from(limit).unwrap_or(usize::MAX)) as u64;
         let begin =
             |allocator: &mut Allocator, object: &mut Value| allocator.begin_update(object, old, dry_run, &mut choose);
         self.begin(resource, object, dry_run, begin)
@@ -125,7 +125,7 @@ impl Allocations {
 
 impl Allocation<'_> {
     /// The write was stored: what it reserved is its own, and shows as `IPAddress` objects.
-    pub(crate) fn keep(mut self, store: &Store, service: &Value, clock: &Clock, chance: &Random) {
+    pub(crate) fn keep(mut self, store: &Store, service: &Value, clock: &Clock, random: &Random) {
         let Some(transaction) = self.transaction.take() else {
             return;
         };
@@ -133,7 +133,7 @@ impl Allocation<'_> {
         forget(store, transaction.freed_addresses());
         for address in transaction.taken_addresses() {
             let object = ip_address(*address, meta_text(service, "namespace"), meta_text(service, "name"));
-            remember(store, object, &clock.stamp(), chance);
+            remember(store, object, &clock.stamp(), random);
         }
     }
 }
@@ -147,9 +147,9 @@ impl Drop for Allocation<'_> {
 }
 
 /// Stores the object that shows who holds an address.
-fn remember(store: &Store, mut object: Value, time: &str, chance: &Random) {
+fn remember(store: &Store, mut object: Value, time: &str, random: &Random) {
     let addresses = BuiltInId::IpAddresses.resource();
-    set_meta(&mut object, "uid", chance.uuid());
+    set_meta(&mut object, "uid", random.uuid());
     set_meta(&mut object, "creationTimestamp", time);
     set_meta(&mut object, "generation", 1);
     let writer = FieldWriter {

@@ -43,7 +43,7 @@ pub(crate) async fn create(call: &mut Call<'_>, object: Value, dry_run: bool) ->
             set_meta(&mut write.object, "name", name);
         }
         if resource.strategy().names_itself && meta_text(&write.object, "name").is_empty() {
-            let uid = write.call.server.chance.uuid();
+            let uid = write.call.server.random.uuid();
             set_meta(&mut write.object, "name", uid);
         }
         meta_text(&write.object, "name").clone_into(&mut last);
@@ -91,5 +91,5 @@ fn generate_name(call: &Call<'_>, base: &str) -> String {
     while !base.is_char_boundary(end) {
         end -= 1;
     }
-    format!("{}{}", &base[..end], call.server.chance.name_suffix())
+    format!("{}{}", &base[..end], call.server.random.name_suffix())
 }

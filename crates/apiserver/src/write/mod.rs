@@ -115,10 +115,10 @@ impl<'c, 'a> PendingWrite<'c, 'a> {
     /// Reserves the addresses and ports that the object needs; they are free again unless the write is stored.
     fn allocate(&mut self) -> Result<Allocation<'a>> {
         let server = self.call.server;
-        let (allocations, chance) = (&server.allocate, &server.chance);
+        let (allocations, random) = (&server.allocate, &server.random);
         match &self.live {
-            None => allocations.for_create(self.resource, &mut self.object, self.dry_run, chance),
-            Some(live) => allocations.for_update(self.resource, &mut self.object, &live.object, self.dry_run, chance),
+            None => allocations.for_create(self.resource, &mut self.object, self.dry_run, random),
+            Some(live) => allocations.for_update(self.resource, &mut self.object, &live.object, self.dry_run, random),
         }
     }
 }

@@ -12,7 +12,7 @@ impl PendingWrite<'_, '_> {
     pub(super) fn prepare_create(&mut self) {
         let (server, resource, object) = (self.call.server, self.resource, &mut self.object);
         let now = server.clock.stamp();
-        set_meta(object, "uid", server.chance.uuid());
+        set_meta(object, "uid", server.random.uuid());
         set_meta(object, "creationTimestamp", now.as_str());
         if let Some(generation) = resource.strategy().generation.at_create() {
             set_meta(object, "generation", generation);

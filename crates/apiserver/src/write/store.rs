@@ -37,7 +37,7 @@ impl PendingWrite<'_, '_> {
         let draft = self.draft().await?;
         match server.store.create(resource.table, &key, draft) {
             Ok(record) => {
-                allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                allocation.keep(&server.store, &self.object, &server.clock, &server.random);
                 server.after_create(resource, &self.object);
                 Ok(Some(Written::Created(record)))
             }
@@ -58,7 +58,7 @@ impl PendingWrite<'_, '_> {
         if ends {
             return match server.store.delete(resource.table, &record.key, record.revision) {
                 Ok(_) => {
-                    allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                    allocation.keep(&server.store, &self.object, &server.clock, &server.random);
                     server.after_delete(resource, &self.object);
                     Ok(Some(Written::Deleted(std::mem::take(&mut self.object))))
                 }
@@ -76,7 +76,7 @@ impl PendingWrite<'_, '_> {
         }
         match server.store.update(resource.table, &record.key, record.revision, draft) {
             Ok(written) => {
-                allocation.keep(&server.store, &self.object, &server.clock, &server.chance);
+                allocation.keep(&server.store, &self.object, &server.clock, &server.random);
                 server.after_update(resource, &self.object);
                 Ok(Some(Written::Updated(written)))
             }

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use kubewright_runtime::cache::{Event, Registration};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::controller::{ControllerStats, Observation};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::object::Kind;
+use kubewright_runtime::random::Random;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Watches of different kinds overtake each other by no more than this.
@@ -106,7 +106,7 @@ impl Eyes {
                 informer.add_handler(move |event: &Event| nerve.send(Sight::Object(kind.clone(), event.clone())))
             })
             .collect();
-        let tasks = cache.start(client, &Chance::from_entropy());
+        let tasks = cache.start(client, &Random::from_entropy());
         cache.synced().await;
         self.open.push((cache, tasks, registrations));
         Ok(())

@@ -46,7 +46,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
             absent: Mutex::default(),
             queue: WorkQueue::default(),
         });
-        let monitors = Arc::new(Monitors::new(Arc::clone(&collector), settings.chance.clone()));
+        let monitors = Arc::new(Monitors::new(Arc::clone(&collector), settings.random.clone()));
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&monitors).run(context.client.clone()));
         for _ in 0..WORKERS {

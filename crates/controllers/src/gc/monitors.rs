@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_runtime::cache::{Event, Query, Registration};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, Informer, InformerOptions};
 use kubewright_runtime::object::Kind;
+use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, RwLock, RwLockReadGuard};
 
@@ -37,7 +37,7 @@ struct Monitor {
 /// The watches of all kinds.
 pub(super) struct Monitors {
     collector: Arc<Collector>,
-    chance: Chance,
+    random: Random,
     /// Held while kinds are added: what is known is not complete then.
     incomplete: RwLock<()>,
     /// Told when kinds may have come or gone.
@@ -47,10 +47,10 @@ pub(super) struct Monitors {
 }
 
 impl Monitors {
-    pub(super) fn new(collector: Arc<Collector>, chance: Option<Chance>) -> Self {
+    pub(super) fn new(collector: Arc<Collector>, random: Option<Random>) -> Self {
         Monitors {
             collector,
-            chance: chance.unwrap_or_else(Chance::from_entropy),
+            random: random.unwrap_or_else(Random::from_entropy),
             incomplete: RwLock::new(()),
             kinds_changed: Arc::default(),
             running: Mutex::default(),
@@ -177,7 +177,7 @@ impl Monitors {
         let cache = Cache::new(declarations).ok()?;
         let handler = cache.informer(kind).map(|informer| self.attach(informer, kind));
         Some(Monitor {
-            _tasks: Some(cache.start(client.kube(), &self.chance)),
+            _tasks: Some(cache.start(client.kube(), &self.random)),
             _handler: handler,
             cache,
         })

@@ -1,8 +1,8 @@
 //! Settings that all controllers share.
 
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
+use kubewright_runtime::random::Random;
 
 use super::events::{EventBroadcaster, EventRecorder};
 use crate::kubelet::process::Processes;
@@ -12,7 +12,7 @@ use crate::kubelet::process::Processes;
 pub(crate) struct Settings {
     pub(crate) nodes: usize,
     pub(crate) clock: Option<Clock>,
-    pub(crate) chance: Option<Chance>,
+    pub(crate) random: Option<Random>,
     pub(crate) root_ca: String,
     /// Whether and how containers are processes.
     pub(crate) processes: Option<Processes>,
@@ -28,7 +28,7 @@ impl Default for Settings {
         Settings {
             nodes: 1,
             clock: None,
-            chance: None,
+            random: None,
             root_ca: String::new(),
             processes: None,
             most_ended: 12_500,

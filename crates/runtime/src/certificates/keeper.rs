@@ -18,8 +18,8 @@ use super::secret::SharedSecret;
 use super::serving::Progress;
 use super::target::Target;
 use super::watches::Watches;
-use crate::chance::Chance;
 use crate::clock::Clock;
+use crate::random::Random;
 use crate::serve::Certificates;
 use crate::stop::Stop;
 
@@ -34,7 +34,7 @@ pub(super) struct Keeper {
     terms: Terms,
     service: Service,
     certificates: Certificates,
-    chance: Chance,
+    random: Random,
     /// The last that was good, for when somebody destroys the Secret.
     memory: Option<Material>,
     /// Whether everything was in place once.
@@ -55,7 +55,7 @@ impl Keeper {
             },
             options,
             certificates,
-            chance: Chance::from_entropy(),
+            random: Random::from_entropy(),
             memory: None,
             settled: false,
             retry: RetryTimer::default(),
@@ -66,7 +66,7 @@ impl Keeper {
     /// Keeps it until asked to stop.
     pub(super) async fn run(mut self, progress: &Progress, stop: Stop) {
         let secret = (self.options.namespace.as_str(), self.options.secret.as_str());
-        let watches = Watches::start(&self.kube, Some(secret), &self.options.targets, &self.chance);
+        let watches = Watches::start(&self.kube, Some(secret), &self.options.targets, &self.random);
         loop {
             let passed = tokio::select! {
                 biased;
@@ -89,7 +89,7 @@ impl Keeper {
                     if !self.settled || !self.certificates.is_showing() {
                         progress.send_modify(|state| *state = Err(told));
                     }
-                    self.retry.after_failure(&self.chance)
+                    self.retry.after_failure(&self.random)
                 }
             };
             tokio::select! {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::target::Target;
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// The first pause after a failure, doubled by each further one up to the longest.
 const SHORTEST: Duration = Duration::from_millis(500);
@@ -63,13 +63,13 @@ impl RetryTimer {
     }
 
     /// The pause when something failed. A change ends it early.
-    pub(super) fn after_failure(&mut self, chance: &Chance) -> Pause {
+    pub(super) fn after_failure(&mut self, random: &Random) -> Pause {
         let pause = doubled(self.failures);
         self.failures = self.failures.saturating_add(1);
         let at_least = self.contention_pause();
         Pause {
             at_least,
-            at_most: chance.jittered(pause, 0.2).max(at_least),
+            at_most: random.jittered(pause, 0.2).max(at_least),
         }
     }
 
@@ -132,12 +132,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_are_tried_again_ever_more_slowly() {
-        let (mut retry, chance) = (RetryTimer::default(), Chance::seeded(1));
-        let pauses: Vec<_> = (0..10).map(|_| retry.after_failure(&chance).at_most).collect();
+        let (mut retry, random) = (RetryTimer::default(), Random::seeded(1));
+        let pauses: Vec<_> = (0..10).map(|_| retry.after_failure(&random).at_most).collect();
         assert!(pauses[0] < Duration::from_secs(1) && pauses[9] >= LONGEST);
         assert!(pauses.iter().all(|pause| *pause <= LONGEST.mul_f64(1.2)));
         retry.next(LONGEST);
-        assert!(retry.after_failure(&chance).at_most < Duration::from_secs(1));
+        assert!(retry.after_failure(&random).at_most < Duration::from_secs(1));
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,8 +7,8 @@ use tokio::task::JoinSet;
 
 use super::target::Target;
 use crate::cache::{Event, Indexes, Registration, Store};
-use crate::chance::Chance;
 use crate::object::Kind;
+use crate::random::Random;
 use crate::reflector::{Reflector, Target as Watched};
 
 /// Running watches; dropping them ends them.
@@ -24,7 +24,7 @@ impl Watches {
         kube: &kube::Client,
         secret: Option<(&str, &str)>,
         targets: &[Target],
-        chance: &Chance,
+        random: &Random,
     ) -> Self {
         let secrets = Kind::named("", "v1", "Secret", "secrets", true);
         let secret = secret.map(|(namespace, name)| (Watched::new(secrets).namespace(namespace), name));
@@ -47,7 +47,7 @@ impl Watches {
                 }
             })));
             let writer = store.writer(watched.namespace.as_deref());
-            tasks.spawn(Reflector::new(kube.clone(), watched, writer, chance.clone()).run());
+            tasks.spawn(Reflector::new(kube.clone(), watched, writer, random.clone()).run());
         }
         Watches {
             wake,

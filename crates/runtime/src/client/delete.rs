@@ -30,7 +30,7 @@ pub enum Propagation {
 /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
 ///
 /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let _watches = cache.start(&kube, &kubewright_runtime::random::Random::seeded(1));
 /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::core::v1::Namespace;
 /// use kubewright_runtime::client::DeleteOptions;

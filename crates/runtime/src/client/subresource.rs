@@ -20,7 +20,7 @@ use crate::object::ObjectKey;
 /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
 /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::apps::v1::Deployment>());
 /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let _watches = cache.start(&kube, &kubewright_runtime::random::Random::seeded(1));
 /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::apps::v1::Deployment;
 /// use kubewright_runtime::client::Patch;

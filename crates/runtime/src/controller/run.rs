@@ -19,12 +19,12 @@ use super::reconciler::{AnyReconciler, Context, Request};
 use super::stats::{ControllerStats, Outcome, Reconciled};
 use super::watch::{Trigger, Watch};
 use crate::cache::{Event, Registration};
-use crate::chance::Chance;
 use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::{QueueTimes, Registry};
 use crate::object::Kind;
 use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
+use crate::random::Random;
 use crate::stop::Stop;
 
 /// What a controller runs in.
@@ -33,7 +33,7 @@ pub struct Environment {
     /// Reads and writes.
     pub client: Client,
     /// Where reconcile ids come from.
-    pub chance: Chance,
+    pub random: Random,
     /// When to end.
     pub stop: Stop,
     /// Where it counts.
@@ -56,7 +56,7 @@ impl Controller {
     /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
     /// # let kube = server.client();
     /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_runtime::chance::Chance;
+    /// use kubewright_runtime::random::Random;
     /// use kubewright_runtime::client::Client;
     /// use kubewright_runtime::controller::{Action, Controller, ControllerStats, Environment, Request};
     /// use kubewright_runtime::events::EventRecorder;
@@ -70,13 +70,13 @@ impl Controller {
     /// let mut declarations = Declarations::default();
     /// controller.declare(&mut declarations);
     /// let cache = Cache::new(declarations)?;
-    /// let chance = Chance::seeded(1);
-    /// let _watches = cache.start(&kube, &chance);
+    /// let random = Random::seeded(1);
+    /// let _watches = cache.start(&kube, &random);
     /// let (stopper, stop) = Stopper::new();
     /// let stats = ControllerStats::default();
     /// let environment = Environment {
     ///     client: Client::new(kube, cache),
-    ///     chance,
+    ///     random,
     ///     stop,
     ///     stats: stats.clone(),
     ///     events: EventRecorder::discarding(),
@@ -148,7 +148,7 @@ impl Controller {
             kind: self.kind.to_string(),
             reconciler,
             timeout: self.timeout,
-            chance: environment.chance.clone(),
+            random: environment.random.clone(),
             stats: environment.stats.clone(),
             times,
         });
@@ -264,7 +264,7 @@ struct Worker {
     kind: String,
     reconciler: Arc<dyn AnyReconciler>,
     timeout: Option<Duration>,
-    chance: Chance,
+    random: Random,
     stats: ControllerStats,
     times: Option<QueueTimes>,
 }
@@ -288,7 +288,7 @@ impl Worker {
                 namespace = request.namespace().unwrap_or_default(),
                 // Not `name`: lines in JSON have the span's own name there.
                 object = request.name(),
-                reconcile_id = self.chance.uuid(),
+                reconcile_id = self.random.uuid(),
             );
             self.reconcile(&job).instrument(span).await;
         }

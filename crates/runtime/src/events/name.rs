@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use kubewright_apimachinery::names;
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// The object's name and the time, or a random id where that is not a name the server accepts.
-pub(super) fn event_name(object: &str, nanoseconds: i128, chance: &Chance) -> String {
+pub(super) fn event_name(object: &str, nanoseconds: i128, random: &Random) -> String {
     let name = format!("{object}.{nanoseconds:x}");
     if names::is_dns1123_subdomain(&name) {
         name
     } else {
-        chance.uuid()
+        random.uuid()
     }
 }
 
@@ -32,12 +32,12 @@ mod tests {
 
     #[test]
     fn an_event_is_named_after_its_object_and_time() {
-        let chance = Chance::seeded(1);
-        assert_eq!(event_name("web-1", 0x17a0, &chance), "web-1.17a0");
-        assert_eq!(event_name("a.b", 0xff, &chance), "a.b.ff");
+        let random = Random::seeded(1);
+        assert_eq!(event_name("web-1", 0x17a0, &random), "web-1.17a0");
+        assert_eq!(event_name("a.b", 0xff, &random), "a.b.ff");
         // Names of roles and the like may hold anything.
         for odd in ["system:node", "", "UPPER", "a..b", "-a", &"a".repeat(250)] {
-            assert_eq!(event_name(odd, 0x17a0, &chance).len(), 36, "{odd}");
+            assert_eq!(event_name(odd, 0x17a0, &random).len(), 36, "{odd}");
         }
     }
 

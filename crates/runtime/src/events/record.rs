@@ -11,22 +11,22 @@ use super::note::{EventNote, cut};
 use super::reference::Referable;
 use super::series::Event;
 use super::writer::EventWriter;
-use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::metrics::EventMetrics;
+use crate::random::Random;
 
 /// So many events may wait to be looked at; more are dropped.
 const QUEUE: usize = 1000;
 /// The server accepts no longer names of instances.
 const LONGEST_INSTANCE: usize = 128;
 
-/// What recorders need; the default is the machine's time, chance, and no metrics.
+/// What recorders need; the default is the machine's time, a source that differs from run to run, and no metrics.
 #[derive(Clone, Debug)]
 pub(crate) struct EventParts {
     /// When things happen.
     pub(crate) clock: Clock,
     /// Where names and jitter come from.
-    pub(crate) chance: Chance,
+    pub(crate) random: Random,
     /// Where to count what became of events.
     pub(crate) metrics: Option<EventMetrics>,
 }
@@ -35,7 +35,7 @@ impl Default for EventParts {
     fn default() -> Self {
         EventParts {
             clock: Clock::system(),
-            chance: Chance::from_entropy(),
+            random: Random::from_entropy(),
             metrics: None,
         }
     }
@@ -53,8 +53,8 @@ impl Shared {
         }
     }
 
-    pub(super) fn chance(&self) -> &Chance {
-        &self.parts.chance
+    pub(super) fn random(&self) -> &Random {
+        &self.parts.random
     }
 }
 
@@ -98,7 +98,7 @@ impl EventRecorder {
         Self::with(controller, instance, EventParts::default())
     }
 
-    /// The same with a clock, chance and metrics of your own.
+    /// The same with a clock, randomness and metrics of your own.
     pub(crate) fn with(controller: &str, instance: &str, parts: EventParts) -> (Self, EventWriter) {
         let (recorder, events) = Self::queue(controller, instance, parts);
         let writer = EventWriter::new(events, Arc::clone(&recorder.shared));
@@ -141,7 +141,7 @@ impl EventRecorder {
 
     /// Takes an event about an object.
     pub fn record(&self, regarding: &impl Referable, note: EventNote) {
-        let EventParts { clock, chance, .. } = &self.shared.parts;
+        let EventParts { clock, random, .. } = &self.shared.parts;
         let regarding = regarding.reference();
         let time = clock.now();
         let nanoseconds = self.shared.ticks.lock().next(time);
@@ -156,7 +156,7 @@ impl EventRecorder {
             note.text
         );
         let event = Event {
-            name: event_name(&regarding.name, nanoseconds, chance),
+            name: event_name(&regarding.name, nanoseconds, random),
             namespace: regarding.namespace.clone().unwrap_or_else(|| "default".to_owned()),
             time,
             controller: self.controller.to_string(),

@@ -17,9 +17,9 @@ use super::reference::Reference;
 use super::series::Event;
 use super::sink::{Refusal, Sink};
 use super::writer::run;
-use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::metrics::{Registry, RuntimeMetrics};
+use crate::random::Random;
 use crate::stop::Stopper;
 
 /// What was asked, and what to answer.
@@ -79,7 +79,7 @@ impl Setup {
         let registry = Registry::new();
         let metrics = RuntimeMetrics::register(&registry).unwrap().events;
         let parts = EventParts {
-            chance: Chance::seeded(1),
+            random: Random::seeded(1),
             metrics: Some(metrics),
             ..EventParts::default()
         };
@@ -256,7 +256,7 @@ async fn on_a_server_an_event_has_the_fields_client_go_gives_it() {
     let time: Timestamp = "2026-01-02T03:04:05.678901234Z".parse().unwrap();
     let parts = EventParts {
         clock: Clock::starting_at(time),
-        chance: Chance::seeded(1),
+        random: Random::seeded(1),
         metrics: None,
     };
     let (recorder, writer) = EventRecorder::with("shop", "shop-host", parts);

@@ -204,7 +204,7 @@ async fn tell<S: Sink>(sink: &S, shared: &Shared, event: &Event) -> &'static str
             }
         }
         if tries < TRIES {
-            sleep(shared.chance().jittered(PAUSE, JITTER)).await;
+            sleep(shared.random().jittered(PAUSE, JITTER)).await;
         }
     }
     tracing::warn!(

@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use super::declarations::{Declaration, DeclarationError, Declarations, InformerOptions};
 use super::fields;
 use crate::cache::{EventHandler, Lister, Registration, Store};
-use crate::chance::Chance;
 use crate::object::{Kind, Record};
+use crate::random::Random;
 use crate::reflector::{Health, Reflector, Target, Trouble};
 
 /// One kind in the cache: its store, and what of the kind it covers.
@@ -27,7 +27,7 @@ use crate::reflector::{Health, Reflector, Target, Trouble};
 /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
 /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::Namespace>());
 /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let _watches = cache.start(&kube, &kubewright_runtime::random::Random::seeded(1));
 /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::core::v1::Namespace;
 /// use kubewright_runtime::cache::{Event, Query};
@@ -149,13 +149,13 @@ impl Informer {
         }
     }
 
-    fn start(&self, client: &kube::Client, chance: &Chance, tasks: &mut JoinSet<()>) {
+    fn start(&self, client: &kube::Client, random: &Random, tasks: &mut JoinSet<()>) {
         let reflectors: Vec<_> = self
             .targets()
             .into_iter()
             .map(|target| {
                 let writer = self.store.writer(target.namespace.as_deref());
-                Reflector::new(client.clone(), target, writer, chance.clone())
+                Reflector::new(client.clone(), target, writer, random.clone())
             })
             .collect();
         *self.health.lock() = reflectors.iter().map(Reflector::health).collect();
@@ -163,7 +163,7 @@ impl Informer {
             tasks.spawn(reflector.run());
         }
         if let Some(period) = self.options.resync {
-            tasks.spawn(resync(self.store.clone(), period, chance.clone()));
+            tasks.spawn(resync(self.store.clone(), period, random.clone()));
         }
     }
 }
@@ -177,10 +177,10 @@ impl fmt::Debug for Informer {
     }
 }
 
-async fn resync(store: Store, period: Duration, chance: Chance) {
+async fn resync(store: Store, period: Duration, random: Random) {
     store.synced().await;
     loop {
-        tokio::time::sleep(chance.jittered(period, 0.1)).await;
+        tokio::time::sleep(random.jittered(period, 0.1)).await;
         store.resync();
     }
 }
@@ -193,14 +193,14 @@ async fn resync(store: Store, period: Duration, chance: Chance) {
 /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
 /// # let kube = server.client();
 /// use k8s_openapi::api::core::v1::Namespace;
-/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::random::Random;
 /// use kubewright_runtime::informer::{Cache, Declarations};
 /// use kubewright_runtime::object::Kind;
 ///
 /// let mut declarations = Declarations::default();
 /// declarations.reads(Kind::of::<Namespace>());
 /// let cache = Cache::new(declarations)?;
-/// let tasks = cache.start(&kube, &Chance::from_entropy()); // dropping them ends all watches
+/// let tasks = cache.start(&kube, &Random::from_entropy()); // dropping them ends all watches
 /// cache.synced().await;
 /// let namespaces = cache.informer(&Kind::of::<Namespace>()).unwrap();
 /// assert!(namespaces.store().get("default").is_some());
@@ -253,10 +253,10 @@ impl Cache {
     }
 
     /// Begins to list and watch everything. Each watch has a task of its own, so that none holds up another.
-    pub fn start(&self, client: &kube::Client, chance: &Chance) -> CacheTasks {
+    pub fn start(&self, client: &kube::Client, random: &Random) -> CacheTasks {
         let mut tasks = JoinSet::new();
         for informer in self.informers.values() {
-            informer.start(client, chance, &mut tasks);
+            informer.start(client, random, &mut tasks);
         }
         CacheTasks { _tasks: tasks }
     }

@@ -11,11 +11,11 @@ use super::leadership::{Leadership, Role, Status};
 use super::lock::{Lock, Problem};
 use super::machine::{Command, Input, Machine, Now};
 use super::options::{ElectionOptions, OptionsError, identity};
-use crate::chance::Chance;
 use crate::client::Fence;
 use crate::clock::Clock;
 use crate::events::{EventNote, EventRecorder};
 use crate::metrics::LeaderMetrics;
+use crate::random::Random;
 use crate::stop::Stop;
 
 /// The lease could not be renewed in time, or somebody else holds it.
@@ -56,7 +56,7 @@ pub struct Election {
 /// What an election needs besides its lease.
 pub(super) struct Parts {
     pub(super) clock: Clock,
-    pub(super) chance: Chance,
+    pub(super) random: Random,
     pub(super) fence: Fence,
     pub(super) metrics: Option<LeaderMetrics>,
     pub(super) events: Option<EventRecorder>,
@@ -67,12 +67,12 @@ impl Election {
     /// A candidate.
     pub fn new(client: kube::Client, options: ElectionOptions) -> Result<Self, OptionsError> {
         options.check()?;
-        let chance = Chance::from_entropy();
-        let identity = options.identity.clone().unwrap_or_else(|| identity(&chance));
+        let random = Random::from_entropy();
+        let identity = options.identity.clone().unwrap_or_else(|| identity(&random));
         Ok(Election {
             client,
             options,
-            parts: Parts::new(&identity, chance),
+            parts: Parts::new(&identity, random),
             identity,
         })
     }
@@ -84,14 +84,14 @@ impl Election {
     }
 
     /// Where pauses take their jitter from, and the identity if none was given. Default: entropy.
-    pub fn with_chance(mut self, chance: Chance) -> Self {
+    pub fn with_random(mut self, random: Random) -> Self {
         if self.options.identity.is_none() {
-            self.identity = identity(&chance);
+            self.identity = identity(&random);
             self.parts
                 .status
                 .send_modify(|status| status.identity.clone_from(&self.identity));
         }
-        self.parts.chance = chance;
+        self.parts.random = random;
         self
     }
 
@@ -149,7 +149,7 @@ impl fmt::Debug for Election {
 }
 
 impl Parts {
-    pub(super) fn new(identity: &str, chance: Chance) -> Self {
+    pub(super) fn new(identity: &str, random: Random) -> Self {
         let (status, _) = watch::channel(Status {
             role: Role::Standby,
             identity: identity.to_owned(),
@@ -159,7 +159,7 @@ impl Parts {
         });
         Parts {
             clock: Clock::system(),
-            chance,
+            random,
             fence: Fence::closed(),
             metrics: None,
             events: None,
@@ -263,7 +263,7 @@ impl<L: Lock> Running<L> {
         Now {
             moment: self.epoch.elapsed(),
             wall: self.parts.clock.now(),
-            chance: self.parts.chance.jittered(Duration::from_secs(1), 1.0).as_secs_f64() - 1.0,
+            random: self.parts.random.jittered(Duration::from_secs(1), 1.0).as_secs_f64() - 1.0,
         }
     }
 

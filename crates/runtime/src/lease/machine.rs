@@ -1,4 +1,4 @@
-//! The election as one state machine without clock, chance or network: what happened goes in, what to do comes out.
+//! The election as one state machine without clock, randomness or network: what happened goes in, what to do comes out.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(super) struct Now {
     pub(super) moment: Moment,
     pub(super) wall: Timestamp,
     /// Between 0 and 1.
-    pub(super) chance: f64,
+    pub(super) random: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -256,7 +256,7 @@ impl Machine {
             let pause = self
                 .options
                 .retry_period
-                .mul_f64(1.0 + JITTER * now.chance.clamp(0.0, 1.0));
+                .mul_f64(1.0 + JITTER * now.random.clamp(0.0, 1.0));
             return Command::WaitUntil(now.moment + pause);
         };
         let next = self.tried + self.options.retry_period;

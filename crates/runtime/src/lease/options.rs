@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// client-go's: how much longer than the retry period a candidate may wait.
 pub(super) const JITTER: f64 = 1.2;
@@ -110,8 +110,8 @@ impl ElectionOptions {
 }
 
 /// An identity that is unique: the host's name and a random id.
-pub fn identity(chance: &Chance) -> String {
-    format!("{}_{}", gethostname::gethostname().to_string_lossy(), chance.uuid())
+pub fn identity(random: &Random) -> String {
+    format!("{}_{}", gethostname::gethostname().to_string_lossy(), random.uuid())
 }
 
 #[cfg(test)]

@@ -233,7 +233,7 @@ impl World {
             Now {
                 moment,
                 wall,
-                chance: 0.5,
+                random: 0.5,
             },
             input,
         );

@@ -16,10 +16,10 @@ use super::lock::{Lock, Problem};
 use super::options::ElectionOptions;
 use super::record::Record;
 use super::{Election, Fence, Lost};
-use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::events::EventRecorder;
 use crate::metrics::{Registry, RuntimeMetrics};
+use crate::random::Random;
 use crate::stop::Stopper;
 
 /// A lease in memory, and what is wrong with the way to it.
@@ -133,7 +133,7 @@ impl Candidate {
             way: Arc::clone(&way),
             version: 0,
         };
-        let mut parts = Parts::new(name, Chance::seeded(seed));
+        let mut parts = Parts::new(name, Random::seeded(seed));
         parts.clock = Clock::starting_at(wall);
         let (leadership, fence) = (parts.leadership(&options), parts.fence.clone());
         let (stopper, stop) = Stopper::new();

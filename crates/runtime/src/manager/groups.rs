@@ -73,7 +73,7 @@ impl Groups {
         let webhooks = webhooks.start(&every_replica, &metrics, &webhook_address).await?;
         let event_writer = event_writer.flush_within(FINAL_FLUSH_TIMEOUT);
         http_servers.spawn(event_writer.run(every_replica.clone(), http_servers.stop()));
-        let caches = cache.start(&kube, &shared.chance);
+        let caches = cache.start(&kube, &shared.random);
         let mut others = TaskGroup::new();
         for prepared in other_controllers {
             others.start_controller(prepared, every_replica.clone(), &shared, std::future::ready(()));
@@ -194,7 +194,7 @@ impl TaskGroup {
         } = prepared;
         let environment = Environment {
             client,
-            chance: shared.chance.clone(),
+            random: shared.random.clone(),
             stop: self.stop(),
             stats: view.stats,
             events: shared.events.clone(),

@@ -16,13 +16,13 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::certificates::ServingCertificates;
-use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::controller::{Controller, ControllerStats};
 use crate::conversion::Conversion;
 use crate::informer::Declarations;
 use crate::lease::ElectionOptions;
 use crate::metrics::Registry;
+use crate::random::Random;
 use crate::serve::{BindAddress, Certificates, Checks};
 use crate::webhook::Webhook;
 
@@ -65,7 +65,7 @@ pub struct Manager {
     declarations: Declarations,
     election: Option<ElectionOptions>,
     graceful_shutdown: Duration,
-    chance: Option<Chance>,
+    random: Option<Random>,
     clock: Option<Clock>,
     addresses: Addresses,
     registry: Registry,
@@ -102,7 +102,7 @@ impl Manager {
             declarations: Declarations::default(),
             election: None,
             graceful_shutdown: Duration::from_secs(30),
-            chance: None,
+            random: None,
             clock: None,
             addresses: Addresses {
                 metrics: BindAddress::Off,
@@ -184,9 +184,9 @@ impl Manager {
         self
     }
 
-    /// Where jitter and ids come from. Default: chance.
-    pub fn chance(mut self, chance: Chance) -> Self {
-        self.chance = Some(chance);
+    /// Where jitter and ids come from. Default: a source that differs from run to run.
+    pub fn random(mut self, random: Random) -> Self {
+        self.random = Some(random);
         self
     }
 

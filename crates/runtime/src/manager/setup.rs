@@ -7,7 +7,6 @@ use super::http_servers::HttpServers;
 use super::runnable::AnyRunnable;
 use super::webhooks::Webhooks;
 use super::{Manager, ManagerError};
-use crate::chance::Chance;
 use crate::client::{Client, Fence};
 use crate::clock::Clock;
 use crate::controller::{Controller, ControllerStats};
@@ -15,6 +14,7 @@ use crate::events::{EventParts, EventRecorder, EventWriter};
 use crate::informer::Cache;
 use crate::lease::{Election, identity};
 use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
+use crate::random::Random;
 
 pub(super) struct Setup {
     pub(super) serving: HttpServers,
@@ -42,7 +42,7 @@ pub(super) struct PreparedController {
 
 /// What all controllers share.
 pub(super) struct Shared {
-    pub(super) chance: Chance,
+    pub(super) random: Random,
     pub(super) events: EventRecorder,
     pub(super) registry: Registry,
 }
@@ -51,7 +51,7 @@ impl Setup {
     pub(super) fn new(manager: Manager, kube: kube::Client) -> Result<Self, ManagerError> {
         let metrics = RuntimeMetrics::register(&manager.registry)?;
         let kube = metrics.rest.count(kube, &manager.api_server);
-        let chance = manager.chance.unwrap_or_else(Chance::from_entropy);
+        let random = manager.random.unwrap_or_else(Random::from_entropy);
         let clock = manager.clock.unwrap_or_else(Clock::system);
         let cache = Cache::new(manager.declarations)?;
         let fence = Fence::open();
@@ -66,7 +66,7 @@ impl Setup {
             None => None,
             Some(options) => Some(
                 Election::new(kube.clone(), options)?
-                    .with_chance(chance.clone())
+                    .with_random(random.clone())
                     .with_clock(clock)
                     .with_fence(fence)
                     .with_metrics(metrics.leader.clone()),
@@ -75,10 +75,10 @@ impl Setup {
         let instance = manager
             .identity
             .or_else(|| election.as_ref().map(|election| election.identity().to_owned()))
-            .unwrap_or_else(|| identity(&chance));
+            .unwrap_or_else(|| identity(&random));
         let parts = EventParts {
             clock,
-            chance: chance.clone(),
+            random: random.clone(),
             metrics: Some(metrics.events.clone()),
         };
         let (events, event_writer) = EventRecorder::with("manager", &instance, parts);
@@ -93,7 +93,7 @@ impl Setup {
             election.as_ref().map(Election::leadership),
         );
         let shared = Shared {
-            chance,
+            random,
             events,
             registry: manager.registry.clone(),
         };

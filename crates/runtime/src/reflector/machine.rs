@@ -13,9 +13,9 @@ use super::health::{Health, Trouble};
 use super::source::{Frames as _, ListRequest, Source, WatchRequest};
 use super::target::Target;
 use crate::cache::Writer;
-use crate::chance::Chance;
 use crate::object::{Frame, FrameKind, FrameObject, Page, Record, RecordError};
 use crate::queue::Backoff;
+use crate::random::Random;
 
 /// Pages of this many objects, as client-go.
 const PAGE: u32 = 500;
@@ -89,7 +89,7 @@ pub(super) struct Machine<S> {
     /// Room to read frames in.
     scratch: Vec<u8>,
     writer: Writer,
-    chance: Chance,
+    random: Random,
     health: watch::Sender<Health>,
     /// Failures in a row.
     failures: u32,
@@ -128,7 +128,7 @@ impl<S: Source> Machine<S> {
         source: S,
         target: Target,
         writer: Writer,
-        chance: Chance,
+        random: Random,
         health: watch::Sender<Health>,
     ) -> Self {
         Machine {
@@ -137,7 +137,7 @@ impl<S: Source> Machine<S> {
             scratch: Vec::new(),
             target,
             writer,
-            chance,
+            random,
             health,
             failures: 0,
             missing: 0,
@@ -377,7 +377,7 @@ impl<S: Source> Machine<S> {
             (BACKOFF, 1.0)
         };
         let retry_in = self
-            .chance
+            .random
             .jittered(backoff.delay(self.failures), jitter)
             .max(failure.retry_after());
         self.failures = self.failures.saturating_add(1);

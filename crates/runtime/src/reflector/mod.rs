@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use self::kube_source::KubeSource;
 use self::machine::Machine;
 use crate::cache::Writer;
-use crate::chance::Chance;
+use crate::random::Random;
 
 pub use failure::Failure;
 pub use health::{Health, Trouble};
@@ -32,14 +32,14 @@ pub use target::{Target, Transform};
 /// # let kube = server.client();
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kubewright_runtime::cache::{Indexes, Store};
-/// use kubewright_runtime::chance::Chance;
+/// use kubewright_runtime::random::Random;
 /// use kubewright_runtime::object::Kind;
 /// use kubewright_runtime::reflector::{Health, Reflector, Target};
 ///
 /// let kind = Kind::of::<ConfigMap>();
 /// let store = Store::new(kind.clone(), Indexes::default());
 /// let target = Target::new(kind).namespace("kube-system");
-/// let reflector = Reflector::new(kube, target, store.writer(Some("kube-system")), Chance::from_entropy());
+/// let reflector = Reflector::new(kube, target, store.writer(Some("kube-system")), Random::from_entropy());
 /// let health = reflector.health();
 /// tokio::spawn(reflector.run());
 /// store.synced().await;
@@ -54,11 +54,11 @@ pub struct Reflector {
 
 impl Reflector {
     /// A reflector that has not begun.
-    pub fn new(client: kube::Client, target: Target, writer: Writer, chance: Chance) -> Self {
+    pub fn new(client: kube::Client, target: Target, writer: Writer, random: Random) -> Self {
         let (sender, health) = watch::channel(Health::Starting);
         let source = KubeSource::new(client, target.clone());
         Reflector {
-            machine: Machine::new(source, target, writer, chance, sender),
+            machine: Machine::new(source, target, writer, random, sender),
             health,
         }
     }

@@ -19,8 +19,8 @@ use super::machine::Machine;
 use super::source::{Frames, ListRequest, Source, WatchRequest};
 use super::target::{Target, Transform};
 use crate::cache::{Event, Indexes, Query, Store, Subscription};
-use crate::chance::Chance;
 use crate::object::Kind;
+use crate::random::Random;
 
 #[derive(Clone, Debug)]
 struct Change {
@@ -299,7 +299,7 @@ fn run(server: &Server) -> Running {
 fn run_target(server: &Server, target: Target) -> Running {
     let store = Store::new(Kind::of::<ConfigMap>(), Indexes::default());
     let (sender, health) = watch::channel(Health::Starting);
-    let mut machine = Machine::new(server.clone(), target, store.writer(None), Chance::seeded(1), sender);
+    let mut machine = Machine::new(server.clone(), target, store.writer(None), Random::seeded(1), sender);
     Running {
         store,
         health,

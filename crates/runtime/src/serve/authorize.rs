@@ -13,7 +13,7 @@ use super::cache::Remembered;
 use super::response::{HttpResponse, error};
 use super::review::review;
 use super::router::{Handler, Router};
-use crate::chance::Chance;
+use crate::random::Random;
 
 const TOKENS: Duration = Duration::from_mins(1);
 const ALLOWED: Duration = Duration::from_mins(5);
@@ -23,7 +23,7 @@ const LONGEST_TOKEN: usize = 64 << 10;
 
 struct Inner {
     client: kube::Client,
-    chance: Chance,
+    random: Random,
     /// The user of a token; nothing for tokens that are not valid.
     users: Remembered<String, Option<Arc<User>>>,
     decisions: Remembered<(Arc<User>, String, String), bool>,
@@ -49,7 +49,7 @@ impl Authorizer {
     pub(crate) fn new(client: kube::Client) -> Self {
         Authorizer(Arc::new(Inner {
             client,
-            chance: Chance::from_entropy(),
+            random: Random::from_entropy(),
             users: Remembered::new(),
             decisions: Remembered::new(),
         }))
@@ -100,11 +100,11 @@ impl Authorizer {
         if let Some(known) = self.0.users.get(&token.to_owned()) {
             return Ok(known);
         }
-        let Inner { client, chance, .. } = &*self.0;
+        let Inner { client, random, .. } = &*self.0;
         let spec = json!({ "token": token });
         let status = review(
             client,
-            chance,
+            random,
             "authentication.k8s.io",
             "TokenReview",
             "tokenreviews",
@@ -123,9 +123,9 @@ impl Authorizer {
         }
         let mut spec: Value = serde_json::from_str(&user.spec).map_err(|error| error.to_string())?;
         spec["nonResourceAttributes"] = json!({ "path": path, "verb": verb });
-        let Inner { client, chance, .. } = &*self.0;
+        let Inner { client, random, .. } = &*self.0;
         let (group, kind, plural) = ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews");
-        let status = review(client, chance, group, kind, plural, &spec).await?;
+        let status = review(client, random, group, kind, plural, &spec).await?;
         let allowed = status["allowed"] == json!(true);
         self.0
             .decisions

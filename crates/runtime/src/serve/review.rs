@@ -7,13 +7,13 @@ use kube::core::request::Request;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// apiserver's: how often a review is tried while the server fails,
 const TRIES: u32 = 5;
 /// the first pause,
 const PAUSE: Duration = Duration::from_millis(500);
-/// how much longer each next one is, how much of it is chance,
+/// how much longer each next one is, how much of it is random,
 const FACTOR: f64 = 1.5;
 const JITTER: f64 = 0.2;
 /// and how long it may take in all.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Creates a review and returns its status.
 pub(super) async fn review(
     client: &kube::Client,
-    chance: &Chance,
+    random: &Random,
     group: &str,
     kind: &str,
     plural: &str,
@@ -39,7 +39,7 @@ pub(super) async fn review(
             match client.request::<Value>(request).await {
                 Ok(mut review) => return Ok(review["status"].take()),
                 Err(error) if tries < TRIES && is_passing(&error) => {
-                    sleep(chance.jittered(pause, JITTER)).await;
+                    sleep(random.jittered(pause, JITTER)).await;
                     pause = pause.mul_f64(FACTOR);
                 }
                 Err(error) => return Err(error.to_string()),

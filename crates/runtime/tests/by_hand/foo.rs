@@ -13,13 +13,13 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{PostParams, ResourceExt as _};
 use kube::{Api, CustomResource, Resource as _};
 use kubewright_runtime::cache::{Event, Index, Indexes, Lister, Query, Registration, Store, Subscription};
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::controller::Failure;
 use kubewright_runtime::events::{EventNote, EventRecorder};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, InformerOptions};
 use kubewright_runtime::mapper::RestMapper;
 use kubewright_runtime::object::{Kind, ObjectKey, Record};
 use kubewright_runtime::queue::{Backoff, QueueOptions, TokenBucket, WorkQueue};
+use kubewright_runtime::random::Random;
 use kubewright_runtime::reflector::{Health, Reflector, Target};
 use kubewright_runtime::stop::{Stop, Stopper};
 use serde::{Deserialize, Serialize};
@@ -206,8 +206,8 @@ impl Running {
             vec![foo.spec.deployment_name.clone()]
         }));
         let store = Store::new(foos.clone(), indexes);
-        let chance = Chance::seeded(1);
-        let reflector = Reflector::new(kube.clone(), Target::new(foos), store.writer(None), chance.clone());
+        let random = Random::seeded(1);
+        let reflector = Reflector::new(kube.clone(), Target::new(foos), store.writer(None), random.clone());
         let health = reflector.health();
         tasks.spawn(reflector.run());
         tasks.spawn(enqueue(store.subscribe(), queue.clone()));
@@ -233,7 +233,7 @@ impl Running {
                 Event::Deleted { last, .. } => handle_object(last, &foos, &queue),
             }
         });
-        let informers = factory.start(&kube, &chance);
+        let informers = factory.start(&kube, &random);
 
         let (stopper, stop): (Stopper, Stop) = Stopper::new();
         let (recorder, writer) = EventRecorder::new(FIELD_MANAGER, "test");

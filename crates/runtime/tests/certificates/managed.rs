@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use kube::client::Body;
 use kubewright_runtime::certificates::Source;
-use kubewright_runtime::chance::Chance;
+use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -294,11 +294,11 @@ async fn an_api_server_that_is_down_is_waited_for_and_the_reason_is_told() {
 
 /// A client whose requests get lost, and whose answers do.
 fn lossy(cluster: &Cluster, seed: u64) -> kube::Client {
-    let (kube, chance) = (cluster.kube.clone(), Chance::seeded(seed));
+    let (kube, random) = (cluster.kube.clone(), Random::seeded(seed));
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (kube, chance) = (kube.clone(), chance.clone());
+        let (kube, random) = (kube.clone(), random.clone());
         async move {
-            let lost = || chance.jittered(Duration::from_secs(10), 1.0) < Duration::from_secs(13);
+            let lost = || random.jittered(Duration::from_secs(10), 1.0) < Duration::from_secs(13);
             let reset = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
             if lost() {
                 return Err(reset());

@@ -10,26 +10,26 @@ use crate::webhook::ask;
 const ANNOTATION: &str = "shop.example.com/conversion-data";
 
 /// Any JSON.
-fn anything(chance: &mut StdRng, depth: usize) -> Value {
-    match chance.random_range(0..if depth == 0 { 6 } else { 8 }) {
+fn anything(random: &mut StdRng, depth: usize) -> Value {
+    match random.random_range(0..if depth == 0 { 6 } else { 8 }) {
         0 => Value::Null,
-        1 => chance.random::<bool>().into(),
-        2 => chance.random::<i64>().into(),
+        1 => random.random::<bool>().into(),
+        2 => random.random::<i64>().into(),
         // Long fractions lose their last digit when JSON is read.
-        3 => json!(f64::from(chance.random_range(-4096..4096)) / 8.0),
-        4 => word(chance).into(),
+        3 => json!(f64::from(random.random_range(-4096..4096)) / 8.0),
+        4 => word(random).into(),
         5 => json!({}),
-        6 => (0..chance.random_range(0..4))
-            .map(|_| anything(chance, depth - 1))
+        6 => (0..random.random_range(0..4))
+            .map(|_| anything(random, depth - 1))
             .collect(),
         _ => {
-            let members = (0..chance.random_range(0..5)).map(|_| (word(chance), anything(chance, depth - 1)));
+            let members = (0..random.random_range(0..5)).map(|_| (word(random), anything(random, depth - 1)));
             Value::Object(members.collect::<Map<_, _>>())
         }
     }
 }
 
-fn word(chance: &mut StdRng) -> String {
+fn word(random: &mut StdRng) -> String {
     const WORDS: [&str; 24] = [
         "",
         "spec",
@@ -56,11 +56,11 @@ fn word(chance: &mut StdRng) -> String {
         "\u{0}\u{1f980}",
         ANNOTATION,
     ];
-    WORDS[chance.random_range(0..WORDS.len())].to_owned()
+    WORDS[random.random_range(0..WORDS.len())].to_owned()
 }
 
 /// A review that is right.
-fn proper(chance: &mut StdRng) -> Value {
+fn proper(random: &mut StdRng) -> Value {
     let versions = ["v1", "v1beta1", "v1alpha1"];
     let specs = [
         json!({ "replicas": 3, "paused": true, "ports": [{ "name": "a", "number": 1, "protocol": "UDP" }] }),
@@ -68,13 +68,13 @@ fn proper(chance: &mut StdRng) -> Value {
         json!({ "size": "3", "ports": [1, 2], "motto": "m" }),
     ];
     let conversions = preserving();
-    let objects: Vec<_> = (0..chance.random_range(0..4))
+    let objects: Vec<_> = (0..random.random_range(0..4))
         .map(|_| {
-            let which = chance.random_range(0..3);
+            let which = random.random_range(0..3);
             let object = shop(versions[which], "a", &specs[which]);
             // Half of them have travelled before and carry a note.
-            let via = format!("shop.example.com/{}", versions[chance.random_range(0..3)]);
-            if chance.random() {
+            let via = format!("shop.example.com/{}", versions[random.random_range(0..3)]);
+            if random.random() {
                 conversions.convert(&object, &via).unwrap()
             } else {
                 object
@@ -82,56 +82,56 @@ fn proper(chance: &mut StdRng) -> Value {
         })
         .collect();
     review(
-        &format!("shop.example.com/{}", versions[chance.random_range(0..3)]),
+        &format!("shop.example.com/{}", versions[random.random_range(0..3)]),
         &objects,
     )
 }
 
 /// Replaces, removes or adds something somewhere.
-fn mutate(value: &mut Value, chance: &mut StdRng) {
-    let here = chance.random_range(0..6) == 0;
+fn mutate(value: &mut Value, random: &mut StdRng) {
+    let here = random.random_range(0..6) == 0;
     match value {
         Value::Object(members) if !here && !members.is_empty() => {
-            let at = chance.random_range(0..members.len());
+            let at = random.random_range(0..members.len());
             let key = members.keys().nth(at).unwrap().clone();
-            match chance.random_range(0..8) {
+            match random.random_range(0..8) {
                 0 => {
                     members.remove(&key);
                 }
                 1 => {
-                    let value = anything(chance, 2);
-                    members.insert(word(chance), value);
+                    let value = anything(random, 2);
+                    members.insert(word(random), value);
                 }
-                _ => mutate(members.get_mut(&key).unwrap(), chance),
+                _ => mutate(members.get_mut(&key).unwrap(), random),
             }
         }
         Value::Array(elements) if !here && !elements.is_empty() => {
-            let at = chance.random_range(0..elements.len());
-            mutate(&mut elements[at], chance);
+            let at = random.random_range(0..elements.len());
+            mutate(&mut elements[at], random);
         }
         // Notes are JSON in a text.
         Value::String(text) if text.starts_with('{') && !here => {
             let mut note: Value = serde_json::from_str(text).unwrap_or(Value::Null);
-            mutate(&mut note, chance);
+            mutate(&mut note, random);
             *text = note.to_string();
         }
-        value => *value = anything(chance, 3),
+        value => *value = anything(random, 3),
     }
 }
 
 /// Anything that can happen to bytes.
-fn damage(bytes: &mut Vec<u8>, chance: &mut StdRng) {
-    for _ in 0..chance.random_range(1..4) {
+fn damage(bytes: &mut Vec<u8>, random: &mut StdRng) {
+    for _ in 0..random.random_range(1..4) {
         if bytes.is_empty() {
             return;
         }
-        let at = chance.random_range(0..bytes.len());
-        match chance.random_range(0..4) {
+        let at = random.random_range(0..bytes.len());
+        match random.random_range(0..4) {
             0 => bytes.truncate(at),
-            1 => bytes[at] = chance.random(),
-            2 => bytes.insert(at, b"{}[]\",:0"[chance.random_range(0..8)]),
+            1 => bytes[at] = random.random(),
+            2 => bytes.insert(at, b"{}[]\",:0"[random.random_range(0..8)]),
             _ => {
-                let end = chance.random_range(at..bytes.len());
+                let end = random.random_range(at..bytes.len());
                 bytes.drain(at..end);
             }
         }
@@ -140,31 +140,31 @@ fn damage(bytes: &mut Vec<u8>, chance: &mut StdRng) {
 
 #[test]
 fn ten_thousand_random_and_mutated_reviews_get_well_formed_answers() {
-    let mut chance = StdRng::seed_from_u64(12);
+    let mut random = StdRng::seed_from_u64(12);
     let both = [forgetful(), preserving()];
     let (mut refused, mut failed, mut succeeded) = (0, 0, 0);
     for number in 0..10_000 {
         let conversions = &both[number % 2];
         let (asked, body) = match number % 5 {
             0 => {
-                let any = anything(&mut chance, 6);
+                let any = anything(&mut random, 6);
                 (None, any.to_string().into_bytes())
             }
             1 => {
-                let mut body = proper(&mut chance).to_string().into_bytes();
-                damage(&mut body, &mut chance);
+                let mut body = proper(&mut random).to_string().into_bytes();
+                damage(&mut body, &mut random);
                 (None, body)
             }
             _ => {
-                let mut review = proper(&mut chance);
-                for _ in 0..chance.random_range(0..4) {
+                let mut review = proper(&mut random);
+                for _ in 0..random.random_range(0..4) {
                     let objects = review["request"]["objects"].as_array().map_or(0, Vec::len);
                     // Mostly the objects: a damaged review is soon refused.
-                    if objects > 0 && chance.random_range(0..8) > 0 {
-                        let at = chance.random_range(0..objects);
-                        mutate(&mut review["request"]["objects"][at], &mut chance);
+                    if objects > 0 && random.random_range(0..8) > 0 {
+                        let at = random.random_range(0..objects);
+                        mutate(&mut review["request"]["objects"][at], &mut random);
                     } else {
-                        mutate(&mut review, &mut chance);
+                        mutate(&mut review, &mut random);
                     }
                 }
                 let body = review.to_string().into_bytes();

@@ -46,12 +46,12 @@ fn review() -> Value {
 }
 
 /// A value of any shape.
-fn anything(chance: &mut StdRng, depth: u32) -> Value {
-    match chance.random_range(0..if depth == 0 { 6 } else { 8 }) {
+fn anything(random: &mut StdRng, depth: u32) -> Value {
+    match random.random_range(0..if depth == 0 { 6 } else { 8 }) {
         0 => Value::Null,
-        1 => chance.random::<bool>().into(),
-        2 => chance.random::<i64>().into(),
-        3 => (chance.random::<f64>() * 1e300).into(),
+        1 => random.random::<bool>().into(),
+        2 => random.random::<i64>().into(),
+        3 => (random.random::<f64>() * 1e300).into(),
         4 => [
             "",
             "CREATE",
@@ -62,11 +62,11 @@ fn anything(chance: &mut StdRng, depth: u32) -> Value {
             "view.zoetrope.github.io/v1",
             "a/b/c",
             "\u{0}\u{2028}é",
-        ][chance.random_range(0..9)]
+        ][random.random_range(0..9)]
         .into(),
         5 => u64::MAX.into(),
-        6 => (0..chance.random_range(0..5))
-            .map(|_| anything(chance, depth - 1))
+        6 => (0..random.random_range(0..5))
+            .map(|_| anything(random, depth - 1))
             .collect(),
         _ => {
             let names = [
@@ -80,62 +80,62 @@ fn anything(chance: &mut StdRng, depth: u32) -> Value {
                 "replicas",
                 "markdowns",
             ];
-            let fields = (0..chance.random_range(0..5))
-                .map(|_| (names[chance.random_range(0..9)].to_owned(), anything(chance, depth - 1)));
+            let fields = (0..random.random_range(0..5))
+                .map(|_| (names[random.random_range(0..9)].to_owned(), anything(random, depth - 1)));
             Value::Object(fields.collect())
         }
     }
 }
 
 /// Replaces, removes or adds something somewhere.
-fn disturb(value: &mut Value, chance: &mut StdRng) {
-    let here = chance.random_range(0..4) == 0;
+fn disturb(value: &mut Value, random: &mut StdRng) {
+    let here = random.random_range(0..4) == 0;
     match value {
         Value::Object(fields) if !here && !fields.is_empty() => {
-            let at = chance.random_range(0..fields.len());
+            let at = random.random_range(0..fields.len());
             let name = fields.keys().nth(at).cloned().unwrap_or_default();
-            match chance.random_range(0..8) {
+            match random.random_range(0..8) {
                 0 => drop(fields.remove(&name)),
-                1 => drop(fields.insert(format!("{name}~/"), anything(chance, 2))),
+                1 => drop(fields.insert(format!("{name}~/"), anything(random, 2))),
                 _ => {
                     if let Some(inner) = fields.get_mut(&name) {
-                        disturb(inner, chance);
+                        disturb(inner, random);
                     }
                 }
             }
         }
         Value::Array(items) if !here && !items.is_empty() => {
-            let at = chance.random_range(0..items.len());
-            disturb(&mut items[at], chance);
+            let at = random.random_range(0..items.len());
+            disturb(&mut items[at], random);
         }
-        value => *value = anything(chance, 3),
+        value => *value = anything(random, 3),
     }
 }
 
-fn body(chance: &mut StdRng) -> Vec<u8> {
+fn body(random: &mut StdRng) -> Vec<u8> {
     let mut value = review();
-    match chance.random_range(0..10) {
-        0 => (0..chance.random_range(0..200)).map(|_| chance.random()).collect(),
-        1 => anything(chance, 4).to_string().into_bytes(),
+    match random.random_range(0..10) {
+        0 => (0..random.random_range(0..200)).map(|_| random.random()).collect(),
+        1 => anything(random, 4).to_string().into_bytes(),
         2 => {
-            let depth = chance.random_range(1..3000);
+            let depth = random.random_range(1..3000);
             let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
             review().to_string().replace("true", &deep).into_bytes()
         }
         3..=6 => {
-            for _ in 0..chance.random_range(1..5) {
-                disturb(&mut value, chance);
+            for _ in 0..random.random_range(1..5) {
+                disturb(&mut value, random);
             }
             value.to_string().into_bytes()
         }
         kind => {
             let mut bytes = value.to_string().into_bytes();
-            for _ in 0..chance.random_range(1..6) {
-                let at = chance.random_range(0..bytes.len());
+            for _ in 0..random.random_range(1..6) {
+                let at = random.random_range(0..bytes.len());
                 match kind {
-                    7 => bytes[at] = chance.random(),
+                    7 => bytes[at] = random.random(),
                     8 => bytes.truncate(at.max(1)),
-                    _ => bytes.insert(at, MARKS[chance.random_range(0..MARKS.len())]),
+                    _ => bytes.insert(at, MARKS[random.random_range(0..MARKS.len())]),
                 }
             }
             bytes
@@ -143,18 +143,18 @@ fn body(chance: &mut StdRng) -> Vec<u8> {
     }
 }
 
-fn request(chance: &mut StdRng) -> Request<Bytes> {
+fn request(random: &mut StdRng) -> Request<Bytes> {
     let methods = ["POST", "POST", "POST", "PUT", "GET", "DELETE", "PATCH", "OPTIONS"];
     let mut request = Request::builder()
-        .method(methods[chance.random_range(0..methods.len())])
-        .uri(PATHS[chance.random_range(0..PATHS.len())]);
-    match chance.random_range(0..12) {
+        .method(methods[random.random_range(0..methods.len())])
+        .uri(PATHS[random.random_range(0..PATHS.len())]);
+    match random.random_range(0..12) {
         0 => {}
         1 => request = request.header("content-type", "application/json; charset=utf-8"),
         2 => request = request.header("content-type", &[0xff, b'a', b'<'][..]),
         _ => request = request.header("content-type", "application/json"),
     }
-    request.body(Bytes::from(body(chance))).unwrap()
+    request.body(Bytes::from(body(random))).unwrap()
 }
 
 /// An answer that the API server can read.
@@ -189,10 +189,10 @@ async fn ten_thousand_hostile_requests_get_ten_thousand_answers() {
     let server = WebhookServer::new([Webhook::from(views), raw])
         .unwrap()
         .with_metrics(&metrics);
-    let mut chance = StdRng::seed_from_u64(SEED);
+    let mut random = StdRng::seed_from_u64(SEED);
     let (mut allowed, mut refused, mut unread) = (0, 0, 0);
     for number in 0..REQUESTS {
-        let request = request(&mut chance);
+        let request = request(&mut random);
         let asked = format!("request {number}: {request:?}");
         let answer = AssertUnwindSafe(server.answer(request)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| panic!("{asked} made the server panic"));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_controllers::Controllers;
-use kubewright_runtime::chance::Chance;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::mapper::RestMapper;
 use kubewright_runtime::operator::Operator;
+use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
 use super::{Settings, TestEnv, live};
@@ -215,8 +215,8 @@ impl Builder {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
         let namespace = {
-            let chance = self.seed.map_or_else(Chance::from_entropy, Chance::seeded);
-            format!("test-{}", &chance.uuid()[..5])
+            let random = self.seed.map_or_else(Random::from_entropy, Random::seeded);
+            format!("test-{}", &random.uuid()[..5])
         };
         let installation = self.operator.as_ref().map(|operator| match mode {
             Mode::Existing => Installation::within(operator, &namespace),

@@ -29,7 +29,7 @@ pub(super) async fn call(server: &Server, kind: &Kind, wanted: &str, objects: &[
             kind.definition.name
         ));
     };
-    let uid = server.chance.uuid();
+    let uid = server.random.uuid();
     let review = serde_json::json!({
         "kind": KIND,
         "apiVersion": format!("{GROUP}/{version}"),

@@ -46,7 +46,7 @@ pub(super) async fn service(
     if addresses.is_empty() {
         return Err(format!("no endpoints available for service {quoted}"));
     }
-    let at = server.chance.below(addresses.len());
+    let at = server.random.below(addresses.len());
     addresses.rotate_left(at);
     let places = &server.webhooks.places;
     Ok(addresses.into_iter().map(|address| places.of_pod(address)).collect())

@@ -151,7 +151,7 @@ impl<'a> Request<'a> {
             ))
         })?;
         let server = self.attributes.server;
-        let uid = server.chance.uuid();
+        let uid = server.random.uuid();
         let document = review::write(version, &uid, &self.facts, invocation, &shown.object, &shown.old);
         let own = std::time::Duration::from_secs(webhook.timeout_seconds.unwrap_or(DEFAULT_SECONDS));
         let left = self.attributes.deadline().at.saturating_duration_since(Instant::now());

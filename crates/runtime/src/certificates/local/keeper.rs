@@ -17,9 +17,9 @@ use crate::certificates::retry::{LogOnce, RetryTimer};
 use crate::certificates::serving::Progress;
 use crate::certificates::target::Target;
 use crate::certificates::watches::Watches;
-use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::lease::identity;
+use crate::random::Random;
 use crate::serve::Certificates;
 use crate::stop::Stop;
 
@@ -37,7 +37,7 @@ pub(in crate::certificates) struct LocalKeeper {
     clock: Clock,
     local: LocalMode,
     certificates: Certificates,
-    chance: Chance,
+    random: Random,
     holder: String,
     material: Material,
     /// What this run has redirected.
@@ -53,14 +53,14 @@ impl LocalKeeper {
         local: LocalMode,
         certificates: Certificates,
     ) -> Self {
-        let chance = Chance::from_entropy();
+        let random = Random::from_entropy();
         LocalKeeper {
             kube,
             clock,
             local,
             certificates,
-            holder: identity(&chance),
-            chance,
+            holder: identity(&random),
+            random,
             material: Material::default(),
             held: BTreeSet::new(),
             retry: RetryTimer::default(),
@@ -70,7 +70,7 @@ impl LocalKeeper {
 
     /// Keeps them redirected until asked to stop, and restores them then.
     pub(in crate::certificates) async fn run(mut self, progress: &Progress, stop: Stop) {
-        let watches = Watches::start(&self.kube, None, &self.local.targets, &self.chance);
+        let watches = Watches::start(&self.kube, None, &self.local.targets, &self.random);
         loop {
             // A write that is under way is not dropped: it would be unknown whether it has to be undone.
             let pause = match self.pass().await {
@@ -83,7 +83,7 @@ impl LocalKeeper {
                     let told = error.told();
                     self.said.trouble(&told);
                     progress.send_modify(|state| *state = Err(told));
-                    self.retry.after_failure(&self.chance)
+                    self.retry.after_failure(&self.random)
                 }
             };
             tokio::select! {

@@ -6,8 +6,8 @@ use crate::certificates::objects::{ObjectRef, Objects, Write, Written};
 use crate::certificates::retry::{LogOnce, RetryTimer};
 use crate::certificates::target::Target;
 use crate::certificates::watches::Watches;
-use crate::chance::Chance;
 use crate::clock::Clock;
+use crate::random::Random;
 use crate::stop::Stop;
 
 const TRIES: usize = 10;
@@ -21,7 +21,7 @@ pub(in crate::certificates) struct Restorer {
     targets: Vec<Target>,
     /// Those that were looked at once.
     known: Vec<Target>,
-    chance: Chance,
+    random: Random,
     retry: RetryTimer,
     said: LogOnce,
 }
@@ -33,7 +33,7 @@ impl Restorer {
             clock,
             targets,
             known: Vec::new(),
-            chance: Chance::from_entropy(),
+            random: Random::from_entropy(),
             retry: RetryTimer::default(),
             said: LogOnce::default(),
         }
@@ -44,7 +44,7 @@ impl Restorer {
         if self.targets.is_empty() {
             return stop.stopped().await;
         }
-        let watches = Watches::start(&self.kube, None, &self.targets, &self.chance);
+        let watches = Watches::start(&self.kube, None, &self.targets, &self.random);
         loop {
             let passed = tokio::select! {
                 biased;
@@ -56,7 +56,7 @@ impl Restorer {
                 Err(error) => {
                     // Most managers never meet a local run, and many may not look for one.
                     self.said.aside(&error.told());
-                    self.retry.after_failure(&self.chance)
+                    self.retry.after_failure(&self.random)
                 }
             };
             tokio::select! {

@@ -19,7 +19,7 @@ impl Client {
     /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
     /// # declarations.reads(kubewright_runtime::object::Kind::of::<k8s_openapi::api::core::v1::ConfigMap>());
     /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-    /// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+    /// # let _watches = cache.start(&kube, &kubewright_runtime::random::Random::seeded(1));
     /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kubewright_runtime::client::Outcome;

@@ -33,7 +33,7 @@ pub fn ignore_already_exists<T>(result: Result<T, Error>) -> Result<Option<T>, E
 /// # let mut declarations = kubewright_runtime::informer::Declarations::default();
 ///
 /// # let cache = kubewright_runtime::informer::Cache::new(declarations)?;
-/// # let _watches = cache.start(&kube, &kubewright_runtime::chance::Chance::seeded(1));
+/// # let _watches = cache.start(&kube, &kubewright_runtime::random::Random::seeded(1));
 /// # let client = kubewright_runtime::client::Client::new(kube, cache).field_owner("example");
 /// use k8s_openapi::api::core::v1::Namespace;
 /// use kubewright_runtime::client::helpers::{add_finalizer, has_finalizer, retry_on_conflict};

@@ -9,21 +9,21 @@ const BUDGET: usize = 400;
 
 /// Makes values. Small ones and full ones come first, then anything between.
 pub(super) struct Generator {
-    chance: StdRng,
+    random: StdRng,
     /// How likely an optional field is there, in percent.
     fullness: u32,
     budget: usize,
 }
 
 impl Generator {
-    pub(super) fn new(mut chance: StdRng, case: usize) -> Self {
+    pub(super) fn new(mut random: StdRng, case: usize) -> Self {
         let fullness = match case {
             0 => 0,
             1 => 100,
-            _ => [20, 50, 80][chance.random_range(0..3)],
+            _ => [20, 50, 80][random.random_range(0..3)],
         };
         Generator {
-            chance,
+            random,
             fullness,
             budget: BUDGET,
         }
@@ -175,8 +175,8 @@ impl Generator {
         let value = match self.below(8) {
             0 => low,
             1 => high,
-            2..=5 => self.chance.random_range(0..100),
-            _ => self.chance.random_range(low..=high),
+            2..=5 => self.random.random_range(0..100),
+            _ => self.random.random_range(low..=high),
         };
         value.clamp(low, high).into()
     }
@@ -185,7 +185,7 @@ impl Generator {
         let low = schema["minimum"].as_f64().unwrap_or(-1e6);
         let high = schema["maximum"].as_f64().unwrap_or(1e6).max(low);
         // Fractions of two: they survive single precision as well.
-        let value = self.chance.random_range(-4096..4096);
+        let value = self.random.random_range(-4096..4096);
         let value = (f64::from(value) / 8.0).clamp(low, high);
         Number::from_f64(value).map_or(Value::Null, Value::Number)
     }
@@ -238,11 +238,11 @@ impl Generator {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        self.chance.random_range(0..limit.max(1))
+        self.random.random_range(0..limit.max(1))
     }
 
     fn percent(&mut self, percent: u32) -> bool {
-        self.chance.random_range(0..100) < percent
+        self.random.random_range(0..100) < percent
     }
 }
 

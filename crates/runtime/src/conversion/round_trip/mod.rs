@@ -221,8 +221,8 @@ where
         let mut last_unreadable = None;
         let before = *tally;
         for case in 0..self.cases {
-            let chance = StdRng::seed_from_u64(self.seed.wrapping_add(case as u64));
-            let object = object(&start, &mut Generator::new(chance, case), schema);
+            let random = StdRng::seed_from_u64(self.seed.wrapping_add(case as u64));
+            let object = object(&start, &mut Generator::new(random, case), schema);
             let object = match mend::<X>(object) {
                 Ok(object) => object,
                 Err(error) => {
