@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 
 /// An event that left the history, with all that nobody else may hold any more: to be freed outside the lock.
 #[derive(Debug)]
-pub(crate) struct Forgotten {
+pub(crate) struct EvictedEvent {
     pub(crate) event: Event,
     /// Its [`Entry::footprint`].
     pub(crate) bytes: usize,
@@ -64,12 +64,12 @@ impl Log {
     }
 
     /// Forgets the oldest event; its table becomes the state that the rest builds on.
-    pub(crate) fn pop_oldest(&mut self) -> Option<Forgotten> {
+    pub(crate) fn pop_oldest(&mut self) -> Option<EvictedEvent> {
         let (&revision, entry) = self.entries.first()?;
         let Entry { event, table } = entry.clone();
         let bytes = entry.footprint();
         self.entries.remove_mut(&revision);
-        Some(Forgotten {
+        Some(EvictedEvent {
             event,
             bytes,
             base: std::mem::replace(&mut self.base, table),

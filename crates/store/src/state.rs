@@ -1,10 +1,10 @@
 //! What the store's lock protects: all resources, the revision counter and the bound of the history.
-//! What a change leaves to be done outside the lock (waking, freeing) is handed back as an [`Aftermath`].
+//! What a change leaves to be done outside the lock (waking, freeing) is handed back as [`DeferredWork`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::log::{Entry, Forgotten, Log};
+use crate::log::{Entry, EvictedEvent, Log};
 use crate::record::namespace_of;
 use crate::table::Table;
 use crate::topic::{Topic, Topics};
@@ -55,12 +55,12 @@ impl Resource {
 /// What is left to do once the lock is released.
 #[must_use]
 #[derive(Debug, Default)]
-pub(crate) struct Aftermath {
+pub(crate) struct DeferredWork {
     wake: [Option<Arc<Topic>>; 2],
-    forgotten: Vec<Forgotten>,
+    forgotten: Vec<EvictedEvent>,
 }
 
-impl Aftermath {
+impl DeferredWork {
     pub(crate) fn settle(self) {
         for topic in self.wake.into_iter().flatten() {
             topic.wake().notify_waiters();
@@ -72,12 +72,12 @@ impl Aftermath {
 /// The watches that were ended, and the resource if it was dropped, to be freed outside the lock.
 #[must_use]
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedWatches {
     wake: Vec<Arc<Topic>>,
     dropped: Option<Resource>,
 }
 
-impl Ended {
+impl EndedWatches {
     pub(crate) fn settle(self) {
         for topic in self.wake {
             topic.wake().notify_waiters();
@@ -170,7 +170,7 @@ impl State {
         id: ResourceId,
         record: Arc<Record>,
         limit: usize,
-    ) -> Result<(Arc<Record>, Aftermath), CommitError> {
+    ) -> Result<(Arc<Record>, DeferredWork), CommitError> {
         let table = self.table(id);
         if let Some(current) = table.get(&record.key) {
             return Err(CommitError::Exists(current.clone()));
@@ -184,7 +184,7 @@ impl State {
         record: Arc<Record>,
         expect: Revision,
         limit: usize,
-    ) -> Result<(Arc<Record>, Aftermath), CommitError> {
+    ) -> Result<(Arc<Record>, DeferredWork), CommitError> {
         let table = self.table(id);
         let current = expected(&table, &record.key, expect)?;
         Ok(self.put(id, &table, record, Some(current), limit))
@@ -196,7 +196,7 @@ impl State {
         key: &str,
         expect: Revision,
         limit: usize,
-    ) -> Result<(Arc<Record>, Revision, Aftermath), CommitError> {
+    ) -> Result<(Arc<Record>, Revision, DeferredWork), CommitError> {
         let table = self.table(id);
         let record = expected(&table, key, expect)?;
         let revision = self.next_revision();
@@ -218,7 +218,7 @@ impl State {
     }
 
     /// Forgets up to `at_most` events that are not newer than `target`, which becomes the oldest readable revision.
-    pub(crate) fn compact(&mut self, target: Revision, at_most: usize) -> Vec<Forgotten> {
+    pub(crate) fn compact(&mut self, target: Revision, at_most: usize) -> Vec<EvictedEvent> {
         self.compacted = self.compacted.max(target.min(self.revision));
         let mut forgotten = Vec::new();
         while forgotten.len() < at_most
@@ -254,19 +254,19 @@ impl State {
         }
     }
 
-    pub(crate) fn end_watches(&mut self, id: ResourceId) -> Ended {
+    pub(crate) fn end_watches(&mut self, id: ResourceId) -> EndedWatches {
         let Some(resource) = self.resources.get_mut(&id) else {
-            return Ended::default();
+            return EndedWatches::default();
         };
-        Ended {
+        EndedWatches {
             wake: resource.topics.end(&resource.log),
             dropped: None,
         }
     }
 
-    pub(crate) fn drop_resource(&mut self, id: ResourceId) -> Ended {
+    pub(crate) fn drop_resource(&mut self, id: ResourceId) -> EndedWatches {
         let Some(resource) = self.resources.get_mut(&id) else {
-            return Ended::default();
+            return EndedWatches::default();
         };
         let wake = resource.topics.end(&resource.log);
         let dropped = std::mem::replace(resource, Resource::new(self.revision));
@@ -274,7 +274,7 @@ impl State {
             self.oldest.remove(&oldest);
         }
         self.history_bytes -= dropped.history_bytes;
-        Ended {
+        EndedWatches {
             wake,
             dropped: Some(dropped),
         }
@@ -303,7 +303,7 @@ impl State {
         mut record: Arc<Record>,
         previous: Option<Arc<Record>>,
         limit: usize,
-    ) -> (Arc<Record>, Aftermath) {
+    ) -> (Arc<Record>, DeferredWork) {
         let revision = self.next_revision();
         // Nobody else has this record yet: it is stamped in place.
         Arc::make_mut(&mut record).revision = revision;
@@ -329,7 +329,7 @@ impl State {
         (record, aftermath)
     }
 
-    fn append(&mut self, id: ResourceId, entry: Entry, limit: usize) -> Aftermath {
+    fn append(&mut self, id: ResourceId, entry: Entry, limit: usize) -> DeferredWork {
         let revision = entry.event.revision;
         let resource = self.resources.entry(id).or_insert_with(|| Resource::new(Revision(0)));
         let wake = resource.topics.advance(namespace_of(&entry.event.record.key), revision);
@@ -341,14 +341,14 @@ impl State {
             self.oldest.insert(revision, id);
         }
         resource.log.push(entry);
-        Aftermath {
+        DeferredWork {
             wake,
             forgotten: self.enforce(limit),
         }
     }
 
     /// Forgets the oldest events until the history fits. The newest always stays: its watchers are yet to be woken.
-    fn enforce(&mut self, limit: usize) -> Vec<Forgotten> {
+    fn enforce(&mut self, limit: usize) -> Vec<EvictedEvent> {
         let mut forgotten = Vec::new();
         while self.history_bytes > limit
             && self
@@ -361,7 +361,7 @@ impl State {
         forgotten
     }
 
-    fn forget_oldest(&mut self) -> Option<Forgotten> {
+    fn forget_oldest(&mut self) -> Option<EvictedEvent> {
         let (_, id) = self.oldest.pop_first()?;
         let resource = self.resources.get_mut(&id)?;
         let forgotten = resource.log.pop_oldest()?;
