@@ -26,7 +26,7 @@ static FAILED: [RowCondition; 1] = [RowCondition {
 /// A pod, wide columns included.
 pub(super) fn pod(pod: &Value, now: Timestamp) -> Row {
     let (spec, status) = (&pod["spec"], &pod["status"]);
-    let seen = Seen::of(pod);
+    let seen = ContainerSummary::of(pod);
     let restarts = match seen.last_restart {
         Some(last) if seen.restarts != 0 => {
             let ago = age::human_duration(age::between(last, now.as_nanosecond()));
@@ -57,7 +57,7 @@ pub(super) fn pod(pod: &Value, now: Timestamp) -> Row {
 }
 
 /// What is gathered from a pod's container statuses.
-struct Seen {
+struct ContainerSummary {
     reason: String,
     containers: i64,
     ready: i64,
@@ -65,11 +65,11 @@ struct Seen {
     last_restart: Option<i128>,
 }
 
-impl Seen {
+impl ContainerSummary {
     fn of(pod: &Value) -> Self {
         let (spec, status) = (&pod["spec"], &pod["status"]);
         let phase = text(&status["phase"]);
-        let mut seen = Seen {
+        let mut seen = ContainerSummary {
             reason: text_or(&status["reason"], phase).to_owned(),
             containers: count(&spec["containers"]),
             ready: 0,

@@ -10,9 +10,9 @@ use super::parse::{Node, Slice};
 const BUDGET: usize = 1 << 20;
 
 /// Where an evaluation failed, and what it held then: an `exists` filter looks at that.
-struct Misfit<'a>(Vec<Found<'a>>);
+struct TypeMismatch<'a>(Vec<Found<'a>>);
 
-type Walked<'a> = Result<Vec<Found<'a>>, Misfit<'a>>;
+type Walked<'a> = Result<Vec<Found<'a>>, TypeMismatch<'a>>;
 
 /// What each node of the template finds.
 pub(super) fn results<'a>(nodes: &'a [Node], object: &'a Value) -> Option<Vec<Vec<Found<'a>>>> {
@@ -95,7 +95,7 @@ impl Evaluation {
                 for nodes in alternatives {
                     match self.list(input.clone(), nodes) {
                         Ok(some) => found.extend(some),
-                        Err(_) => return Err(Misfit(input)),
+                        Err(_) => return Err(TypeMismatch(input)),
                     }
                 }
                 found
@@ -109,8 +109,8 @@ impl Evaluation {
                     self.ended += 1;
                     Vec::new()
                 }
-                "end" => return Err(Misfit(Vec::new())),
-                _ => return Err(Misfit(input)),
+                "end" => return Err(TypeMismatch(Vec::new())),
+                _ => return Err(TypeMismatch(input)),
             },
         })
     }
@@ -125,20 +125,20 @@ impl Evaluation {
             let items = match value {
                 Found::Json(Value::Null) => continue,
                 Found::Json(Value::Array(items)) => items,
-                _ => return Err(Misfit(input)),
+                _ => return Err(TypeMismatch(input)),
             };
             let Some(range) = bounds(slice, items.len()) else {
-                return Err(Misfit(input));
+                return Err(TypeMismatch(input));
             };
             if range.is_empty() {
                 // Upstream ends here, without a look at the other inputs.
                 return Ok(found);
             }
             let Ok(step) = usize::try_from(slice.step.unwrap_or(1)) else {
-                return Err(Misfit(input));
+                return Err(TypeMismatch(input));
             };
             if step == 0 {
-                return Err(Misfit(input));
+                return Err(TypeMismatch(input));
             }
             self.spend(range.len())?;
             found.extend(items[range].iter().step_by(step).map(Found::Json));
@@ -162,7 +162,7 @@ impl Evaluation {
     }
 
     /// The items of a list, the values of a map, the bytes of a string.
-    fn children<'a>(&mut self, value: Found<'a>, into: &mut Vec<Found<'a>>) -> Result<(), Misfit<'a>> {
+    fn children<'a>(&mut self, value: Found<'a>, into: &mut Vec<Found<'a>>) -> Result<(), TypeMismatch<'a>> {
         let before = into.len();
         match value {
             Found::Json(Value::Array(items)) => into.extend(items.iter().map(Found::Json)),
@@ -178,12 +178,12 @@ impl Evaluation {
         let mut found = Vec::new();
         for value in &input {
             let Found::Json(Value::Array(items)) = value else {
-                return Err(Misfit(input));
+                return Err(TypeMismatch(input));
             };
             for item in items.iter().map(Found::Json) {
                 let lefts = self.list(vec![item], left);
                 if operator == "exists" {
-                    let (Ok(lefts) | Err(Misfit(lefts))) = lefts;
+                    let (Ok(lefts) | Err(TypeMismatch(lefts))) = lefts;
                     if !lefts.is_empty() {
                         found.push(item);
                     }
@@ -191,33 +191,33 @@ impl Evaluation {
                     continue;
                 }
                 let Ok(lefts) = lefts else {
-                    return Err(Misfit(input));
+                    return Err(TypeMismatch(input));
                 };
                 let left = match lefts.as_slice() {
                     [] => continue,
                     [left] => *left,
-                    _ => return Err(Misfit(input)),
+                    _ => return Err(TypeMismatch(input)),
                 };
                 let Ok(rights) = self.list(vec![item], right) else {
-                    return Err(Misfit(input));
+                    return Err(TypeMismatch(input));
                 };
                 let right = match rights.as_slice() {
                     [] => continue,
                     [right] => *right,
-                    _ => return Err(Misfit(input)),
+                    _ => return Err(TypeMismatch(input)),
                 };
                 match compare::holds(left, operator, right) {
                     Some(true) => found.push(item),
                     Some(false) => {}
-                    None => return Err(Misfit(found)),
+                    None => return Err(TypeMismatch(found)),
                 }
             }
         }
         Ok(found)
     }
 
-    fn spend<'a>(&mut self, values: usize) -> Result<(), Misfit<'a>> {
-        self.budget = self.budget.checked_sub(values).ok_or(Misfit(Vec::new()))?;
+    fn spend<'a>(&mut self, values: usize) -> Result<(), TypeMismatch<'a>> {
+        self.budget = self.budget.checked_sub(values).ok_or(TypeMismatch(Vec::new()))?;
         Ok(())
     }
 }
