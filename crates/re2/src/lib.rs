@@ -24,17 +24,17 @@ const MAX_NESTING: u32 = 250;
 
 /// Why Go does not compile a pattern, in its words.
 pub fn mistake(pattern: &str) -> Option<String> {
-    translate::translate(pattern).err().map(translate::Defect::words)
+    translate::translate(pattern).err().map(translate::PatternError::words)
 }
 
 /// Compiles a pattern into a program of at most `memory` bytes, so that no pattern can exhaust a server.
 /// The error has the words of Go, also where the limit is ours.
 pub fn compile(pattern: &str, memory: usize) -> Result<Regex, String> {
-    let translated = translate::translate(pattern).map_err(translate::Defect::words)?;
+    let translated = translate::translate(pattern).map_err(translate::PatternError::words)?;
     regex::RegexBuilder::new(&translated)
         .size_limit(memory)
         .dfa_size_limit(memory / 8)
         .nest_limit(MAX_NESTING)
         .build()
-        .map_err(|_| translate::Defect::too_large(pattern).words())
+        .map_err(|_| translate::PatternError::too_large(pattern).words())
 }

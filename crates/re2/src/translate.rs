@@ -14,15 +14,15 @@ const BAD_REPEAT: &str = "invalid repeat count";
 
 /// What is wrong, and the part of the pattern that shows it.
 #[derive(Debug)]
-pub(crate) struct Defect<'p> {
+pub(crate) struct PatternError<'p> {
     what: &'static str,
     shown: &'p str,
 }
 
-impl<'p> Defect<'p> {
+impl<'p> PatternError<'p> {
     /// The pattern is a good one, but its program takes more memory than it may.
     pub(crate) fn too_large(pattern: &'p str) -> Self {
-        Defect {
+        PatternError {
             what: "expression too large",
             shown: pattern,
         }
@@ -35,8 +35,8 @@ impl<'p> Defect<'p> {
 }
 
 /// Refuses a pattern, showing what of `text` stands before `after`.
-fn refuse<'p, T>(what: &'static str, text: &'p str, after: &str) -> Result<T, Defect<'p>> {
-    Err(Defect {
+fn refuse<'p, T>(what: &'static str, text: &'p str, after: &str) -> Result<T, PatternError<'p>> {
+    Err(PatternError {
         what,
         shown: before(text, after),
     })
@@ -48,7 +48,7 @@ fn before<'p>(text: &'p str, after: &str) -> &'p str {
 }
 
 /// The same pattern in our syntax, or why there is none.
-pub(crate) fn translate(pattern: &str) -> Result<String, Defect<'_>> {
+pub(crate) fn translate(pattern: &str) -> Result<String, PatternError<'_>> {
     let mut translator = Translator {
         pattern,
         groups: vec![Group::default()],
@@ -88,10 +88,10 @@ struct Translator<'p> {
 }
 
 /// What follows the part that was read.
-type Rest<'p> = Result<&'p str, Defect<'p>>;
+type Rest<'p> = Result<&'p str, PatternError<'p>>;
 
 impl<'p> Translator<'p> {
-    fn run(&mut self) -> Result<(), Defect<'p>> {
+    fn run(&mut self) -> Result<(), PatternError<'p>> {
         let mut rest = self.pattern;
         // What begins with the repetition right before this place.
         let mut last_repeat = "";
@@ -162,7 +162,7 @@ impl<'p> Translator<'p> {
         self.held.clear();
     }
 
-    fn open(&mut self, flags: &str) -> Result<(), Defect<'p>> {
+    fn open(&mut self, flags: &str) -> Result<(), PatternError<'p>> {
         if self.groups.len() > crate::MAX_HEIGHT {
             return refuse("expression nests too deeply", self.pattern, "");
         }
@@ -173,7 +173,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Defect<'p>> {
+    fn close(&mut self) -> Result<(), PatternError<'p>> {
         if self.groups.len() < 2 {
             return refuse("unexpected )", self.pattern, "");
         }
@@ -301,7 +301,7 @@ impl<'p> Translator<'p> {
     }
 
     /// A class that an escape names (`\d`, `\pN`, `\P{^Greek}`), written in brackets of its own.
-    fn named_class(&mut self, text: &'p str) -> Result<Option<&'p str>, Defect<'p>> {
+    fn named_class(&mut self, text: &'p str) -> Result<Option<&'p str>, PatternError<'p>> {
         let Some(letter @ (b'd' | b's' | b'w' | b'D' | b'S' | b'W' | b'p' | b'P')) = text.as_bytes().get(1) else {
             return Ok(None);
         };
@@ -370,7 +370,7 @@ impl<'p> Translator<'p> {
 }
 
 /// One character of the class that begins with `class`.
-fn class_character<'p>(text: &'p str, class: &'p str) -> Result<(u32, &'p str), Defect<'p>> {
+fn class_character<'p>(text: &'p str, class: &'p str) -> Result<(u32, &'p str), PatternError<'p>> {
     match text.chars().next() {
         None => refuse("missing closing ]", class, ""),
         Some('\\') => escaped(text),
@@ -378,7 +378,7 @@ fn class_character<'p>(text: &'p str, class: &'p str) -> Result<(u32, &'p str), 
     }
 }
 
-fn escaped(text: &str) -> Result<(u32, &str), Defect<'_>> {
+fn escaped(text: &str) -> Result<(u32, &str), PatternError<'_>> {
     lexis::escaped(text).or_else(|rest| match text {
         "\\" => refuse("trailing backslash at end of expression", "", ""),
         _ => refuse(BAD_ESCAPE, text, rest),
