@@ -1,6 +1,6 @@
 //! An embedded Kubernetes API server: the real API, in this process, within milliseconds.
 //!
-//! [`ApiServer`] is the server; its doors are [`ApiServer::client`] (in-process, for `kube`), [`ApiServer::listen`]
+//! [`ApiServer`] is the server; its transports are [`ApiServer::client`] (in-process, for `kube`), [`ApiServer::listen`]
 //! (TLS, for kubectl and everything else) and [`ApiServer::handle`] (one HTTP request at a time).
 //! All of them lead into one entry, and a request goes parse → authenticate → authorize → route → negotiate → dispatch →
 //! respond; a write, in between, decode → default → merge → admit (mutating) → prepare → validate → admit (validating) →
@@ -32,7 +32,6 @@ mod access;
 mod admit;
 mod audit;
 mod custom;
-mod door;
 mod logs;
 mod non_resource;
 mod object;
@@ -40,6 +39,7 @@ mod registry;
 mod request;
 mod server;
 mod subresource;
+mod transport;
 mod verbs;
 mod webhook;
 mod wire;
@@ -47,10 +47,10 @@ mod write;
 
 pub use access::{Attributes, User};
 pub use audit::{AuditEvent, AuditQuery, AuditVerdict};
-pub use door::{InProcess, ListenError, ListenOptions, Listener};
 pub use logs::LogWriter;
 pub use server::ApiServer;
 pub use server::options::{AuthorizationMode, Options};
+pub use transport::{InProcess, ListenError, ListenOptions, Listener};
 pub use wire::body::Body;
 
 pub use kubewright_system::clock::Clock;

@@ -1,4 +1,4 @@
-//! The TLS door: who gets in, both protocols, limits, and a shutdown that leaves nobody hanging.
+//! The TLS transport: who gets in, both protocols, limits, and a shutdown that leaves nobody hanging.
 
 use std::io;
 use std::net::SocketAddr;
@@ -236,7 +236,7 @@ async fn a_watcher_that_stops_reading_is_disconnected() {
     let server = ApiServer::new(Options::new());
     let patience = Duration::from_millis(100);
     let listener = server
-        .listen(ListenOptions::default().patience(patience))
+        .listen(ListenOptions::default().write_timeout(patience))
         .await
         .unwrap();
     let mut client = connect(&listener, Some(&listener), Version::HTTP_11).await;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 /// Who upstream's controller is to server-side apply.
 const MANAGER: &str = "clusterrole-aggregation-controller";
@@ -61,7 +61,7 @@ impl Server {
                 .update(resource.table, &record.key, record.revision, draft)
                 .is_ok()
             {
-                self.take_note(resource, RbacResource::ClusterRoles, meta_text(&new, "name"));
+                self.refresh_authorizer(resource, RbacResource::ClusterRoles, meta_text(&new, "name"));
                 changed = true;
             }
         }

@@ -1,4 +1,4 @@
-//! Who asks, and whether they may: identities from the doors and from tokens, impersonation, roles and bindings (Z1–Z7).
+//! Who asks, and whether they may: identities from the transports and from tokens, impersonation, roles and bindings (Z1–Z7).
 //!
 //! [`Server::authorize`] is the stage every request passes before its body is read; [`decide`] answers anybody else who
 //! wants to know what a user may do.
@@ -23,7 +23,7 @@ use serde_json::Value;
 pub(crate) use guard::{check_create_by_update, check_escalation};
 pub(crate) use signers::check_signer;
 
-use crate::audit::{Draft, Verdict};
+use crate::audit::{AuditDraft, Verdict};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::RequestHead;
@@ -35,7 +35,7 @@ use crate::wire::status::{About, Status};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// What a door knows of its client.
+/// What a transport knows of its client.
 #[derive(Clone, Debug)]
 pub(crate) enum Identity {
     /// Who the client is.
@@ -47,7 +47,7 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    /// The administrator, as the in-process door serves them.
+    /// The administrator, as the in-process transport serves them.
     pub(crate) fn admin() -> Identity {
         static ADMIN: OnceLock<Arc<User>> = OnceLock::new();
         Identity::Proven(Arc::clone(ADMIN.get_or_init(|| Arc::new(User::admin()))))
@@ -138,7 +138,7 @@ impl Server {
         policy
     }
 
-    /// What follows from a write of a role or a binding: it counts at once.
+    /// Makes a written role or binding count at once.
     pub(crate) fn after_access(&self, resource: &Resource, object: &Value) {
         let Some(table) = RbacResource::ALL
             .into_iter()
@@ -147,14 +147,14 @@ impl Server {
             return;
         };
         let key = object::key(meta_text(object, "namespace"), meta_text(object, "name"));
-        self.take_note(resource, table, &key);
+        self.refresh_authorizer(resource, table, &key);
         if table == RbacResource::ClusterRoles {
             self.aggregate_roles();
         }
     }
 
-    /// Lets the authorizer know that a role or a binding is another one.
-    fn take_note(&self, resource: &Resource, table: RbacResource, key: &str) {
+    /// Makes the authorizer read a role or a binding again.
+    fn refresh_authorizer(&self, resource: &Resource, table: RbacResource, key: &str) {
         let making = self
             .access
             .authorizer
@@ -162,7 +162,7 @@ impl Server {
             .is_none()
             .then(|| self.access.making.lock());
         let Some(authorizer) = self.access.authorizer.get() else {
-            // Whoever asks first reads everything.
+            // The first decision makes the authorizer from everything that is stored.
             return;
         };
         drop(making);
@@ -189,7 +189,7 @@ impl Server {
         &self,
         identity: &Identity,
         head: &RequestHead<'_>,
-        draft: &mut Draft,
+        draft: &mut AuditDraft,
     ) -> Result<Authorized, Box<Response<Body>>> {
         if let Some(response) = unreadable(head) {
             return Err(Box::new(response));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::access::User;
-use crate::audit::Notes;
+use crate::audit::AuditAnnotations;
 use crate::registry::{BuiltInId, Resource, Subresource, name_of};
 use crate::request::call::Call;
 use crate::request::delete_options::{DeleteOptions, Propagation};
@@ -35,11 +35,11 @@ pub(crate) struct Attributes<'a> {
     pub(crate) generate_name: String,
     pub(crate) subresource: Option<Subresource<'a>>,
     pub(crate) dry_run: bool,
-    /// What the audit trail shall know.
-    pub(crate) notes: &'a Notes,
+    /// Annotations that plugins and webhooks add to the audit event.
+    pub(crate) annotations: &'a AuditAnnotations,
     /// The kind of a body that is not of the resource's own kind, such as a `Scale`.
-    pub(crate) part: Option<Part>,
-    /// Set when somebody is waited for; one for the whole request, however often it tries.
+    pub(crate) body_kind: Option<BodyKind>,
+    /// Set when a webhook is called first; one for the whole request, however often the write is tried.
     deadline: &'a OnceLock<Deadline>,
     query: &'a Query,
     delete: Option<&'a DeleteOptions>,
@@ -47,27 +47,27 @@ pub(crate) struct Attributes<'a> {
 
 /// A kind that exists as the body of a subresource only.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct BodyKind {
     pub(crate) group: &'static str,
     pub(crate) kind: &'static str,
 }
 
-impl Part {
-    pub(crate) const SCALE: Part = Part::new("autoscaling", "Scale");
-    pub(crate) const BINDING: Part = Part::new("", "Binding");
-    pub(crate) const EVICTION: Part = Part::new("policy", "Eviction");
-    pub(crate) const TOKEN_REQUEST: Part = Part::new("authentication.k8s.io", "TokenRequest");
-    pub(crate) const EXEC: Part = Part::new("", "PodExecOptions");
-    pub(crate) const ATTACH: Part = Part::new("", "PodAttachOptions");
-    pub(crate) const PORT_FORWARD: Part = Part::new("", "PodPortForwardOptions");
-    pub(crate) const POD_PROXY: Part = Part::new("", "PodProxyOptions");
-    pub(crate) const SERVICE_PROXY: Part = Part::new("", "ServiceProxyOptions");
-    pub(crate) const NODE_PROXY: Part = Part::new("", "NodeProxyOptions");
+impl BodyKind {
+    pub(crate) const SCALE: BodyKind = BodyKind::new("autoscaling", "Scale");
+    pub(crate) const BINDING: BodyKind = BodyKind::new("", "Binding");
+    pub(crate) const EVICTION: BodyKind = BodyKind::new("policy", "Eviction");
+    pub(crate) const TOKEN_REQUEST: BodyKind = BodyKind::new("authentication.k8s.io", "TokenRequest");
+    pub(crate) const EXEC: BodyKind = BodyKind::new("", "PodExecOptions");
+    pub(crate) const ATTACH: BodyKind = BodyKind::new("", "PodAttachOptions");
+    pub(crate) const PORT_FORWARD: BodyKind = BodyKind::new("", "PodPortForwardOptions");
+    pub(crate) const POD_PROXY: BodyKind = BodyKind::new("", "PodProxyOptions");
+    pub(crate) const SERVICE_PROXY: BodyKind = BodyKind::new("", "ServiceProxyOptions");
+    pub(crate) const NODE_PROXY: BodyKind = BodyKind::new("", "NodeProxyOptions");
     /// All of them have one version.
     pub(crate) const VERSION: &'static str = "v1";
 
-    const fn new(group: &'static str, kind: &'static str) -> Part {
-        Part { group, kind }
+    const fn new(group: &'static str, kind: &'static str) -> BodyKind {
+        BodyKind { group, kind }
     }
 }
 
@@ -102,22 +102,22 @@ impl<'a> Attributes<'a> {
             generate_name: String::new(),
             subresource: call.target.subresource,
             dry_run,
-            notes: call.notes,
-            part: (call.target.subresource == Some(Subresource::Scale)).then_some(Part::SCALE),
+            annotations: call.annotations,
+            body_kind: (call.target.subresource == Some(Subresource::Scale)).then_some(BodyKind::SCALE),
             deadline: call.deadline,
             query: call.query,
             delete: None,
         }
     }
 
-    /// Until when the write must be done, counted from when somebody is waited for first.
+    /// Until when the write must be done, counted from the first call of a webhook.
     pub(crate) fn deadline(&self) -> Deadline {
         *self.deadline.get_or_init(|| Deadline::of(self.query))
     }
 
     /// For a body of this kind.
-    pub(crate) fn with_part(mut self, part: Part) -> Self {
-        self.part = Some(part);
+    pub(crate) fn with_body_kind(mut self, part: BodyKind) -> Self {
+        self.body_kind = Some(part);
         self
     }
 
@@ -143,8 +143,8 @@ impl<'a> Attributes<'a> {
 
     /// The kind of the objects as the client sees them.
     pub(crate) fn kind(&self) -> GroupVersionKind {
-        match self.part {
-            Some(part) => GroupVersionKind::new(part.group, Part::VERSION, part.kind),
+        match self.body_kind {
+            Some(part) => GroupVersionKind::new(part.group, BodyKind::VERSION, part.kind),
             None => kind_of(self.resource),
         }
     }

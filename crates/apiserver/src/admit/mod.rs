@@ -1,4 +1,4 @@
-//! The admit step: built-in plugins that shape or refuse writes, each one small file behind one trait (A2).
+//! Admission: built-in plugins that change or refuse writes, each one small file behind one trait (A2).
 //! Webhooks come after them; policies will join here.
 
 mod attributes;
@@ -13,7 +13,7 @@ mod storage_protection;
 use kubewright_admission::Phase;
 use serde_json::Value;
 
-pub(crate) use attributes::{Attributes, Deadline, Operation, Part, kind_of};
+pub(crate) use attributes::{Attributes, BodyKind, Deadline, Operation, kind_of};
 
 use crate::webhook::dispatch::{self, Reinvocation};
 use crate::wire::status::Result;

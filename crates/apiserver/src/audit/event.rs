@@ -78,7 +78,7 @@ impl AuditEvent {
             note("authorization.k8s.io/decision", word);
             note("authorization.k8s.io/reason", &reason);
         }
-        annotations.extend(rare.notes);
+        annotations.extend(rare.annotations);
         let asks_for_dry_run = uri.split_once('?').is_some_and(|(_, query)| {
             let mut values = query.split('&').filter_map(|pair| pair.strip_prefix("dryRun="));
             values.any(|value| value == "All")

@@ -26,13 +26,13 @@ const LONGEST_ID: usize = 64;
 /// As much of a method is kept; those that mean something are shorter.
 const LONGEST_METHOD: usize = 16;
 /// As much of an annotation is kept, and as many of them.
-const LONGEST_NOTE: usize = 4 * 1024;
-const MOST_NOTES: usize = 64;
+const LONGEST_ANNOTATION: usize = 4 * 1024;
+const MOST_ANNOTATIONS: usize = 64;
 /// As much of an address is kept.
 const LONGEST_URI: usize = 8 * 1024;
 
 /// The last requests of a server.
-pub(crate) struct Trail {
+pub(crate) struct AuditTrail {
     most: usize,
     ring: Mutex<VecDeque<Entry>>,
 }
@@ -54,11 +54,11 @@ struct Entry {
 #[derive(Clone, Default)]
 struct Rare {
     impersonated: Option<(Arc<User>, String)>,
-    notes: Vec<(String, String)>,
+    annotations: Vec<(String, String)>,
 }
 
 /// What is known of a request that is not answered yet.
-pub(crate) struct Draft {
+pub(crate) struct AuditDraft {
     time: Timestamp,
     id: HeaderValue,
     /// Id, method and address; empty when nothing is kept.
@@ -69,7 +69,7 @@ pub(crate) struct Draft {
     pub(crate) verdict: Verdict,
     /// Set where the body, not the query, asks for a dry run.
     pub(crate) dry_run: bool,
-    pub(crate) notes: Vec<(String, String)>,
+    pub(crate) annotations: Vec<(String, String)>,
 }
 
 /// What was decided.
@@ -87,14 +87,17 @@ pub(crate) enum Verdict {
 
 /// Annotations that the steps of a request leave for the trail.
 #[derive(Default)]
-pub(crate) struct Notes(Mutex<Vec<(String, String)>>);
+pub(crate) struct AuditAnnotations(Mutex<Vec<(String, String)>>);
 
-impl Notes {
+impl AuditAnnotations {
     /// Adds one. Of two with the same key the first stays, as upstream has it.
     pub(crate) fn add(&self, key: impl Into<String>, value: impl Into<String>) {
-        let (mut notes, key, value) = (self.0.lock(), key.into(), value.into());
-        if notes.len() < MOST_NOTES && key.len() <= LONGEST_NOTE && !notes.iter().any(|(known, _)| *known == key) {
-            notes.push((key, cut(&value, LONGEST_NOTE).to_owned()));
+        let (mut annotations, key, value) = (self.0.lock(), key.into(), value.into());
+        if annotations.len() < MOST_ANNOTATIONS
+            && key.len() <= LONGEST_ANNOTATION
+            && !annotations.iter().any(|(known, _)| *known == key)
+        {
+            annotations.push((key, cut(&value, LONGEST_ANNOTATION).to_owned()));
         }
     }
 
@@ -103,9 +106,9 @@ impl Notes {
     }
 }
 
-impl Trail {
+impl AuditTrail {
     pub(crate) fn new(most: usize) -> Self {
-        Trail {
+        AuditTrail {
             most,
             ring: Mutex::default(),
         }
@@ -113,16 +116,16 @@ impl Trail {
 
     /// The trail of a fork, which begins with the fork.
     pub(crate) fn fork(&self) -> Self {
-        Trail::new(self.most)
+        AuditTrail::new(self.most)
     }
 
-    /// Notes that a request has come.
-    pub(crate) fn begin(&self, server: &Server, parts: &Parts) -> Draft {
+    /// Begins the entry of a request that has come.
+    pub(crate) fn begin(&self, server: &Server, parts: &Parts) -> AuditDraft {
         // A client may bring an id of its own.
         let given = parts.headers.get(&AUDIT_ID).filter(|id| !id.is_empty()).cloned();
         let fresh = || HeaderValue::from_str(&server.random.uuid()).unwrap_or(HeaderValue::from_static(""));
         let id = given.unwrap_or_else(fresh);
-        Draft {
+        AuditDraft {
             time: server.clock.now(),
             line: if self.most == 0 {
                 Box::default()
@@ -134,7 +137,7 @@ impl Trail {
             impersonated: None,
             verdict: Verdict::Undecided,
             dry_run: false,
-            notes: Vec::new(),
+            annotations: Vec::new(),
         }
     }
 
@@ -162,52 +165,56 @@ fn cut(text: &str, longest: usize) -> &str {
 }
 
 /// A request that is being worked on. Whatever it did before its client went away, the trail has it.
-pub(crate) struct Working<'t> {
-    trail: &'t Trail,
-    notes: &'t Notes,
-    draft: Option<Draft>,
+pub(crate) struct AuditGuard<'t> {
+    trail: &'t AuditTrail,
+    annotations: &'t AuditAnnotations,
+    draft: Option<AuditDraft>,
 }
 
-impl<'t> Working<'t> {
-    pub(crate) fn new(trail: &'t Trail, notes: &'t Notes, draft: Draft) -> Self {
+impl<'t> AuditGuard<'t> {
+    pub(crate) fn new(trail: &'t AuditTrail, annotations: &'t AuditAnnotations, draft: AuditDraft) -> Self {
         let draft = Some(draft);
-        Working { trail, notes, draft }
+        AuditGuard {
+            trail,
+            annotations,
+            draft,
+        }
     }
 
     /// The request has its answer.
     pub(crate) fn finish(mut self, response: &mut Response<Body>) {
         if let Some(mut draft) = self.draft.take() {
-            draft.notes = self.notes.take();
+            draft.annotations = self.annotations.take();
             draft.finish(self.trail, response);
         }
     }
 }
 
-impl Drop for Working<'_> {
+impl Drop for AuditGuard<'_> {
     fn drop(&mut self) {
         if let Some(mut draft) = self.draft.take() {
-            draft.notes = self.notes.take();
+            draft.annotations = self.annotations.take();
             draft.keep(self.trail, 0);
         }
     }
 }
 
-impl Draft {
+impl AuditDraft {
     /// Puts the request's id on its answer, and both into the trail.
-    pub(crate) fn finish(self, trail: &Trail, response: &mut Response<Body>) {
+    pub(crate) fn finish(self, trail: &AuditTrail, response: &mut Response<Body>) {
         response.headers_mut().insert(AUDIT_ID.clone(), self.id.clone());
         self.keep(trail, response.status().as_u16());
     }
 
-    fn keep(self, trail: &Trail, code: u16) {
+    fn keep(self, trail: &AuditTrail, code: u16) {
         if trail.most == 0 {
             return;
         }
-        let is_rare = self.impersonated.is_some() || !self.notes.is_empty();
+        let is_rare = self.impersonated.is_some() || !self.annotations.is_empty();
         let rare = is_rare.then(|| {
             Box::new(Rare {
                 impersonated: self.impersonated,
-                notes: self.notes,
+                annotations: self.annotations,
             })
         });
         let entry = Entry {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Registry, Resource};
 use crate::server::Server;
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 /// Who upstream's aggregator is to server-side apply.
 const MANAGER: &str = "kube-apiserver";

@@ -63,7 +63,7 @@ impl Definitions {
     }
 
     /// One at a time.
-    pub(super) fn take_turn(&self) -> ReentrantMutexGuard<'_, ()> {
+    pub(super) fn lock_for_change(&self) -> ReentrantMutexGuard<'_, ()> {
         self.turn.lock()
     }
 

@@ -14,7 +14,7 @@ use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::delete_options::DeleteOptions;
 use crate::server::Server;
 use crate::verbs::delete;
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 /// Who upstream's controllers are to server-side apply.
 const MANAGER: &str = "kube-apiserver";
@@ -26,7 +26,7 @@ fn definitions() -> &'static Arc<Resource> {
 impl Server {
     /// Brings what is served in line with a definition, whatever happened to it.
     pub(crate) fn after_definition(&self, name: &str) {
-        let _turn = self.definitions.take_turn();
+        let _turn = self.definitions.lock_for_change();
         let mut next = self.settle(name);
         // A name that one gave up may be what another of the group waits for, which may give up one in turn.
         while let Some(waiting) = next.pop() {
@@ -41,7 +41,7 @@ impl Server {
             .kind(&kind.definition.name)
             .is_some_and(|now| now.table == kind.table && !now.definition.terminating);
         if !stays {
-            delete::delete_unasked(self, resource, key, &DeleteOptions::default());
+            delete::delete_for_the_server(self, resource, key, &DeleteOptions::default());
             self.after_instance(kind);
         }
     }
@@ -51,7 +51,7 @@ impl Server {
         let name = &kind.definition.name;
         let is_terminating = |kind: &Arc<Kind>| kind.definition.terminating;
         if self.definitions.served().kind(name).is_some_and(is_terminating) {
-            let _turn = self.definitions.take_turn();
+            let _turn = self.definitions.lock_for_change();
             for waiting in self.finish_deletion(name) {
                 self.after_definition(&waiting);
             }
@@ -152,7 +152,7 @@ impl Server {
             let options = DeleteOptions::default();
             let snapshot = self.store.snapshot(resource.table);
             for record in snapshot.records(None, None) {
-                delete::delete_unasked(self, resource, &record.key, &options);
+                delete::delete_for_the_server(self, resource, &record.key, &options);
             }
         }
         self.finish_deletion(name)

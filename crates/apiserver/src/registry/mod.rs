@@ -4,8 +4,8 @@ mod builtin;
 pub(crate) mod convert;
 mod id;
 pub(crate) mod name;
-pub(crate) mod place;
 mod subresource;
+pub(crate) mod topology;
 
 use std::sync::{Arc, OnceLock};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::access::User;
 use crate::admit::Deadline;
-use crate::audit::Notes;
+use crate::audit::AuditAnnotations;
 use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::Resource;
@@ -24,14 +24,14 @@ use crate::wire::status::{Result, Status};
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) user: &'a User,
-    /// What the audit trail shall know beside the request itself.
-    pub(crate) notes: &'a Notes,
+    /// Annotations that stages add to the audit event.
+    pub(crate) annotations: &'a AuditAnnotations,
     pub(crate) target: &'a Target<'a>,
     pub(crate) query: &'a Query,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) output: Output,
-    /// Until when the request must be done, once somebody is waited for.
+    /// The deadline of the request, set when a webhook is called first.
     pub(crate) deadline: &'a OnceLock<Deadline>,
     /// `Warning` headers of the response.
     pub(crate) warnings: Vec<String>,

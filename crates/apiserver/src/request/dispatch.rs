@@ -14,17 +14,17 @@ use crate::wire::body::Body;
 use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
 
-/// What a verb answers.
-pub(crate) enum Answer {
+/// What the handler of a verb or a subresource hands back.
+pub(crate) enum HandlerOutput {
     /// An object, to be written as the client wants it.
     Reply(Reply),
     /// A response that is ready: a stream, or text.
     Response(Response<Body>),
 }
 
-impl From<Reply> for Answer {
+impl From<Reply> for HandlerOutput {
     fn from(reply: Reply) -> Self {
-        Answer::Reply(reply)
+        HandlerOutput::Reply(reply)
     }
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// Answers a request, within its time where that depends on a webhook that converts. Those that admit mind it themselves.
-pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
+/// Answers a request before its deadline where a conversion webhook may delay it. Admission checks the deadline itself.
+pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
     let converts = call
         .resource()
         .custom()
@@ -55,8 +55,8 @@ pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
     answer.unwrap_or_else(|_| Err(webhook::too_late(deadline)))
 }
 
-async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
-    // An update compares the name with that in its body first.
+async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
+    // An update compares the name with the one in its body first.
     if verb != Verb::Update {
         check_name(call.target.name)?;
     }
@@ -66,7 +66,7 @@ async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<Answer> {
     Ok(match verb {
         Verb::Get => verbs::get::get(call).await?.into(),
         Verb::List => verbs::list::list(call).await?.into(),
-        Verb::Watch => Answer::Response(verbs::watch::watch(call).await?),
+        Verb::Watch => HandlerOutput::Response(verbs::watch::watch(call).await?),
         Verb::Create => verbs::create::create(call).await?.into(),
         Verb::Update => verbs::update::update(call).await?.into(),
         Verb::Patch => verbs::patch::patch(call).await?.into(),

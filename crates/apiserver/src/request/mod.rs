@@ -21,11 +21,11 @@ use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
-pub(crate) use dispatch::{Answer, check_name};
+pub(crate) use dispatch::{HandlerOutput, check_name};
 pub(crate) use head::{RequestHead, attributes_of};
 
 use crate::access::{Authorized, Identity};
-use crate::audit::{Notes, Working};
+use crate::audit::{AuditAnnotations, AuditGuard};
 use crate::non_resource;
 use crate::registry::Subresource;
 use crate::request::call::Call;
@@ -78,14 +78,14 @@ impl ApiServer {
             }
         };
         draft.dry_run = parts.method == Method::DELETE && is_dry(&body);
-        let notes = Notes::default();
-        let working = Working::new(&server.audit, &notes, draft);
+        let annotations = AuditAnnotations::default();
+        let working = AuditGuard::new(&server.audit, &annotations, draft);
         let mut observation = server.metrics.observe();
         let request = AuthorizedRequest {
             server,
             head: &head,
             authorized: &authorized,
-            notes: &notes,
+            annotations: &annotations,
             body,
         };
         let answer = AssertUnwindSafe(request.answer(&mut observation)).catch_unwind().await;
@@ -114,7 +114,7 @@ struct AuthorizedRequest<'a> {
     server: &'a Server,
     head: &'a RequestHead<'a>,
     authorized: &'a Authorized,
-    notes: &'a Notes,
+    annotations: &'a AuditAnnotations,
     body: Bytes,
 }
 
@@ -154,7 +154,7 @@ impl AuthorizedRequest<'_> {
         let mut call = Call {
             server,
             user: &self.authorized.user,
-            notes: self.notes,
+            annotations: self.annotations,
             deadline: &deadline,
             target,
             query: &head.query,
@@ -166,14 +166,14 @@ impl AuthorizedRequest<'_> {
         // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
         let answer = dispatch::in_time(&mut call, verb).await;
         let answer = answer.and_then(|answer| match answer {
-            Answer::Reply(reply) => {
-                table::print(target, output, &head.query, reply, server.clock.now()).map(Answer::Reply)
+            HandlerOutput::Reply(reply) => {
+                table::print(target, output, &head.query, reply, server.clock.now()).map(HandlerOutput::Reply)
             }
-            done @ Answer::Response(_) => Ok(done),
+            done @ HandlerOutput::Response(_) => Ok(done),
         });
         match answer {
-            Ok(Answer::Reply(reply)) => respond::respond(reply, output, head.headers(), &call.warnings),
-            Ok(Answer::Response(mut response)) => {
+            Ok(HandlerOutput::Reply(reply)) => respond::respond(reply, output, head.headers(), &call.warnings),
+            Ok(HandlerOutput::Response(mut response)) => {
                 respond::warn(response.headers_mut(), &call.warnings);
                 response
             }

@@ -1,4 +1,4 @@
-//! The server behind every door, and its state. The way of a request through it is in `request`.
+//! The server behind every transport, and its state. The way of a request through it is in `request`.
 
 pub(crate) mod bootstrap;
 pub(crate) mod metrics;
@@ -18,7 +18,7 @@ use kubewright_system::random::Random;
 use crate::access::tokens::Signer;
 use crate::access::{Access, Identity, User};
 use crate::admit::Settings;
-use crate::audit::Trail;
+use crate::audit::AuditTrail;
 use crate::custom::Definitions;
 use crate::logs::Logs;
 use crate::non_resource::openapi::Documents;
@@ -76,7 +76,7 @@ pub(crate) struct Server {
     pub(crate) logs: Logs,
     pub(crate) signer: Signer,
     pub(crate) access: Access,
-    pub(crate) audit: Trail,
+    pub(crate) audit: AuditTrail,
     pub(crate) definitions: Definitions,
     pub(crate) webhooks: Webhooks,
     pub(crate) admission: Settings,
@@ -109,7 +109,7 @@ impl ApiServer {
             logs: Logs::default(),
             signer: Signer::default(),
             access: Access::new(options),
-            audit: Trail::new(options.audit_events),
+            audit: AuditTrail::new(options.audit_events),
             definitions: Definitions::default(),
             webhooks: Webhooks::default(),
             admission: options.admission,
@@ -158,7 +158,7 @@ impl ApiServer {
         self.server.store.revision().0
     }
 
-    /// Answers a request of the administrator, as the in-process door does.
+    /// Answers a request of the administrator, as the in-process transport does.
     pub async fn handle(&self, request: Request<Bytes>) -> Response<Body> {
         self.handle_from(&Identity::admin(), request).await
     }
@@ -189,7 +189,7 @@ impl std::fmt::Debug for ApiServer {
 
 impl Server {
     /// Waits until the store has reached a revision that a client knows of, within reason (R7, E6).
-    pub(crate) async fn reach(&self, revision: Revision) -> Result<()> {
+    pub(crate) async fn wait_for_revision(&self, revision: Revision) -> Result<()> {
         if self.store.revision() >= revision {
             return Ok(());
         }

@@ -4,11 +4,11 @@ use http::StatusCode;
 use kubewright_kinds::pod::binding;
 use serde_json::json;
 
-use super::part;
-use crate::admit::Part;
+use super::body_kind;
+use crate::admit::BodyKind;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
@@ -16,7 +16,7 @@ use crate::wire::status::{About, Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode;
 
-pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let expected = decode::expected("", "v1", "Binding")?;
     let (options, mut wanted) = decode::received(call, OptionsKind::Create, expected)?;
     place_in_namespace(call, &mut wanted)?;
@@ -30,10 +30,10 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
     if call.server.webhooks.any() {
-        wanted = part::owned(call, Part::BINDING, &options.manager, wanted);
+        wanted = body_kind::owned(call, BodyKind::BINDING, &options.manager, wanted);
     }
-    part::mutate(call, Part::BINDING, &name, &mut wanted, options.dry_run).await?;
-    part::validate(call, Part::BINDING, &name, &wanted, options.dry_run).await?;
+    body_kind::mutate(call, BodyKind::BINDING, &name, &mut wanted, options.dry_run).await?;
+    body_kind::validate(call, BodyKind::BINDING, &name, &wanted, options.dry_run).await?;
     let errors = binding::validate(&wanted);
     if !errors.is_empty() {
         let words: Vec<String> = errors.iter().map(ToString::to_string).collect();

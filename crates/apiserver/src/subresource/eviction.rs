@@ -4,11 +4,11 @@ use http::StatusCode;
 use kubewright_kinds::pod::eviction::{self, EvictionDecision};
 use serde_json::{Value, json};
 
-use super::part;
-use crate::admit::Part;
+use super::body_kind;
+use crate::admit::BodyKind;
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::delete_options::{self, DeleteOptions};
 use crate::request::write_options::OptionsKind;
@@ -18,7 +18,7 @@ use crate::wire::status::{About, Cause, Details, Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode;
 
-pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let expected = decode::expected("policy", "v1", "Eviction")?;
     let (options, mut wanted) = decode::received(call, OptionsKind::Create, expected)?;
     if meta_text(&wanted, "name") != call.target.name {
@@ -29,10 +29,10 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     place_in_namespace(call, &mut wanted)?;
     let name = call.target.name;
     if call.server.webhooks.any() {
-        wanted = part::owned(call, Part::EVICTION, &options.manager, wanted);
+        wanted = body_kind::owned(call, BodyKind::EVICTION, &options.manager, wanted);
     }
-    part::mutate(call, Part::EVICTION, name, &mut wanted, options.dry_run).await?;
-    part::validate(call, Part::EVICTION, name, &wanted, options.dry_run).await?;
+    body_kind::mutate(call, BodyKind::EVICTION, name, &mut wanted, options.dry_run).await?;
+    body_kind::validate(call, BodyKind::EVICTION, name, &wanted, options.dry_run).await?;
     let mut delete = match wanted.get("deleteOptions") {
         Some(given) => delete_options::of_value(given)?,
         None => DeleteOptions::default(),

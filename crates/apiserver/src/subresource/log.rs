@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::logs::{Log, LogOptions, Reading};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::wire::body::Body;
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 
-pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
+pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     // Placed before the Pod is read, so that nothing that becomes of it is missed.
     let (_, watcher) = call
         .server
@@ -28,7 +28,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     let options = LogOptions::parse(call.query, call.target.name, call.server.clock.now())?;
     let container = container(&pod, call.query.text("container"))?;
     let Some(log) = log(call, &pod, &container, options)? else {
-        return Ok(Answer::Response(nobody_to_ask()));
+        return Ok(HandlerOutput::Response(nobody_to_ask()));
     };
     let mut reading = Reading::new(log, options);
     let body = if options.follow {
@@ -49,7 +49,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Answer> {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    Ok(Answer::Response(response))
+    Ok(HandlerOutput::Response(response))
 }
 
 /// The log that is meant; `None` if nobody runs the Pod yet, so that there is nobody to ask.

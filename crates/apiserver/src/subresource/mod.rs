@@ -2,9 +2,9 @@
 //! only ever answered, such as reviews. `status`, `finalize`, `approval` and the like go the way of the object itself.
 
 mod binding;
+mod body_kind;
 mod eviction;
 mod log;
-mod part;
 mod reviews;
 pub(crate) mod scale;
 mod selectors;
@@ -14,13 +14,13 @@ use http::StatusCode;
 
 use self::reviews::About;
 use crate::registry::{BuiltInId, Subresource};
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::route::Verb;
 use crate::wire::status::{Result, Status};
 
 /// Answers a request that its verb alone cannot answer; `None` for all others.
-pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Answer>> {
+pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<HandlerOutput>> {
     let resource = call.resource();
     let Some(subresource) = call.target.subresource else {
         return match (resource.is_stored(), resource.id(), verb) {
@@ -46,14 +46,14 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Ans
             _,
         ) => Ok(None),
         _ => {
-            part::admit_connection(call).await?;
+            body_kind::admit_connection(call).await?;
             Err(unsupported(call))
         }
     }
 }
 
 /// Answers what is posted to a resource that keeps no objects: bindings and reviews.
-async fn posted(call: &mut Call<'_>, id: BuiltInId) -> Result<Answer> {
+async fn posted(call: &mut Call<'_>, id: BuiltInId) -> Result<HandlerOutput> {
     match id {
         BuiltInId::Bindings => binding::create(call).await,
         BuiltInId::SubjectAccessReviews => reviews::access(call, About::Anybody).await,

@@ -7,10 +7,10 @@ use kubewright_kinds::meta;
 use kubewright_schema::Types;
 use serde_json::{Map, Value, json};
 
-use super::{part, selectors};
+use super::{body_kind, selectors};
 use crate::access::{self, User};
 use crate::object;
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::write_options::OptionsKind;
 use crate::server::options::AuthorizationMode;
@@ -19,7 +19,7 @@ use crate::wire::status::{Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode::{self, Expected};
 use crate::write::go_text;
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
@@ -50,18 +50,18 @@ async fn received(call: &mut Call<'_>) -> Result<Value> {
         time: &time,
     };
     let mut review = writer.update_built_in(None, review);
-    part::mutate_review(call, &mut review).await?;
+    body_kind::mutate_review(call, &mut review).await?;
     Ok(review)
 }
 
 /// `SubjectAccessReview`, `LocalSubjectAccessReview`, `SelfSubjectAccessReview`.
-pub(super) async fn access(call: &mut Call<'_>, about: About) -> Result<Answer> {
+pub(super) async fn access(call: &mut Call<'_>, about: About) -> Result<HandlerOutput> {
     let mut review = received(call).await?;
     let errors = validate(&review, about);
     if !errors.is_empty() {
         return Err(Status::invalid(AUTHORIZATION, "", "", &errors));
     }
-    part::validate_review(call, &review).await?;
+    body_kind::validate_review(call, &review).await?;
     let spec = &review["spec"];
     let named = user(spec);
     let user = if about == About::Oneself { call.user } else { &named };
@@ -195,13 +195,13 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// `SelfSubjectRulesReview`.
-pub(super) async fn rules(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let review = received(call).await?;
     let namespace = text(&review["spec"], "namespace");
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    part::validate_review(call, &review).await?;
+    body_kind::validate_review(call, &review).await?;
     let (rules, errors) = if call.server.authorization_mode() == AuthorizationMode::AlwaysAllow {
         let everything = vec![Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
         (everything, Vec::new())
@@ -229,7 +229,7 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<Answer> {
 }
 
 /// `TokenReview`.
-pub(super) async fn token(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn token(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let mut review = received(call).await?;
     let token = text(&review["spec"], "token");
     if token.is_empty() {
@@ -237,7 +237,7 @@ pub(super) async fn token(call: &mut Call<'_>) -> Result<Answer> {
             "token is required for TokenReview in authentication",
         ));
     }
-    part::validate_review(call, &review).await?;
+    body_kind::validate_review(call, &review).await?;
     let audiences = review["spec"]["audiences"].as_array().filter(|list| !list.is_empty());
     let audiences: Option<Vec<String>> =
         audiences.map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect());
@@ -255,9 +255,9 @@ pub(super) async fn token(call: &mut Call<'_>) -> Result<Answer> {
 }
 
 /// `SelfSubjectReview`.
-pub(super) async fn myself(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn myself(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let review = received(call).await?;
-    part::validate_review(call, &review).await?;
+    body_kind::validate_review(call, &review).await?;
     let mut answer = answer(call, Value::Null, &json!({ "userInfo": user_info(call.user) }));
     object::set_meta(&mut answer, "creationTimestamp", call.server.clock.stamp());
     Ok(Reply::value(StatusCode::CREATED, &answer).into())

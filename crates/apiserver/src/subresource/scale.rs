@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::custom::conversion::with_conversions;
 use crate::object::{differ_by_owners_only, meta_text, remove_meta, set_meta};
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::{Call, record_value};
 use crate::request::write_options::{OptionsKind, WriteOptions};
 use crate::verbs::patch::{Language, refusal};
@@ -21,14 +21,14 @@ use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
 use crate::write::decode::{self, Expected};
-use crate::write::manage;
+use crate::write::managed_fields;
 use crate::write::scale::{ScaleWrite, UNSET, check, of, write_into};
 use crate::write::{self, IfMissing, Mode, Proposal, Written};
 
 /// The version a Scale is served at.
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-pub(super) async fn get(call: &Call<'_>) -> Result<Answer> {
+pub(super) async fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     let record = call.existing()?;
     let resource = call.resource();
     let object = with_conversions(call.server, resource, |cache| {
@@ -47,7 +47,7 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Answer> {
     Ok(Reply::value(StatusCode::OK, &scale).into())
 }
 
-pub(super) async fn update(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn update(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let is_custom = call.resource().custom().is_some();
     let received = decode::received(call, OptionsKind::Update, expected()?);
     let (options, mut wanted) = received.map_err(|mut status| {
@@ -72,7 +72,7 @@ pub(super) async fn update(call: &mut Call<'_>) -> Result<Answer> {
     .await
 }
 
-pub(super) async fn patch(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn patch(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let language = Language::of(call)?;
     let kind = if language == Language::Apply {
         OptionsKind::Apply
@@ -89,7 +89,7 @@ pub(super) async fn patch(call: &mut Call<'_>) -> Result<Answer> {
                 .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?
                 .value;
             let merged = merge::apply(&ScaleKind(ty), &manager(&options), Some(live), &applied, options.force)
-                .map_err(manage::refusal)?;
+                .map_err(managed_fields::refusal)?;
             // Upstream makes an object of what it merged only when that differs from the live one, and of a Scale of a
             // custom resource it cannot.
             if resource.custom().is_some() && !differ_by_owners_only(&merged, live) {
@@ -149,7 +149,7 @@ async fn replace(
     call: &mut Call<'_>,
     options: &WriteOptions,
     mut make: impl FnMut(&Value) -> Result<Value> + Send,
-) -> Result<Answer> {
+) -> Result<HandlerOutput> {
     let (server, resource) = (call.server, call.resource());
     let paths = resource.replicas_paths();
     let paths: Vec<(&str, Option<&str>)> = paths.iter().map(|(at, path)| (at.as_str(), path.as_deref())).collect();

@@ -10,12 +10,12 @@ use kubewright_schema::{self as schema, TypeRef};
 use kubewright_system::clock;
 use serde_json::{Value, json};
 
-use super::part;
+use super::body_kind;
 use crate::access::tokens::ISSUER;
-use crate::admit::Part;
+use crate::admit::BodyKind;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::BuiltInId;
-use crate::request::Answer;
+use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
@@ -32,7 +32,7 @@ const MOST_SECONDS: i64 = 1 << 32;
 const WARN_ONLY_SECONDS: i64 = 3607;
 const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
 
-pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
+pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let expected = decode::expected(GROUP, "v1", "TokenRequest")?;
     let (options, mut request) = decode::received(call, OptionsKind::Create, expected)?;
     let wanted_uid = meta_text(&request, "uid").to_owned();
@@ -45,8 +45,8 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     }
     request = owned(call, &options.manager, request)?;
     let name = call.target.name;
-    request = part::owned(call, Part::TOKEN_REQUEST, &options.manager, request);
-    part::mutate(call, Part::TOKEN_REQUEST, name, &mut request, options.dry_run).await?;
+    request = body_kind::owned(call, BodyKind::TOKEN_REQUEST, &options.manager, request);
+    body_kind::mutate(call, BodyKind::TOKEN_REQUEST, name, &mut request, options.dry_run).await?;
     let given = meta_text(&request, "name");
     if !given.is_empty() && given != name {
         let path = PathRef::root("metadata");
@@ -68,7 +68,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
     set_meta(&mut request, "name", name);
     set_meta(&mut request, "uid", &*account.uid);
     set_meta(&mut request, "creationTimestamp", clock::stamp(now));
-    part::validate(call, Part::TOKEN_REQUEST, name, &request, options.dry_run).await?;
+    body_kind::validate(call, BodyKind::TOKEN_REQUEST, name, &request, options.dry_run).await?;
     let mut private = json!({
         "namespace": call.target.namespace,
         "serviceaccount": { "name": name, "uid": &*account.uid },
@@ -100,7 +100,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<Answer> {
         .signer
         .sign(&claims)
         .ok_or_else(|| Status::internal("failed to generate token: no signing key"))?;
-    call.notes
+    call.annotations
         .add("authentication.kubernetes.io/issued-credential-id", format!("JTI={id}"));
     set_meta(&mut request, "name", name);
     set_meta(&mut request, "uid", &*account.uid);

@@ -13,7 +13,7 @@ use crate::write;
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode::{self, Expected};
 use crate::write::defaults::{dedup_owners, default};
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();

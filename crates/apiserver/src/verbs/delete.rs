@@ -34,7 +34,7 @@ pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     Ok(Reply::new(code, text_of(&outcome.answer(call.resource()))))
 }
 
-/// Who deletes Jobs without a word about their pods keeps the pods, and is told.
+/// Warns a client that deletes Jobs without a propagation policy: their Pods stay.
 pub(crate) fn warn_of_orphans(call: &mut Call<'_>, options: &DeleteOptions) {
     let resource = call.resource();
     if resource.is(BuiltInId::Jobs) && options.propagation.is_none() && options.orphan_dependents.is_none() {
@@ -129,9 +129,9 @@ pub(crate) async fn delete_one(
             }
             None => None,
         };
-        // Who has a say in deletions is asked again about what is marked and then removed.
+        // Admission webhooks are asked about the mark and, once that is stored, about the removal.
         let in_steps = asks && remove && marked.is_some() && server.webhooks.any();
-        let Some(outcome) = carry_out(server, resource, &record, live, marked, remove && !in_steps) else {
+        let Some(outcome) = commit(server, resource, &record, live, marked, remove && !in_steps) else {
             continue;
         };
         if !in_steps {
@@ -142,13 +142,13 @@ pub(crate) async fn delete_one(
         let Some(marked) = marked.filter(|marked| meta_text(&outcome.object, "uid") == &*marked.uid) else {
             return Ok(Outcome { gone: true, ..outcome });
         };
-        if let Some(outcome) = carry_out(server, resource, &marked, outcome.object, None, true) {
+        if let Some(outcome) = commit(server, resource, &marked, outcome.object, None, true) {
             return Ok(outcome);
         }
     }
 }
 
-/// Asks all who have a say in the deletion of an object.
+/// Asks admission plugins and webhooks about the deletion of an object.
 async fn admit(
     call: &mut Call<'_>,
     attributes: &Attributes<'_>,
@@ -174,7 +174,7 @@ async fn admit(
 }
 
 /// Deletes an object for the server's own reasons, as often as it takes.
-pub(crate) fn delete_unasked(server: &Server, resource: &Resource, key: &str, options: &DeleteOptions) {
+pub(crate) fn delete_for_the_server(server: &Server, resource: &Resource, key: &str, options: &DeleteOptions) {
     while let Some(record) = server.store.get(resource.table, key) {
         // Only metadata is looked at and changed: the object stays in the version it was stored in.
         let live = object::to_value(resource, &record, record.revision);
@@ -188,7 +188,7 @@ pub(crate) fn delete_unasked(server: &Server, resource: &Resource, key: &str, op
             let draft = object::redraft(resource, &record, &marked);
             (marked, draft)
         });
-        if carry_out(server, resource, &record, live, marked, remove).is_some() {
+        if commit(server, resource, &record, live, marked, remove).is_some() {
             break;
         }
     }
@@ -374,7 +374,7 @@ fn mark(object: &mut Value, now: Timestamp) {
 }
 
 /// Writes the marked object, if there is one, and removes it, if that is the plan. `None` when somebody else wrote meanwhile.
-fn carry_out(
+fn commit(
     server: &Server,
     resource: &Resource,
     record: &Record,

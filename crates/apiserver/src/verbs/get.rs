@@ -9,7 +9,7 @@ use crate::wire::status::Result;
 
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply> {
     if let Some(revision) = parse_revision(call.query.text("resourceVersion"))? {
-        call.server.reach(revision).await?;
+        call.server.wait_for_revision(revision).await?;
     }
     let record = call.existing()?;
     call.reply_record(StatusCode::OK, &record).await

@@ -66,7 +66,7 @@ async fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, O
     let Some(revision) = options.revision()? else {
         return Ok((store.snapshot(table), None, None));
     };
-    call.server.reach(revision).await?;
+    call.server.wait_for_revision(revision).await?;
     let exact =
         options.version_match == Some(VersionMatch::Exact) || (options.version_match.is_none() && options.limit > 0);
     if exact {

@@ -22,7 +22,7 @@ use crate::write::decode::{self, Expected, TypeDefect};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
 use crate::write::go_text;
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
 
 /// What a patch is written in.

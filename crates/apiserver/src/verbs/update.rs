@@ -9,7 +9,7 @@ use crate::wire::status::Result;
 use crate::write::addressed::{check_name, check_uid, place_in_namespace};
 use crate::write::decode::{self, Expected};
 use crate::write::defaults::{dedup_owners, default};
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
 
 pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {

@@ -51,7 +51,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     if let Some(revision) = requested
         && options.send_initial_events.is_some()
     {
-        call.server.reach(revision).await?;
+        call.server.wait_for_revision(revision).await?;
     }
     let timeout = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),

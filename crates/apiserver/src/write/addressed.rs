@@ -22,7 +22,7 @@ pub(crate) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> Result<
         set_meta(object, "namespace", expected);
         return Ok(());
     }
-    // What belongs to the cluster loses the namespace that its manifest names.
+    // A cluster-scoped object loses the namespace that its manifest names.
     if expected.is_empty() {
         remove_meta(object, "namespace");
         return Ok(());

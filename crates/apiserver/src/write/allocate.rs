@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource};
 use crate::wire::status::{Result, Status};
-use crate::write::manage::FieldWriter;
+use crate::write::managed_fields::FieldWriter;
 
 /// The addresses and ports of a server's Services.
 pub(crate) struct Allocations(Mutex<Allocator>);

@@ -14,7 +14,7 @@ pub(crate) mod decode;
 pub(crate) mod defaults;
 pub(crate) mod effects;
 pub(crate) mod go_text;
-pub(crate) mod manage;
+pub(crate) mod managed_fields;
 mod prepare;
 pub(crate) mod scale;
 mod store;

@@ -54,7 +54,7 @@ enum Refusal {
     Final(Box<Status>),
 }
 
-/// What a request is told whose time is over.
+/// The 504 of a request whose deadline has passed.
 pub(crate) fn too_late(deadline: Deadline) -> Box<Status> {
     let why = if deadline.wanted {
         "request did not complete within the allotted timeout"
@@ -125,7 +125,7 @@ impl<'a> Request<'a> {
             .map_err(|why| Status::forbidden(self.attributes.resource.about(), &self.facts.name, &why))
     }
 
-    /// Asks a webhook. What it wants noted is noted, whatever it decides.
+    /// Asks a webhook. Its audit annotations are kept, whatever it decides.
     async fn ask(
         &self,
         webhook: &Webhook,
@@ -166,7 +166,7 @@ impl<'a> Request<'a> {
         let verdict = response::read(version, self.phase, &uid, &answer).map_err(failed)?;
         for (key, value) in &verdict.audit_annotations {
             self.attributes
-                .notes
+                .annotations
                 .add(format!("{}/{key}", webhook.name), value.as_str());
         }
         // Upstream cannot put others into a header.
@@ -179,7 +179,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What is not done in time is not done at all.
+    /// Refuses the request once its deadline has passed.
     fn check_deadline(&self) -> Result<()> {
         let deadline = self.attributes.deadline();
         if Instant::now() < deadline.at {
@@ -188,8 +188,8 @@ impl<'a> Request<'a> {
         Err(too_late(deadline))
     }
 
-    /// What a failed call means: nothing but a note, or the end of the request.
-    fn weigh(&self, webhook: &Webhook, at: usize, round: usize, failure: &CallFailure) -> Result<()> {
+    /// Decides what a failed call means: nothing but an audit annotation, or the refusal of the request.
+    fn apply_failure_policy(&self, webhook: &Webhook, at: usize, round: usize, failure: &CallFailure) -> Result<()> {
         if webhook.failure_policy == FailurePolicy::Fail {
             return Err(Status::internal(&failure.to_string()));
         }
@@ -198,7 +198,7 @@ impl<'a> Request<'a> {
             Phase::Validating => "validating",
         };
         let key = format!("failed-open.{what}.webhook.admission.k8s.io/round_{round}_index_{at}");
-        self.attributes.notes.add(key, webhook.name.as_str());
+        self.attributes.annotations.add(key, webhook.name.as_str());
         self.check_deadline()
     }
 }

@@ -90,7 +90,7 @@ pub(crate) async fn mutate(
         let changed = matches!(outcome, Ok(true));
         let note = json!({ "configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed });
         let key = format!("mutation.webhook.admission.k8s.io/round_{}_index_{at}", round.round);
-        attributes.notes.add(key, note.to_string());
+        attributes.annotations.add(key, note.to_string());
         if changed {
             round.object_changed();
             round.changed = true;
@@ -101,7 +101,7 @@ pub(crate) async fn mutate(
         match outcome {
             Ok(_) => {}
             Err(Refusal::Final(status)) => return Err(status),
-            Err(Refusal::Failed(failure)) => request.weigh(webhook, at, round.round, &failure)?,
+            Err(Refusal::Failed(failure)) => request.apply_failure_policy(webhook, at, round.round, &failure)?,
         }
     }
     if dirty && let Some(mut shown) = shown {
@@ -144,11 +144,11 @@ fn apply(
     }
     let patched = patch.apply(&shown.object).map_err(internal)?;
     let changed = shown
-        .take_over(patched, request.attributes, &request.equivalents)
+        .accept_patched(patched, request.attributes, &request.equivalents)
         .map_err(|why| match request.attributes {
             // Upstream's codec of custom resources has its own words for a Scale, which nobody wraps.
             Attributes {
-                part: Some(_),
+                body_kind: Some(_),
                 resource,
                 ..
             } if resource.custom().is_some() => Refusal::Final(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)),

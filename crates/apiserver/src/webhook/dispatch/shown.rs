@@ -7,7 +7,7 @@ use kubewright_admission::{GroupVersionKind, GroupVersionResource};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::Value;
 
-use crate::admit::{Attributes, Operation, Part, kind_of};
+use crate::admit::{Attributes, BodyKind, Operation, kind_of};
 use crate::custom::conversion::with_conversions;
 use crate::registry::convert;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
@@ -39,7 +39,7 @@ impl Equivalents {
             .iter()
             .map(|other| {
                 let place = GroupVersionResource::new(&other.group, &other.version, &other.plural);
-                let kind = match attributes.part {
+                let kind = match attributes.body_kind {
                     Some(_) => attributes.kind(),
                     None => kind_of(other),
                 };
@@ -77,14 +77,14 @@ impl Shown {
             if !served.is_object() {
                 return Value::Null;
             }
-            if attributes.part.is_none() {
+            if attributes.body_kind.is_none() {
                 attributes.resource.to_served(&mut served);
             }
             named(&mut served, &kind);
             served
         };
         let owners = |object: &Value| object.pointer("/metadata/managedFields").cloned();
-        let built_in = attributes.part.is_some() || attributes.resource.custom().is_none();
+        let built_in = attributes.body_kind.is_some() || attributes.resource.custom().is_none();
         Shown {
             object: as_served(object),
             old: old.map_or(Value::Null, as_served),
@@ -158,17 +158,17 @@ impl Shown {
     }
 
     /// Takes over what a patch made of the object. Returns whether that is another object; the error is upstream's.
-    pub(super) fn take_over(
+    pub(super) fn accept_patched(
         &mut self,
         patched: Value,
         attributes: &Attributes<'_>,
         equivalents: &Equivalents,
     ) -> std::result::Result<bool, String> {
         let resource = equivalents.resource(&self.kind).unwrap_or(attributes.resource);
-        let mut next = self.decoded(patched, resource, attributes.part)?;
-        let before = self.decoded(self.object.clone(), resource, attributes.part);
+        let mut next = self.decoded(patched, resource, attributes.body_kind)?;
+        let before = self.decoded(self.object.clone(), resource, attributes.body_kind);
         let changed = std::mem::take(&mut self.stamped) || before.as_ref() != Ok(&next);
-        match (attributes.part, resource.custom()) {
+        match (attributes.body_kind, resource.custom()) {
             (Some(_), _) => {}
             (None, Some(version)) => version.default(&mut next),
             (None, None) => default(resource, &mut next),
@@ -178,7 +178,12 @@ impl Shown {
     }
 
     /// A document as an object of the shown kind, as upstream's decoder makes one.
-    fn decoded(&self, document: Value, resource: &Resource, part: Option<Part>) -> std::result::Result<Value, String> {
+    fn decoded(
+        &self,
+        document: Value,
+        resource: &Resource,
+        part: Option<BodyKind>,
+    ) -> std::result::Result<Value, String> {
         let text = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (given_version, given_kind) = (text("apiVersion"), text("kind"));
         let Some(ty) = typed(resource, part) else {
@@ -216,7 +221,7 @@ impl Shown {
     /// The object as it is worked on, in the version of the request.
     pub(super) fn into_object(self, attributes: &Attributes<'_>) -> Result<Value> {
         let mut object = self.object;
-        if attributes.part.is_some() {
+        if attributes.body_kind.is_some() {
             return Ok(object);
         }
         if attributes.resource.custom().is_some() {
@@ -234,9 +239,9 @@ impl Shown {
     }
 }
 
-fn typed(resource: &Resource, part: Option<Part>) -> Option<TypeRef<'static>> {
+fn typed(resource: &Resource, part: Option<BodyKind>) -> Option<TypeRef<'static>> {
     match part {
-        Some(part) => Types::builtin().kind(part.group, Part::VERSION, part.kind),
+        Some(part) => Types::builtin().kind(part.group, BodyKind::VERSION, part.kind),
         None => resource.ty(),
     }
 }

@@ -22,7 +22,7 @@ pub(crate) async fn validate(
         return Ok(());
     };
     let mut forms: HashMap<GroupVersionKind, Shown> = HashMap::new();
-    let mut invited: Vec<(&Webhook, Invocation)> = Vec::new();
+    let mut invocations: Vec<(&Webhook, Invocation)> = Vec::new();
     for webhook in webhooks {
         let nothing = &Value::Null;
         let Some(invocation) = request.invocation(webhook, object, old.unwrap_or(nothing))? else {
@@ -37,32 +37,32 @@ pub(crate) async fn validate(
         }
         let shown = &forms[&invocation.kind];
         if webhook.conditions.is_empty() || request.conditions_hold(webhook, shown)? {
-            invited.push((webhook, invocation));
+            invocations.push((webhook, invocation));
         }
     }
-    if invited.is_empty() {
+    if invocations.is_empty() {
         return Ok(());
     }
     request.check_deadline()?;
     let (request, forms) = (&request, &forms);
-    let asked = invited
+    let asked = invocations
         .iter()
         .enumerate()
         .map(|(at, (webhook, invocation))| async move {
-            let mut told = Vec::new();
+            let mut new_warnings = Vec::new();
             let outcome = request
-                .ask(webhook, invocation, &forms[&invocation.kind], &mut told)
+                .ask(webhook, invocation, &forms[&invocation.kind], &mut new_warnings)
                 .await;
             let outcome = match outcome {
                 Ok(_) => Ok(()),
                 Err(Refusal::Final(status)) => Err(status),
-                Err(Refusal::Failed(failure)) => request.weigh(webhook, at, 0, &failure),
+                Err(Refusal::Failed(failure)) => request.apply_failure_policy(webhook, at, 0, &failure),
             };
-            (outcome, told)
+            (outcome, new_warnings)
         });
     let mut first_refusal = Ok(());
-    for (outcome, told) in join_all(asked).await {
-        warnings.extend(told);
+    for (outcome, new_warnings) in join_all(asked).await {
+        warnings.extend(new_warnings);
         if first_refusal.is_ok() {
             first_refusal = outcome;
         }

@@ -1,4 +1,4 @@
-//! The TLS door: a port with its own certificate authority, and the kubeconfig that opens it.
+//! The TLS transport: a port with its own certificate authority, and the kubeconfig of its administrator.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::certificates::Certificates;
-use super::connection::Door;
+use super::connection::TlsTransport;
 use super::publish;
 use crate::server::ApiServer;
 
@@ -22,7 +22,7 @@ pub struct ListenOptions {
     address: SocketAddr,
     advertised: Option<IpAddr>,
     drain: Duration,
-    patience: Duration,
+    write_timeout: Duration,
 }
 
 impl Default for ListenOptions {
@@ -37,7 +37,7 @@ impl From<SocketAddr> for ListenOptions {
             address,
             advertised: None,
             drain: Duration::from_secs(5),
-            patience: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -82,8 +82,8 @@ impl ListenOptions {
     }
 
     /// How long a client may stop reading before it is disconnected (30 seconds by default).
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn write_timeout(mut self, write_timeout: Duration) -> Self {
+        self.write_timeout = write_timeout;
         self
     }
 }
@@ -113,7 +113,7 @@ pub enum ListenError {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = ApiServer::new(Options::new());
-/// let options = ListenOptions::default().drain(Duration::from_secs(1)).patience(Duration::from_secs(10));
+/// let options = ListenOptions::default().drain(Duration::from_secs(1)).write_timeout(Duration::from_secs(10));
 /// let listener = server.listen(options).await?; // a free port of this machine
 /// assert_eq!(listener.url(), format!("https://{}", listener.local_addr()));
 /// assert!(listener.ca_pem().starts_with("-----BEGIN CERTIFICATE-----"));
@@ -156,7 +156,7 @@ impl ApiServer {
             address,
             advertised,
             drain,
-            patience,
+            write_timeout,
         } = options.into();
         let bind = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(bind)?;
@@ -164,7 +164,8 @@ impl ApiServer {
         let advertised = advertised.unwrap_or_else(|| publish::reached_at(address.ip()));
         let reached = [address.ip(), advertised];
         let certificates = Certificates::generate(&reached).map_err(|error| ListenError::Tls(error.into()))?;
-        let door = Door::new(self.clone(), &certificates, patience).map_err(|error| ListenError::Tls(error.into()))?;
+        let transport = TlsTransport::new(self.clone(), &certificates, write_timeout)
+            .map_err(|error| ListenError::Tls(error.into()))?;
         let advertised = SocketAddr::new(advertised, address.port());
         // Others find a server where it listened first.
         if self.server.advertised.set(advertised.to_string()).is_ok() {
@@ -172,7 +173,7 @@ impl ApiServer {
             Box::pin(self.publish(advertised)).await;
         }
         let (stopper, stop) = Stopper::new();
-        let door = Arc::new(door);
+        let transport = Arc::new(transport);
         let limits = Limits {
             connections: None,
             drain,
@@ -184,7 +185,7 @@ impl ApiServer {
             key: certificates.admin.key_pem(),
             stopper,
             accepting: tokio::spawn(listen::accept(socket, limits, stop, move |socket, stop| {
-                Arc::clone(&door).serve(socket, stop)
+                Arc::clone(&transport).serve(socket, stop)
             })),
         })
     }

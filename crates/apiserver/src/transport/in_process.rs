@@ -1,4 +1,4 @@
-//! The door without a socket: a tower service, and a `kube::Client` over it.
+//! The transport without a socket: a tower service, and a `kube::Client` over it.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -102,7 +102,7 @@ const UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::certificates::Certificates;
+    use crate::transport::certificates::Certificates;
 
     #[test]
     fn common_name_and_organization_make_the_user() {

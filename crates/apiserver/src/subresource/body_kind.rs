@@ -1,22 +1,22 @@
-//! Bodies of subresources that are of a kind of their own, and who has a say in them: a Binding, an Eviction, a
-//! `TokenRequest`, the options of a connection (A15).
+//! Admission of bodies of subresources that are of a kind of their own: a Binding, an Eviction, a `TokenRequest`, the
+//! options of a connection (A15).
 
 use kubewright_merge::{self as merge, ConversionError, FieldManager, Versions};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::{Map, Value, json};
 
-use crate::admit::{self, Attributes, Operation, Part};
+use crate::admit::{self, Attributes, BodyKind, Operation};
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Subresource, api_version, name_of};
 use crate::request::call::Call;
 use crate::wire::status::Result;
 
 /// The body with its owners.
-pub(super) fn owned(call: &Call<'_>, part: Part, manager: &str, body: Value) -> Value {
-    let Some(ty) = Types::builtin().kind(part.group, Part::VERSION, part.kind) else {
+pub(super) fn owned(call: &Call<'_>, part: BodyKind, manager: &str, body: Value) -> Value {
+    let Some(ty) = Types::builtin().kind(part.group, BodyKind::VERSION, part.kind) else {
         return body;
     };
-    let (version, time) = (api_version(part.group, Part::VERSION), call.server.clock.stamp());
+    let (version, time) = (api_version(part.group, BodyKind::VERSION), call.server.clock.stamp());
     let manager = FieldManager {
         name: manager,
         api_version: &version,
@@ -31,25 +31,37 @@ pub(super) fn owned(call: &Call<'_>, part: Part, manager: &str, body: Value) -> 
     merge::update(&kind, &manager, None, body)
 }
 
-/// Shows a body to those who may change it.
-pub(super) async fn mutate(call: &mut Call<'_>, part: Part, name: &str, body: &mut Value, dry_run: bool) -> Result<()> {
+/// Lets webhooks change a body.
+pub(super) async fn mutate(
+    call: &mut Call<'_>,
+    part: BodyKind,
+    name: &str,
+    body: &mut Value,
+    dry_run: bool,
+) -> Result<()> {
     if !call.server.webhooks.any() {
         return Ok(());
     }
-    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_part(part);
+    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_body_kind(part);
     admit::mutate(&attributes, body, None, &mut call.warnings).await
 }
 
-/// Shows a body to those who may refuse it.
-pub(super) async fn validate(call: &mut Call<'_>, part: Part, name: &str, body: &Value, dry_run: bool) -> Result<()> {
+/// Lets webhooks refuse a body.
+pub(super) async fn validate(
+    call: &mut Call<'_>,
+    part: BodyKind,
+    name: &str,
+    body: &Value,
+    dry_run: bool,
+) -> Result<()> {
     if !call.server.webhooks.any() {
         return Ok(());
     }
-    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_part(part);
+    let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_body_kind(part);
     admit::validate(&attributes, body, None, &mut call.warnings).await
 }
 
-/// Shows a review, which is of its resource's own kind, to those who may change it.
+/// Lets webhooks change a review, which is of its resource's own kind.
 pub(super) async fn mutate_review(call: &mut Call<'_>, review: &mut Value) -> Result<()> {
     if !call.server.webhooks.any() {
         return Ok(());
@@ -58,7 +70,7 @@ pub(super) async fn mutate_review(call: &mut Call<'_>, review: &mut Value) -> Re
     admit::mutate(&attributes, review, None, &mut call.warnings).await
 }
 
-/// Shows a review to those who may refuse it.
+/// Lets webhooks refuse a review.
 pub(super) async fn validate_review(call: &mut Call<'_>, review: &Value) -> Result<()> {
     if !call.server.webhooks.any() {
         return Ok(());
@@ -72,7 +84,7 @@ fn of_review<'a>(call: &Call<'a>, review: &Value) -> Attributes<'a> {
     Attributes::new(call, Operation::Create, meta_text(review, "name"), dry_run)
 }
 
-/// Asks about a connection to what an object stands for. There is no such thing here, but who refuses it is heard.
+/// Lets webhooks refuse a connection to a Pod, a Service or a node. The server then refuses it too, since it has none.
 pub(super) async fn admit_connection(call: &mut Call<'_>) -> Result<()> {
     let Some(part) = connection(call) else {
         return Ok(());
@@ -81,27 +93,27 @@ pub(super) async fn admit_connection(call: &mut Call<'_>) -> Result<()> {
         return Ok(());
     }
     let mut options = connection_options(call, part);
-    let attributes = Attributes::new(call, Operation::Connect, call.target.name, false).with_part(part);
+    let attributes = Attributes::new(call, Operation::Connect, call.target.name, false).with_body_kind(part);
     admit::mutate(&attributes, &mut options, None, &mut call.warnings).await?;
     admit::validate(&attributes, &options, None, &mut call.warnings).await
 }
 
-fn connection(call: &Call<'_>) -> Option<Part> {
+fn connection(call: &Call<'_>) -> Option<BodyKind> {
     Some(match (call.resource().id()?, call.target.subresource?) {
-        (BuiltInId::Pods, Subresource::Exec) => Part::EXEC,
-        (BuiltInId::Pods, Subresource::Attach) => Part::ATTACH,
-        (BuiltInId::Pods, Subresource::PortForward) => Part::PORT_FORWARD,
-        (BuiltInId::Pods, Subresource::Proxy) => Part::POD_PROXY,
-        (BuiltInId::Services, Subresource::Proxy) => Part::SERVICE_PROXY,
-        (BuiltInId::Nodes, Subresource::Proxy) => Part::NODE_PROXY,
+        (BuiltInId::Pods, Subresource::Exec) => BodyKind::EXEC,
+        (BuiltInId::Pods, Subresource::Attach) => BodyKind::ATTACH,
+        (BuiltInId::Pods, Subresource::PortForward) => BodyKind::PORT_FORWARD,
+        (BuiltInId::Pods, Subresource::Proxy) => BodyKind::POD_PROXY,
+        (BuiltInId::Services, Subresource::Proxy) => BodyKind::SERVICE_PROXY,
+        (BuiltInId::Nodes, Subresource::Proxy) => BodyKind::NODE_PROXY,
         _ => return None,
     })
 }
 
 /// The options of a connection, which its query gives.
-fn connection_options(call: &Call<'_>, part: Part) -> Value {
+fn connection_options(call: &Call<'_>, part: BodyKind) -> Value {
     let mut options = Map::new();
-    options.insert("apiVersion".into(), Part::VERSION.into());
+    options.insert("apiVersion".into(), BodyKind::VERSION.into());
     options.insert("kind".into(), part.kind.into());
     let query = call.query;
     for key in ["stdin", "stdout", "stderr", "tty"] {

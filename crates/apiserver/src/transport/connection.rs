@@ -47,17 +47,21 @@ const MAX_HEADERS: usize = 1000;
 const MAX_HEAD: u32 = 1024 * 1024;
 
 /// What all connections of a listener share.
-pub(super) struct Door {
+pub(super) struct TlsTransport {
     server: ApiServer,
     acceptor: TlsAcceptor,
     verifier: Arc<dyn ClientCertVerifier>,
     http: auto::Builder<TokioExecutor>,
     /// How long a write may stall.
-    patience: Duration,
+    write_timeout: Duration,
 }
 
-impl Door {
-    pub(super) fn new(server: ApiServer, certificates: &Certificates, patience: Duration) -> Result<Door, Error> {
+impl TlsTransport {
+    pub(super) fn new(
+        server: ApiServer,
+        certificates: &Certificates,
+        write_timeout: Duration,
+    ) -> Result<TlsTransport, Error> {
         let verifier = certificates.verifier()?;
         let config = certificates.server_config(verifier.clone())?;
         let mut http = auto::Builder::new(TokioExecutor::new());
@@ -75,12 +79,12 @@ impl Door {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(MAX_HEAD);
-        Ok(Door {
+        Ok(TlsTransport {
             server,
             acceptor: TlsAcceptor::from(Arc::new(config)),
             verifier,
             http,
-            patience,
+            write_timeout,
         })
     }
 
@@ -96,7 +100,7 @@ impl Door {
     }
 }
 
-impl Door {
+impl TlsTransport {
     /// Agrees on keys. Who speaks plain HTTP is told so, in Go's words.
     async fn handshake(&self, mut socket: TcpStream) -> io::Result<TlsStream<WriteTimeout<TcpStream>>> {
         let mut first = [0; 5];
@@ -112,7 +116,9 @@ impl Door {
             tokio::io::copy(&mut socket.take(MAX_HEAD.into()), &mut tokio::io::sink()).await?;
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.acceptor.accept(WriteTimeout::new(socket, self.patience)).await
+        self.acceptor
+            .accept(WriteTimeout::new(socket, self.write_timeout))
+            .await
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::custom;
 use crate::custom::conversion::{ConversionCache, NeedsConversion, Unconverted, Unfinished};
 use crate::registry::convert;
-use crate::registry::place::Place;
+use crate::registry::topology::ObjectTopology;
 use crate::registry::{Registry, Resource, Subresource, name_of};
 use crate::wire::status::{Cause, Details, Status};
 
@@ -45,10 +45,10 @@ impl BuiltInKind<'_> {
 }
 
 impl<'r> Versions<'r> for BuiltInKind<'r> {
-    type Topology = Place<'r>;
+    type Topology = ObjectTopology<'r>;
 
-    fn topology(&self, api_version: &str) -> Option<Place<'r>> {
-        self.at(api_version)?.ty().map(Place::BuiltIn)
+    fn topology(&self, api_version: &str) -> Option<ObjectTopology<'r>> {
+        self.at(api_version)?.ty().map(ObjectTopology::BuiltIn)
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
@@ -77,11 +77,11 @@ impl CustomKind<'_> {
 }
 
 impl<'r> Versions<'r> for CustomKind<'r> {
-    type Topology = Place<'r>;
+    type Topology = ObjectTopology<'r>;
 
-    fn topology(&self, api_version: &str) -> Option<Place<'r>> {
+    fn topology(&self, api_version: &str) -> Option<ObjectTopology<'r>> {
         let schema = self.version.schema_at(api_version)?;
-        Some(Place::Custom(schema.place()))
+        Some(ObjectTopology::Custom(schema.place()))
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {

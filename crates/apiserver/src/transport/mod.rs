@@ -1,0 +1,16 @@
+//! The receive stage: in-process for `kube` and any tower client, TLS for kubectl and everything else.
+//!
+//! A transport knows who its client is and how a body is read within its limit; it calls `ApiServer::serve` for every
+//! request.
+
+mod certificates;
+mod connection;
+mod identity;
+mod in_process;
+mod listener;
+mod publish;
+mod read;
+mod stop;
+
+pub use in_process::InProcess;
+pub use listener::{ListenError, ListenOptions, Listener};
