@@ -168,3 +168,56 @@ pub(crate) fn not_allowed(method: &Method, target: &Target<'_>) -> Box<Status> {
         _ => Status::method_not_allowed(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str) -> String {
+        match route(&Served::default(), &RequestInfo::parse("GET", path)) {
+            Route::Resource(target) => {
+                let part = target.subresource.map(Subresource::name);
+                format!(
+                    "{} {}|{} {part:?}{}",
+                    target.resource.plural, target.namespace, target.name, target.rest
+                )
+            }
+            Route::UnknownResource => "unknown".into(),
+            Route::NonResource => "non-resource".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_served_is_what_the_path_was_authorized_as() {
+        assert_eq!(read("/api/v1/namespaces/n/pods/p/log"), r#"pods n|p Some("log")"#);
+        assert_eq!(read("/api/v1/namespaces/n"), "namespaces |n None");
+        assert_eq!(read("/api/v1/namespaces/n/status"), r#"namespaces |n Some("status")"#);
+        assert_eq!(read("/api/v1/watch/namespaces/n/pods"), "pods n| None");
+        assert_eq!(
+            read("/api/v1/namespaces/n/pods/p/proxy/a/b"),
+            r#"pods n|p Some("proxy")/a/b"#
+        );
+        assert_eq!(read("/api/v1/namespaces//pods"), "pods | None");
+    }
+
+    #[test]
+    fn what_can_be_authorized_and_is_not_served_is_unknown() {
+        for path in [
+            "/api/v1/proxy/namespaces/n/pods/p",
+            "/api/v1/namespaces/n/status/more",
+            "/api/v1/namespaces/n/namespaces/n",
+            "/api/v1/namespaces/n/nodes",
+            "/api/v1/namespaces//status",
+            "/api/v1//pods",
+            "/api/v1/pods/p",
+            "/api/v1/namespaces/n/pods/p/logs",
+            "/api/v1/namespaces/n/pods/p/log/more",
+            "/apis/apps/v1/namespaces/n/status",
+        ] {
+            assert_eq!(read(path), "unknown", "{path}");
+        }
+        for path in ["//api/v1/pods", "/apis/none.example/v1/pods", "/api/v1", "/version"] {
+            assert_eq!(read(path), "non-resource", "{path}");
+        }
+    }
+}

@@ -200,3 +200,43 @@ async fn ask(server: &Server, kind: &Kind, needed: NeedsConversion, cache: &mut 
         cache.answers.extend(asked.into_iter().zip(answers));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_was_not_converted_is_named_and_not_given() {
+        let (object, mut cache) = (json!({ "apiVersion": "g/v1" }), ConversionCache::default());
+        let Err(Unconverted::Needed(needed)) = cache.converted(&object, "g/v2") else {
+            panic!("nothing has been converted yet");
+        };
+        let wanted = needed.0.into_iter().next().unwrap();
+        assert_eq!(wanted.api_version, "g/v2");
+        cache.answers.insert(wanted, Err("no".into()));
+        assert!(matches!(cache.converted(&object, "g/v2"), Err(Unconverted::Failed(why)) if why == "no"));
+        assert!(matches!(cache.converted(&object, "g/v3"), Err(Unconverted::Needed(_))));
+    }
+
+    #[test]
+    fn everything_is_converted_before_the_first_failure_counts() {
+        let failed = || Err::<(), _>(Unfinished::from(Unconverted::Failed("no".into())));
+        let missing = |name: &str| {
+            let object = json!({ "metadata": { "name": name } });
+            ConversionCache::default()
+                .converted(&object, "g/v2")
+                .map_err(Unfinished::from)
+        };
+        let mut gathered = Gathered::default();
+        gathered.take(failed());
+        gathered.take(missing("a"));
+        gathered.take(missing("b"));
+        assert!(matches!(gathered.check(), Err(Unfinished::NeedsConversion(needed)) if needed.0.len() == 2));
+        let mut gathered = Gathered::default();
+        assert_eq!(gathered.take(Ok(1)), Some(1));
+        gathered.take(failed());
+        assert!(matches!(gathered.check(), Err(Unfinished::Refused(status)) if status.message == "no"));
+    }
+}
