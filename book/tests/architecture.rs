@@ -185,6 +185,13 @@ fn crates_below_the_line_do_no_io() {
 }
 
 #[test]
+fn only_tests_depend_on_the_crate_of_tests() {
+    for (krate, dependencies) in graph_of_cargo() {
+        assert!(!dependencies.workspace.contains("test-support"), "{krate}");
+    }
+}
+
+#[test]
 fn leaf_crates_depend_on_no_crate_of_the_workspace() {
     let graph = graph_of_cargo();
     for leaf in LEAVES {

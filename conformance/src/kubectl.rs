@@ -142,7 +142,8 @@ pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>
 
 /// The kubectl that `$KUBECTL` names.
 pub fn binary() -> Option<PathBuf> {
-    std::env::var_os("KUBECTL").map(PathBuf::from)
+    let path = std::env::var_os("KUBECTL").filter(|path| !path.is_empty());
+    path.map(PathBuf::from)
 }
 
 /// The kubeconfig in a folder that `upstream/start` made, with the server it names.

@@ -1,31 +1,26 @@
-//! kubectl against the TLS door. The tests use the binary in `$KUBECTL`; without it nothing is tested, and they say so.
+//! kubectl against the TLS listener. The tests use the binary in `$KUBECTL`; without it they are skipped, and say so.
 #![cfg(unix)]
 
 mod support;
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Once;
 
 use support::Server;
 
-/// A server, and the kubectl that talks to it; `None` when there is no kubectl.
+/// A server, and the kubectl that talks to it.
 struct Kubectl {
-    binary: std::ffi::OsString,
+    binary: PathBuf,
     server: Server,
     home: tempfile::TempDir,
 }
 
 impl Kubectl {
+    /// `None` when there is no kubectl.
     fn start() -> Option<Kubectl> {
-        let Some(binary) = std::env::var_os("KUBECTL") else {
-            // Past the capture of a passing test's output: it has to be seen.
-            static SAID: Once = Once::new();
-            SAID.call_once(|| drop(writeln!(std::io::stderr(), "KUBECTL is not set: kubectl is not tested")));
-            return None;
-        };
         Some(Kubectl {
-            binary,
+            binary: kubewright_test_support::kubectl()?,
             server: Server::start(),
             home: tempfile::tempdir().unwrap(),
         })

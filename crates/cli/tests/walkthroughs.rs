@@ -11,8 +11,7 @@ fn workspace() -> PathBuf {
 
 /// Runs a walkthrough; its steps look with kubectl, so it needs one.
 fn walk(name: &str) {
-    let Some(kubectl) = env::var_os("KUBECTL").filter(|path| !path.is_empty()) else {
-        eprintln!("KUBECTL is not set: {name} was not walked through");
+    let Some(kubectl) = kubewright_test_support::kubectl() else {
         return;
     };
     let tools = tempfile::tempdir().unwrap();

@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Output;
 
@@ -97,15 +96,7 @@ async fn the_rules_hold_for_the_scale_too() {
 
 /// Runs the kubectl in `$KUBECTL` off this thread, so that the server in it can answer.
 async fn kubectl(home: &Path, arguments: &[&str]) -> Option<Output> {
-    let Some(binary) = std::env::var_os("KUBECTL").filter(|path| !path.is_empty()) else {
-        // Past the capture of a passing test's output: it has to be seen.
-        drop(writeln!(
-            std::io::stderr(),
-            "KUBECTL is not set: kubectl scale is not tested"
-        ));
-        return None;
-    };
-    let mut command = std::process::Command::new(binary);
+    let mut command = std::process::Command::new(kubewright_test_support::kubectl()?);
     command
         .args(arguments)
         .env("KUBECONFIG", home.join("kubeconfig"))

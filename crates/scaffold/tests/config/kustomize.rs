@@ -1,37 +1,21 @@
 //! `kubectl kustomize config/default` and `kubewright deploy` install the same objects. The tests use the kubectl in `$KUBECTL`;
-//! without it nothing is tested, and they say so.
+//! without it they are skipped, and say so.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
-use std::sync::Once;
 
 use kubewright_manifests::bundle::Bundle;
 use kubewright_manifests::install::{MANAGER, MARK};
 use kubewright_manifests::yaml;
+use kubewright_test_support::kubectl;
 use serde_json::Value;
 
 use crate::operators::{Case, cases};
 use crate::tree::{bundle_of, tree, write};
 
-fn kubectl() -> Option<OsString> {
-    static SAID: Once = Once::new();
-    let binary = std::env::var_os("KUBECTL");
-    if binary.is_none() {
-        // Past the capture of a passing test's output: it has to be seen.
-        SAID.call_once(|| {
-            drop(writeln!(
-                std::io::stderr(),
-                "KUBECTL is not set: kustomize is not tested"
-            ));
-        });
-    }
-    binary
-}
-
 /// What kustomize makes of a tree.
-fn kustomized(kubectl: &OsString, tree: &BTreeMap<String, String>) -> Vec<Value> {
+fn kustomized(kubectl: &Path, tree: &BTreeMap<String, String>) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     write(tree, folder.path());
     let output = Command::new(kubectl)
