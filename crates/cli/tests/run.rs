@@ -6,7 +6,6 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_runtime::operator::{Operator, Rule};
@@ -454,24 +453,17 @@ fn a_first_build_that_fails_waits_for_a_change() {
     assert_eq!(ran.status.code(), Some(1));
 }
 
-/// Not a test but the operator of the next one: this program is started as it.
-#[test]
-fn runs_as_the_operator_if_it_is_told_to() {
-    let Ok(flags) = std::env::var("SHOP_FLAGS") else {
-        return;
-    };
-    let words = std::iter::once("shop").chain(flags.split_whitespace());
-    assert_eq!(operator().main_from(words), ExitCode::SUCCESS);
-}
-
-/// A project whose operator is this program.
+/// A project whose operator is a real one.
 fn real_project() -> TestProject {
     let project = TestProject::new();
-    let this = std::env::current_exe().unwrap();
+    let program = kubewright_test_support::example_program(
+        env!("CARGO_MANIFEST_DIR"),
+        "shop_operator",
+        "tests/operator_project/program.rs",
+    );
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nSHOP_FLAGS=\"$*\" exec '{}' --exact \
-         runs_as_the_operator_if_it_is_told_to --nocapture\n",
-        this.display()
+        "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nexec '{}' \"$@\"\n",
+        program.display()
     );
     project.script("src/operator.sh", &script);
     let sample = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n";

@@ -1,6 +1,5 @@
 //! An operator as a program: the example runs against the embedded server, stops on a signal and says what failed.
 
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -17,18 +16,13 @@ use serde_json::{Value, json};
 /// No servers, so that tests can run side by side.
 const QUIET: [&str; 2] = ["--health-probe-bind-address=0", "--debug-bind-address=0"];
 
-/// The example as a program. Testing a whole package builds it; testing this file alone does not.
+/// The example as a program.
 fn copier() -> Command {
-    let tests = std::env::current_exe().unwrap();
-    let folder: PathBuf = tests.ancestors().nth(2).unwrap().join("examples");
-    let path = folder.join(format!("copier{}", std::env::consts::EXE_SUFFIX));
-    if !path.exists() {
-        let cargo = Command::new(env!("CARGO"))
-            .args(["build", "--example", "copier"])
-            .status();
-        assert!(cargo.unwrap().success());
-    }
-    Command::new(path)
+    Command::new(kubewright_test_support::example_program(
+        env!("CARGO_MANIFEST_DIR"),
+        "copier",
+        "examples/copier.rs",
+    ))
 }
 
 fn text(bytes: &[u8]) -> String {

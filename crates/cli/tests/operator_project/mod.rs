@@ -1,6 +1,8 @@
 //! A project whose operator is a shell script and whose cargo is another: what commands do with an operator, without compiling one.
 #![allow(dead_code, reason = "each of the test programs needs a part of it")]
 
+mod operator;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,15 +12,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use kubewright_runtime::controller::{Action, Controller, Request};
 use kubewright_runtime::operator::Operator;
-use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub(crate) use self::operator::operator;
 use crate::support::kubewright;
 
 /// Nothing here takes longer, on however busy a machine.
@@ -129,17 +129,6 @@ impl TestProject {
     pub(crate) fn start(&self, kubeconfig: Option<&Path>, arguments: &[&str]) -> Running {
         Running::start(self.command(kubeconfig, arguments))
     }
-}
-
-/// The operator of the project, for real.
-pub(crate) fn operator() -> Operator {
-    let controller = Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
-    let webhook = Webhook::of::<ConfigMap>().defaulter(|config: &mut ConfigMap, _: &AdmissionRequest| {
-        let labels = config.metadata.labels.get_or_insert_default();
-        labels.insert("shop.example.com/defaulted".to_owned(), "true".to_owned());
-        Ok(())
-    });
-    Operator::new("shop").controller(controller).webhook(webhook)
 }
 
 /// What an operator says of itself, with kinds.

@@ -11,10 +11,9 @@ use kubewright_controllers::process::{ImageFolder, Processes, guard};
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 
-use crate::child::{ACTION, ARGUMENTS};
 use crate::support::{
-    Called, Cluster, any, ended, eventually, free_port, gone, is_alive, is_ready, main_status, phase, pod, waiting,
-    with,
+    Called, Cluster, any, container_program, ended, eventually, free_port, gone, is_alive, is_ready, main_status,
+    phase, pod, waiting, with,
 };
 
 /// The number that the stubborn one prints.
@@ -65,7 +64,7 @@ async fn probes_decide_when_a_container_is_ready_and_whether_it_lives() {
             "env": [{ "name": "PORT", "value": port.to_string() }],
             "ports": [{ "name": "web", "containerPort": port }],
             "startupProbe": { "tcpSocket": { "port": port }, "periodSeconds": 1, "failureThreshold": 30 },
-            "readinessProbe": probe("/ready"), "livenessProbe": { "exec": { "command": ["/child", "--list"] }, "periodSeconds": 1, "timeoutSeconds": 20 },
+            "readinessProbe": probe("/ready"), "livenessProbe": { "exec": { "command": ["/child", "succeed"] }, "periodSeconds": 1, "timeoutSeconds": 20 },
         }),
     );
     let made = cluster.create::<Pod>(serving).await;
@@ -129,7 +128,7 @@ async fn a_deleted_pods_processes_are_asked_to_end_then_made_to_and_leave_nothin
 
 /// A Pod with ten minutes' time to end, and a hook that takes it.
 fn lingering(called: &Called) -> serde_json::Value {
-    let hook = json!({ "preStop": { "exec": { "command": ACTION } } });
+    let hook = json!({ "preStop": { "exec": { "command": ["/child", "call"] } } });
     let mut pod = with(
         pod("lingers", "stubborn", "Always"),
         json!({ "env": called.variable(), "lifecycle": hook }),
@@ -170,7 +169,7 @@ async fn a_hook_before_the_end_is_cut_short_by_the_end() {
 #[tokio::test]
 async fn what_a_probe_has_started_ends_with_the_container() {
     let (cluster, called) = (Cluster::start().await, Called::listen().await);
-    let probe = json!({ "exec": { "command": ACTION }, "timeoutSeconds": 600 });
+    let probe = json!({ "exec": { "command": ["/child", "call"] }, "timeoutSeconds": 600 });
     let probed = with(
         pod("probed", "stubborn", "Always"),
         json!({ "env": called.variable(), "livenessProbe": probe }),
@@ -221,8 +220,7 @@ async fn processes_end_if_the_one_who_started_them_is_gone_without_a_word() {
     let folder = home.path().join("pods");
     std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
     std::fs::write(folder.join(".kubewright-pods"), "").unwrap();
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(ARGUMENTS)
+    let mut child = std::process::Command::new(container_program())
         .env("ROLE", "stubborn")
         .stdout(std::process::Stdio::null())
         .process_group(0)

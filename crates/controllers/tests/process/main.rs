@@ -1,8 +1,7 @@
-//! Containers as processes of this machine: this program is loaded as an image, and its roles are what containers do.
+//! Containers as processes of this machine: the example `container` is loaded as an image, and its roles are what containers do.
 #![cfg(unix)]
 #![allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
 
-mod child;
 mod life;
 mod refusals;
 mod support;

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kubewright_controllers::process::{ImageFolder, UnloadedImages};
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, eventually, is_ready, main_status, phase, pod, waiting, with};
+use crate::support::{Cluster, container_program, eventually, is_ready, main_status, phase, pod, waiting, with};
 
 #[tokio::test]
 async fn an_image_that_is_not_loaded_is_simulated_and_says_so() {
@@ -32,8 +32,7 @@ async fn an_image_that_is_not_loaded_is_waited_for_where_all_are_run() {
         "{message}"
     );
     cluster.event("web", "kubewright image load child:dev").await;
-    let program = std::env::current_exe().unwrap();
-    cluster.images.load("child:dev", &program, None).unwrap();
+    cluster.images.load("child:dev", &container_program(), None).unwrap();
     eventually(&cluster.pods, "web", |pod| phase(pod) == "Succeeded").await;
     cluster.stop().await;
 }

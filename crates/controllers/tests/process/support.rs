@@ -21,8 +21,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::child::ARGUMENTS;
-
 /// Longer than anything here takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -51,14 +49,18 @@ impl ProcessHost for Host {
     }
 }
 
-/// A folder with this program as the image `child:dev`, made once.
+/// The program that stands behind containers.
+pub(crate) fn container_program() -> PathBuf {
+    kubewright_test_support::example_program(env!("CARGO_MANIFEST_DIR"), "container", "tests/process/container.rs")
+}
+
+/// A folder with that program as the image `child:dev`, made once.
 fn loaded() -> ImageFolder {
     static FOLDER: OnceLock<(TempDir, ImageFolder)> = OnceLock::new();
     let make = || {
         let home = tempfile::tempdir().unwrap();
         let images = ImageFolder::open(home.path().join("images")).unwrap();
-        let program = std::env::current_exe().unwrap();
-        images.load("child:dev", &program, Some("/child")).unwrap();
+        images.load("child:dev", &container_program(), Some("/child")).unwrap();
         (home, images)
     };
     FOLDER.get_or_init(make).1.clone()
@@ -173,14 +175,14 @@ impl Cluster {
     }
 }
 
-/// A Pod with one container that is this program in a role.
+/// A Pod with one container that runs the program in a role.
 pub(crate) fn pod(name: &str, role: &str, policy: &str) -> Value {
     json!({
         "metadata": { "name": name },
         "spec": {
             "restartPolicy": policy, "terminationGracePeriodSeconds": 1,
             "containers": [{
-                "name": "main", "image": "child:dev", "args": ARGUMENTS, "env": [{ "name": "ROLE", "value": role }],
+                "name": "main", "image": "child:dev", "env": [{ "name": "ROLE", "value": role }],
             }],
         },
     })

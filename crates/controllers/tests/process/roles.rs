@@ -1,45 +1,38 @@
-//! What this test program does where it is the binary of an image: a container's process.
+//! What the processes of containers do: the variable `ROLE` of the container says it. Probes and hooks run the program with the
+//! argument `call` or `succeed`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-/// The arguments by which this program is a container's process.
-pub(crate) const ARGUMENTS: [&str; 3] = ["--exact", "child::as_a_process", "--nocapture"];
-
-/// The command by which it is a process that asks or tells a container something.
-pub(crate) const ACTION: [&str; 4] = ["/child", "--exact", "child::as_an_action", "--nocapture"];
-
-/// Says what it does.
-const ROLE: &str = "ROLE";
-
-/// Runs as part of every test run and does nothing, unless a Pod gave it a role.
-#[test]
-fn as_a_process() {
-    match env::var(ROLE).as_deref() {
-        Ok("look") => look(),
-        Ok("serve") => serve(),
-        Ok("use-the-api") => use_the_api(),
-        Ok("fail") => {
+/// Does what the arguments and variables of this process say.
+pub(crate) fn run() {
+    match env::args().nth(1).as_deref() {
+        Some("call") => return call_with_a_child(),
+        Some("succeed") => return,
+        _ => {}
+    }
+    match variable("ROLE").as_str() {
+        "look" => look(),
+        "serve" => serve(),
+        "use-the-api" => use_the_api(),
+        "fail" => {
             eprintln!("about to fail");
             process::exit(7);
         }
-        Ok("stubborn") => stubborn(),
-        Ok("succeed") => process::exit(0),
-        _ => {}
+        "stubborn" => stubborn(),
+        "succeed" => {}
+        role => panic!("ROLE is {role:?}, which is none of this program's roles"),
     }
 }
 
-/// Calls whoever is at the address it was given, as does a child of its own, and stays until they hang up.
-#[test]
-fn as_an_action() {
-    let Ok(address) = env::var("CALL") else {
-        return;
-    };
+/// Connects to the address in `CALL`, as does a child of its own. Both stay until the other side hangs up.
+fn call_with_a_child() {
+    let address = variable("CALL");
     if env::var("IS_CHILD").is_err() {
         let mut child = process::Command::new(env::current_exe().unwrap());
-        let mut child = child.args(&ACTION[1..]).env("IS_CHILD", "yes").spawn().unwrap();
+        let mut child = child.arg("call").env("IS_CHILD", "yes").spawn().unwrap();
         call(&address);
         child.wait().unwrap();
     } else {
@@ -58,7 +51,7 @@ fn variable(name: &str) -> String {
 
 /// Prints what it was given.
 fn look() {
-    let words: Vec<String> = env::args().skip(4).collect();
+    let words: Vec<String> = env::args().skip(1).collect();
     println!("words {words:?}");
     for (name, value) in env::vars() {
         println!("variable {name}={value}");
@@ -75,7 +68,6 @@ fn look() {
     println!("mode of its folder {:o}", mode(root.join("../..")));
     let token = root.join("var/run/secrets/kubernetes.io/serviceaccount/token");
     println!("mode of its token {:o}", mode(token));
-    process::exit(0);
 }
 
 /// Answers requests: 200 as long as the file of the path's name is in its temporary folder.
@@ -118,7 +110,6 @@ fn use_the_api() {
         let secrets: Api<Secret> = Api::default_namespaced(client);
         println!("{}", secrets.list(&ListParams::default()).await.unwrap_err());
     });
-    process::exit(0);
 }
 
 /// Does not end when it is asked to.
