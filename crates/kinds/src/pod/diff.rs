@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 const CONTEXT: usize = 3;
-/// The search for common lines is quadratic at worst; after this many looks the rest counts as changed.
-const LOOKS: usize = 10_000_000;
+/// The search for common lines is quadratic at worst; after this many comparisons the rest counts as changed.
+const MOST_COMPARISONS: usize = 10_000_000;
 
 #[derive(Clone, Copy)]
 struct Block {
@@ -30,10 +30,16 @@ struct Edit {
 
 /// The difference between two texts; empty when there is none.
 pub(crate) fn unified(left: &str, right: &str) -> String {
+    unified_within(left, right, &mut { MOST_COMPARISONS })
+}
+
+/// The same with the number of comparisons that are left.
+fn unified_within(left: &str, right: &str, comparisons: &mut usize) -> String {
     let left: Vec<&str> = left.split('\n').collect();
     let right: Vec<&str> = right.split('\n').collect();
     let mut text = String::new();
-    for group in groups(steps(&matching_blocks(&left, &right), left.len(), right.len())) {
+    let blocks = matching_blocks(&left, &right, comparisons);
+    for group in groups(steps(&blocks, left.len(), right.len())) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
         };
@@ -72,9 +78,8 @@ fn range(start: usize, stop: usize) -> String {
     }
 }
 
-fn matching_blocks(left: &[&str], right: &[&str]) -> Vec<Block> {
+fn matching_blocks(left: &[&str], right: &[&str], comparisons: &mut usize) -> Vec<Block> {
     let places = places(right);
-    let mut looks = LOOKS;
     let mut found = Vec::new();
     let mut open = vec![(0, left.len(), 0, right.len())];
     while let Some((left_low, left_high, right_low, right_high)) = open.pop() {
@@ -84,7 +89,7 @@ fn matching_blocks(left: &[&str], right: &[&str]) -> Vec<Block> {
             &places,
             (left_low, left_high),
             (right_low, right_high),
-            &mut looks,
+            comparisons,
         );
         if block.size == 0 {
             continue;
@@ -130,7 +135,7 @@ fn longest_match(
     places: &HashMap<&str, Vec<usize>>,
     (left_low, left_high): (usize, usize),
     (right_low, right_high): (usize, usize),
-    looks: &mut usize,
+    comparisons: &mut usize,
 ) -> Block {
     let mut best = Block {
         left: left_low,
@@ -142,8 +147,8 @@ fn longest_match(
         let mut next = HashMap::new();
         let places = places.get(line).map_or(&[][..], Vec::as_slice);
         let places = &places[places.partition_point(|place| *place < right_low)..];
-        *looks = looks.saturating_sub(1 + places.len());
-        if *looks == 0 {
+        *comparisons = comparisons.saturating_sub(1 + places.len());
+        if *comparisons == 0 {
             return Block {
                 left: left_low,
                 right: right_low,
@@ -242,7 +247,14 @@ fn groups(mut steps: Vec<Edit>) -> Vec<Vec<Edit>> {
 
 #[cfg(test)]
 mod tests {
-    use super::unified;
+    use super::{MOST_COMPARISONS, unified, unified_within};
+
+    /// The diff, and how many comparisons it took.
+    fn counted(left: &[&str], right: &[&str]) -> (String, usize) {
+        let mut left_over = MOST_COMPARISONS;
+        let diff = unified_within(&left.join("\n"), &right.join("\n"), &mut left_over);
+        (diff, MOST_COMPARISONS - left_over)
+    }
 
     #[test]
     fn equal_texts_have_no_diff() {
@@ -273,18 +285,29 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_everywhere_do_not_slow_it_down() {
+    fn lines_that_are_everywhere_are_not_compared_with_each_other() {
         let left: Vec<&str> = std::iter::repeat_n("same", 30_000).collect();
         let mut right = left.clone();
         right[100] = "other";
-        assert!(unified(&left.join("\n"), &right.join("\n")).contains("\n-same\n+other\n"));
+        let (diff, comparisons) = counted(&left, &right);
+        assert!(diff.contains("\n-same\n+other\n"));
+        assert!(comparisons < 3 * left.len(), "{comparisons}");
     }
 
     #[test]
-    fn a_search_without_end_is_given_up() {
-        let left: Vec<String> = (0..60_000).map(|n| n.to_string()).collect();
-        let right: Vec<String> = left.iter().rev().cloned().collect();
-        let diff = unified(&left.join("\n"), &right.join("\n"));
-        assert!(diff.lines().count() > 100_000);
+    fn a_search_of_too_many_comparisons_is_given_up_and_the_rest_counts_as_changed() {
+        // Each common line is a match of its own, which is searched for in all that is left: half a million comparisons.
+        let left: Vec<String> = (0..700).map(|n| n.to_string()).collect();
+        let right: Vec<String> = left
+            .iter()
+            .flat_map(|line| [line.clone(), format!("new {line}")])
+            .collect();
+        let diff = |mut comparisons: usize| {
+            let diff = unified_within(&left.join("\n"), &right.join("\n"), &mut comparisons);
+            (diff.contains("\n-699\n"), comparisons)
+        };
+        let (removes_the_last, left_over) = diff(MOST_COMPARISONS);
+        assert!(!removes_the_last && left_over > 0, "{left_over}");
+        assert_eq!(diff(100_000), (true, 0));
     }
 }

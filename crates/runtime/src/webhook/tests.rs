@@ -142,12 +142,16 @@ fn a_removed_item_is_one_operation() {
 }
 
 #[test]
-fn long_lists_are_compared_in_bounded_time() {
-    let old: Vec<Value> = (0..20_000).map(Value::from).collect();
-    let new: Vec<Value> = (0..20_000).rev().map(Value::from).collect();
+fn comparing_long_lists_allocates_in_proportion_to_their_length() {
+    const LENGTH: u32 = 20_000;
+    let old: Vec<Value> = (0..LENGTH).map(Value::from).collect();
+    let new: Vec<Value> = (0..LENGTH).rev().map(Value::from).collect();
     let (old, new) = (Value::from(old), Value::from(new));
-    let patch = PatchOperation::between(&old, &new);
+    let mut patch = Vec::new();
+    let allocated = allocation_counter::measure(|| patch = PatchOperation::between(&old, &new));
     assert_eq!(apply(old, &patch), new);
+    // A table of all pairs would take 160 KB for each item.
+    assert!(allocated.bytes_total < u64::from(LENGTH) * 2_000, "{allocated:?}");
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a defaulter may refuse")]
