@@ -9,14 +9,16 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use futures_util::future::OptionFuture;
-use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenError, ListenOptions, Options};
+use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenOptions, Options};
+use kubewright_cluster::embedded::explain;
+use kubewright_cluster::{kubeconfig, quoted};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 use tempfile::TempDir;
 
 use self::processes::RunImages;
-use crate::{kubeconfig, token_file};
+use crate::token_file;
 
 /// More threads than this answer no faster: the store takes one write at a time.
 const MAX_THREADS: usize = 8;
@@ -135,8 +137,6 @@ impl Arguments {
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error("port {port} on {ip} is in use; --secure-port 0 picks a free one", ip = .0.ip(), port = .0.port())]
-    PortInUse(SocketAddr),
     #[error("cannot write the kubeconfig to {}", path.display())]
     Kubeconfig { path: PathBuf, source: io::Error },
     #[error("cannot make a temporary folder for the kubeconfig; --kubeconfig-out FILE needs none")]
@@ -250,35 +250,5 @@ impl Place {
             path: folder.path().join("kubeconfig"),
             _folder: Some(folder),
         })
-    }
-}
-
-pub(crate) fn explain(error: ListenError) -> Box<dyn Error> {
-    match error {
-        ListenError::Bind { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
-            Failure::PortInUse(address).into()
-        }
-        error => error.into(),
-    }
-}
-
-/// The text as a shell takes it, which for most paths is the text itself.
-pub(crate) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%' | ',');
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_quoted_only_where_a_shell_needs_it() {
-        assert_eq!(quoted("/tmp/kubewright-1/kubeconfig"), "/tmp/kubewright-1/kubeconfig");
-        assert_eq!(quoted("/home/Jane Doe/it's"), r"'/home/Jane Doe/it'\''s'");
     }
 }

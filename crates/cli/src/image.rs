@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use kubewright_cluster::values;
 use kubewright_controllers::process::{self, Image, ImageFolder};
 
-use crate::cluster::values;
 use crate::output;
 
 /// How this command guards processes; see [`process::guard`].

@@ -5,14 +5,15 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kubewright_cluster::apply::Applied;
+use kubewright_cluster::definitions::labelled;
+use kubewright_cluster::delete::{Doomed, wait_for_deletions};
+use kubewright_cluster::objects_text;
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
 use kubewright_runtime::flags::Environment;
 use serde_json::Value;
 
-use crate::cluster::apply::Applied;
-use crate::cluster::definitions::labelled;
-use crate::cluster::delete::Doomed;
-use crate::cluster::{self, Choice, Cluster, Output, Reference, values};
-use crate::progress::Progress;
 use crate::project::{Overrides, Project};
 
 const EXAMPLES: &str = "\
@@ -118,23 +119,6 @@ pub(crate) async fn apply(
     Ok(report.whole()?)
 }
 
-/// Waits until what is being deleted is gone: what is applied to it would go with it.
-pub(crate) async fn wait_for_deletions(
-    cluster: &Cluster,
-    going: &[Doomed],
-    timeout: Duration,
-    progress: &Progress,
-) -> Result<(), Box<dyn Error>> {
-    if going.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<String> = going.iter().map(|doomed| doomed.reference.to_string()).collect();
-    let step = progress.step(format!("Waiting until {} is gone, to make it anew", names.join(", ")));
-    cluster.wait_until_gone(going, timeout, &step).await?;
-    step.done();
-    Ok(())
-}
-
 /// What would be sent.
 pub(crate) fn print_untried(objects: &[Value], output: Output, progress: &Progress) {
     for reference in objects.iter().filter_map(Reference::of) {
@@ -157,13 +141,4 @@ pub(crate) async fn stale_definitions(
         }
     }
     Ok(stale)
-}
-
-/// `no objects`, `1 object`, `5 objects`.
-pub(crate) fn objects_text(count: u64) -> String {
-    match count {
-        0 => "no objects".to_owned(),
-        1 => "1 object".to_owned(),
-        count => format!("{count} objects"),
-    }
 }

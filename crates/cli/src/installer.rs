@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::values;
 use kubewright_manifests::yaml;
 
-use crate::cluster::values;
 use crate::manifests;
-use crate::progress::Progress;
 use crate::project::{Overrides, Project};
 
 /// Where the file is, in the project, if nobody says otherwise.

@@ -2,7 +2,6 @@
 
 mod apiserver;
 mod cel;
-mod cluster;
 mod completion;
 mod create;
 mod delete;
@@ -15,10 +14,8 @@ mod image;
 mod init;
 mod install;
 mod installer;
-mod kubeconfig;
 mod manifests;
 mod output;
-mod progress;
 mod project;
 mod prompt;
 mod rbac;
@@ -28,7 +25,6 @@ mod undeploy;
 mod uninstall;
 mod version;
 
-use std::error::Error;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -97,7 +93,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::complain(&format!("error: {}", sentence(&*error)));
+            output::complain(&format!("error: {}", kubewright_cluster::sentence(&*error)));
             ExitCode::FAILURE
         }
     }
@@ -147,10 +143,4 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         ContextValue::Strings(known) => known.first().cloned(),
         _ => None,
     })
-}
-
-/// An error and what caused it.
-pub(crate) fn sentence(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

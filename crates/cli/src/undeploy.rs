@@ -4,14 +4,15 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kubewright_cluster::bundle::Bundle;
+use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::inventory::{Inventory, is_member_kind};
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
 use serde_json::Value;
 
-use crate::cluster::delete::Doomed;
-use crate::cluster::inventory::{Inventory, is_member_kind};
-use crate::cluster::{self, Choice, Cluster, Output, Reference, values};
 use crate::install::connect;
-use crate::progress::Progress;
-use crate::project::{Bundle, Overrides, Project};
+use crate::project::{Overrides, Project};
 use crate::uninstall;
 
 /// Says that a Secret holds certificates the manager made.

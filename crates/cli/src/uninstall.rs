@@ -6,12 +6,13 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::objects_text;
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
 use serde_json::Value;
 
-use crate::cluster::delete::Doomed;
-use crate::cluster::{self, Choice, Cluster, Output, Reference, values};
-use crate::install::{connect, objects_text};
-use crate::progress::Progress;
+use crate::install::connect;
 use crate::project::{Overrides, Project};
 
 const EXAMPLES: &str = "\

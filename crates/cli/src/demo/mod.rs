@@ -18,6 +18,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use kubewright_cluster as cluster;
+use kubewright_cluster::quoted;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 
@@ -29,8 +31,6 @@ use self::serve::Pages;
 use self::stage::{Pace, Stage, StageError, Teller};
 use self::text::Text;
 use self::told::What;
-use crate::apiserver::quoted;
-use crate::cluster;
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;

@@ -4,6 +4,13 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_cluster::bundle::Bundle;
+use kubewright_cluster::bundle::account;
+use kubewright_cluster::embedded::Embedded;
+use kubewright_cluster::installation::{Brought, Installation, Scope};
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{Cluster, Reference};
+use kubewright_cluster::{denials, ports};
 use kubewright_controllers::Controllers;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::DefinitionOptions;
@@ -18,13 +25,6 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::eyes::{Nerve, Sight};
-use crate::cluster::{Cluster, Reference};
-use crate::dev_run::embedded::Embedded;
-use crate::dev_run::installation::{Brought, Installation, Scope};
-use crate::dev_run::place::account;
-use crate::dev_run::{denials, ports};
-use crate::progress::Progress;
-use crate::project::Bundle;
 
 /// How long the operator may take to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -183,7 +183,7 @@ impl Scene {
 /// Why an operator that nobody has stopped ended.
 fn untimely(ended: Result<(), ManagerError>, is_stopping: bool) -> Option<String> {
     match ended {
-        Err(error) => Some(format!("the operator failed: {}", crate::sentence(&error))),
+        Err(error) => Some(format!("the operator failed: {}", kubewright_cluster::sentence(&error))),
         Ok(()) if !is_stopping => Some("the operator ended by itself".to_owned()),
         Ok(()) => None,
     }

@@ -8,6 +8,8 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{Api, DeleteParams};
+use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::{Reference, status};
 use kubewright_codec::yaml;
 use kubewright_controllers::{ControllerName, Controllers};
 use kubewright_runtime::object::Kind;
@@ -18,8 +20,6 @@ use super::eyes::Eyes;
 use super::scene::{NODES, Scene};
 use super::stage::Stage;
 use super::told::{StartUp, Summary, What};
-use crate::cluster::delete::Doomed;
-use crate::cluster::{Reference, status};
 
 /// Where the story plays.
 const NAMESPACE: &str = "default";

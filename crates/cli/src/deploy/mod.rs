@@ -8,15 +8,17 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use kubewright_cluster::apply::Applied;
+use kubewright_cluster::bundle::Bundle;
+use kubewright_cluster::definitions::labelled;
+use kubewright_cluster::inventory::{Contents, Inventory, is_member_kind};
+use kubewright_cluster::objects_text;
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, is_redirected, values};
 use serde_json::Value;
 
-use crate::cluster::apply::Applied;
-use crate::cluster::definitions::labelled;
-use crate::cluster::inventory::{Contents, Inventory, is_member_kind};
-use crate::cluster::{self, Choice, Cluster, Output, Reference, is_redirected, values};
-use crate::install::{apply, connect, objects_text, print_untried, stale_definitions};
-use crate::progress::Progress;
-use crate::project::{Bundle, Overrides, Project};
+use crate::install::{apply, connect, print_untried, stale_definitions};
+use crate::project::{Overrides, Project};
 use crate::uninstall::delete_definitions;
 
 const EXAMPLES: &str = "\

@@ -1,10 +1,9 @@
 //! Rolling the manager although nothing about it changed: its image may have been built anew under the same name.
 
 use jiff::{Timestamp, Unit};
+use kubewright_cluster::apply::Applied;
+use kubewright_cluster::{Cluster, Error, Reference};
 use serde_json::{Value, json};
-
-use crate::cluster::apply::Applied;
-use crate::cluster::{Cluster, Error, Reference};
 
 /// The annotation by which `kubectl rollout restart` makes new Pods.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
@@ -40,7 +39,7 @@ pub(super) async fn restart(cluster: &Cluster, deployment: &Reference) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::apply::Outcome;
+    use kubewright_cluster::apply::Outcome;
 
     fn applied(before: Option<&str>, after: &str) -> Applied {
         let object =

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use kube::api::LogParams;
 use kube::core::Request;
+use kubewright_cluster::apply::Applied;
+use kubewright_cluster::bundle::Bundle;
+use kubewright_cluster::progress::{Progress, duration};
+use kubewright_cluster::{Cluster, Error, Reference};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
-
-use crate::cluster::apply::Applied;
-use crate::cluster::{Cluster, Error, Reference};
-use crate::progress::{Progress, duration};
-use crate::project::Bundle;
 
 const PAUSE: Duration = Duration::from_millis(250);
 /// A cluster that has not looked at a Deployment by then has nobody who does.

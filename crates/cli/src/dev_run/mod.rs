@@ -1,11 +1,7 @@
 //! `kubewright run`: runs the operator on this machine, against a cluster or against an embedded API server.
 //! `kubewright demo` shows the same with an operator of its own.
 
-pub(crate) mod denials;
-pub(crate) mod embedded;
-pub(crate) mod installation;
-pub(crate) mod place;
-pub(crate) mod ports;
+mod place;
 mod process;
 mod samples;
 mod session;
@@ -15,10 +11,10 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{self as cluster, Choice};
 use kubewright_controllers::Controllers;
 
-use crate::cluster::{self, Choice};
-use crate::progress::Progress;
 use crate::project::Project;
 
 const EXAMPLES: &str = "\

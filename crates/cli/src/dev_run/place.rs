@@ -4,16 +4,16 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kubewright_cluster::bundle::{Bundle, account};
+use kubewright_cluster::embedded::Embedded;
+use kubewright_cluster::kubeconfig;
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{Cluster, ConnectError};
 use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
 use super::Arguments;
-use super::embedded::Embedded;
-use crate::cluster::{Cluster, ConnectError, Reference};
 use crate::install::connect;
-use crate::kubeconfig;
-use crate::progress::Progress;
-use crate::project::Bundle;
 
 /// Where the operator runs.
 pub(super) struct Place {
@@ -68,13 +68,6 @@ impl Place {
             (None, _) => Ok(self.chosen.as_ref().map(|(path, _)| path.clone())),
         }
     }
-}
-
-/// As whom the manager of an installation runs.
-pub(crate) fn account(bundle: &Bundle) -> Option<Reference> {
-    let deployment = bundle.objects.iter().find(|object| object["kind"] == "Deployment")?;
-    let name = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str()?;
-    Some(Reference::new("v1", "ServiceAccount", Some(&bundle.namespace), name))
 }
 
 fn written(text: &str) -> std::io::Result<(PathBuf, TempDir)> {

@@ -4,12 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{Cluster, Error, Outcome, Reference, is_redirected, status};
 use kubewright_codec::yaml;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
-
-use crate::cluster::{Cluster, Error, Outcome, Reference, is_redirected, status};
-use crate::progress::Progress;
 
 /// How long webhooks may take to answer.
 const ANSWERED_WITHIN: Duration = Duration::from_mins(1);

@@ -6,17 +6,20 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_cluster::Reference;
+use kubewright_cluster::bundle::{Bundle, account};
+use kubewright_cluster::installation::{Installation, Scope};
+use kubewright_cluster::progress::Progress;
+use kubewright_cluster::signals::{Asked, Signals};
+use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
-use super::installation::{Installation, Scope};
-use super::place::{Place, account};
+use super::place::Place;
 use super::process::{Process, Start, exit_code, told};
 use super::watch::{Changes, stamp};
-use super::{Arguments, denials, ports, samples};
-use crate::cluster::Reference;
-use crate::progress::Progress;
-use crate::project::{Bundle, Overrides, Project};
+use super::{Arguments, samples};
+use crate::project::{Overrides, Project};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -152,7 +155,7 @@ impl Session<'_> {
                     }
                 }
                 Err(error) => {
-                    self.progress.warn(crate::sentence(&*error));
+                    self.progress.warn(kubewright_cluster::sentence(&*error));
                     self.progress.warn(if running.is_some() {
                         "the operator built before goes on; the next change builds again"
                     } else {
@@ -212,7 +215,7 @@ impl Session<'_> {
             Ok(()) => {}
             // What the cluster refuses the next change may mend.
             Err(error) => {
-                self.progress.warn(crate::sentence(&*error));
+                self.progress.warn(kubewright_cluster::sentence(&*error));
                 self.progress
                     .warn("the operator is not started; the next change tries again");
                 *known = None;
@@ -357,7 +360,7 @@ impl Session<'_> {
                     samples::apply(&cluster, &samples, &webhooks, &progress).await;
                 }));
             }
-            Err(error) => self.progress.warn(crate::sentence(&error)),
+            Err(error) => self.progress.warn(kubewright_cluster::sentence(&error)),
         }
     }
 

@@ -8,14 +8,14 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use kubewright_cluster::progress::Progress;
 use kubewright_manifests::{definitions, yaml};
 use serde_json::json;
 
+use self::plan::Plan;
 use crate::output::{self, OutputError};
-use crate::progress::Progress;
 use crate::project::{Overrides, Project};
 
-use plan::Plan;
 pub(crate) use verify::verify;
 
 /// Write CRDs, roles and webhook configurations from the operator's code into config/.

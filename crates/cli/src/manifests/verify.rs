@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use http::{Request, StatusCode};
 use kubewright_apiserver::{ApiServer, Options};
+use kubewright_cluster::bundle::Bundle;
 use kubewright_description::Description;
 use kubewright_manifests::definitions::locate;
 use kubewright_manifests::yaml;
 use serde_json::{Value, json};
 
-use crate::project::{Bundle, Project};
+use crate::project::Project;
 
 /// Why a cluster would not take the objects.
 #[derive(Debug, thiserror::Error)]
@@ -73,13 +74,13 @@ fn samples(project: &Project) -> (Vec<(String, Value)>, Vec<String>) {
         let text = match project.text(&path) {
             Ok(text) => text.unwrap_or_default(),
             Err(error) => {
-                complaints.push(crate::sentence(&error));
+                complaints.push(kubewright_cluster::sentence(&error));
                 continue;
             }
         };
         match yaml::read(&text) {
             Ok(objects) => samples.extend(objects.into_iter().map(|object| (path.clone(), object))),
-            Err(error) => complaints.push(format!("{path} is not YAML: {}", crate::sentence(&error))),
+            Err(error) => complaints.push(format!("{path} is not YAML: {}", kubewright_cluster::sentence(&error))),
         }
     }
     (samples, complaints)

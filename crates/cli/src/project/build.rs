@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use kubewright_cluster::progress::Progress;
 use serde_json::Value;
 
 use super::{Error, Project};
-use crate::progress::Progress;
 
 /// A program that is there already and takes the place of the one that would be built.
 const BINARY: &str = "KUBEWRIGHT_OPERATOR_BINARY";

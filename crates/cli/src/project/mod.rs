@@ -7,9 +7,9 @@ mod error;
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use kubewright_cluster::bundle::Bundle;
 use kubewright_description::Description;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
@@ -18,7 +18,7 @@ use kubewright_scaffold::Project as ProjectFile;
 
 pub(crate) use error::Error;
 
-use crate::progress::Progress;
+use kubewright_cluster::progress::Progress;
 
 /// The image of a project that nobody has named one for.
 const IMAGE: &str = "controller:latest";
@@ -43,38 +43,6 @@ pub(crate) struct Overrides {
     pub(crate) namespace: Option<String>,
     pub(crate) name_prefix: Option<String>,
     pub(crate) replicas: Option<u32>,
-}
-
-/// What is rendered, and where it goes.
-#[derive(Clone, Debug)]
-pub(crate) struct Bundle {
-    rendered: bundle::Bundle,
-    /// What it was made from, and what the files of the project are written from.
-    pub(crate) manifests: Box<RenderedManifests>,
-    /// Where it goes.
-    pub(crate) namespace: String,
-    /// What its names begin with.
-    pub(crate) prefix: String,
-}
-
-impl Deref for Bundle {
-    type Target = bundle::Bundle;
-
-    fn deref(&self) -> &Self::Target {
-        &self.rendered
-    }
-}
-
-impl Bundle {
-    /// The objects of an installation.
-    pub(crate) fn of(manifests: RenderedManifests, rendered: bundle::Bundle) -> Self {
-        Bundle {
-            rendered,
-            namespace: manifests.settings.namespace.clone(),
-            prefix: manifests.settings.prefix.clone(),
-            manifests: Box::new(manifests),
-        }
-    }
 }
 
 impl Project {

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::{Subcommand, ValueEnum};
+use kubewright_cluster::progress::Progress;
 use kubewright_description::Description;
 use kubewright_manifests::rules::check::{Origin, Report, check};
 use serde_json::{Value, json};
 
-use crate::progress::Progress;
 use crate::project::Project;
 
 /// Look at the rights of the operator.

@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use kubewright_apiserver::{ApiServer, Attributes};
 use tokio::time::sleep;
 
-use crate::cluster::Reference;
+use crate::Reference;
 use crate::progress::Progress;
 
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Tells once of each thing that an account was not allowed to do from now on, for ever.
-pub(crate) async fn tell(server: ApiServer, account: Reference, progress: Progress) {
+pub async fn tell(server: ApiServer, account: Reference, progress: Progress) {
     let since = Timestamp::now();
     let mut told = BTreeSet::new();
     loop {

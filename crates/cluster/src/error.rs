@@ -7,8 +7,9 @@ use kube::core::Status;
 use super::reference::Reference;
 
 /// What went wrong with one object.
+#[allow(missing_docs, reason = "the message of each variant says it")]
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("{}", describe_failure(.0))]
     Request(Box<kube::Error>),
     #[error("the cluster has no kind {kind} in {api_version}{hint}")]
@@ -47,7 +48,7 @@ impl Error {
 }
 
 /// What the server answered, if it did.
-pub(crate) fn status(error: &Error) -> Option<&Status> {
+pub fn status(error: &Error) -> Option<&Status> {
     match error {
         Error::Request(error) => match &**error {
             kube::Error::Api(status) => Some(status),
@@ -58,7 +59,7 @@ pub(crate) fn status(error: &Error) -> Option<&Status> {
 }
 
 /// What a request failed by, for people: the server's own words, or what stood in the way of hearing them.
-pub(crate) fn describe_failure(error: &kube::Error) -> String {
+pub fn describe_failure(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error {
         if status.message.is_empty() {
             return format!("the server answers {} {}", status.code, status.reason);

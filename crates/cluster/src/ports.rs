@@ -33,7 +33,7 @@ const PORTS: [Port; 3] = [
 ];
 
 /// The flags an operator needs beside those it is given, because a port is taken; and what to say of it.
-pub(super) fn flags(given: &[String], serves_webhooks: bool) -> Vec<(String, String)> {
+pub fn flags(given: &[String], serves_webhooks: bool) -> Vec<(String, String)> {
     flags_if(given, serves_webhooks, is_free, free_port)
 }
 
@@ -65,7 +65,7 @@ fn flags_if(
 }
 
 /// Whether a flag is among those given, with one dash or two.
-pub(super) fn is_given(given: &[String], flag: &str) -> bool {
+pub fn is_given(given: &[String], flag: &str) -> bool {
     let name = flag.trim_start_matches('-');
     given.iter().any(|word| {
         let word = word.trim_start_matches('-');
@@ -84,7 +84,7 @@ fn is_free(port: u16) -> bool {
 }
 
 /// A port nobody listens on at this moment.
-pub(crate) fn free_port() -> Option<u16> {
+pub fn free_port() -> Option<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
     Some(listener.local_addr().ok()?.port())
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::{Cluster, Error, Reference, found};
 
 /// Says whose definition it is, on each one that is installed.
-pub(crate) const PROJECT_LABEL: &str = "kubewright.dev/project";
+pub const PROJECT_LABEL: &str = "kubewright.dev/project";
 
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 /// Names that another definition has are given up seldom.
@@ -19,7 +19,7 @@ const ACCEPTED_WITHIN: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The definition with the project's name on it.
-pub(crate) fn labelled(definition: &Value, project: &str) -> Value {
+pub fn labelled(definition: &Value, project: &str) -> Value {
     let mut definition = definition.clone();
     if let Some(definition) = definition.as_object_mut() {
         let metadata = definition
@@ -33,7 +33,8 @@ pub(crate) fn labelled(definition: &Value, project: &str) -> Value {
     definition
 }
 
-pub(crate) fn reference(name: &str) -> Reference {
+/// The definition of this name.
+pub fn reference(name: &str) -> Reference {
     Reference::new("apiextensions.k8s.io/v1", "CustomResourceDefinition", None, name)
 }
 
@@ -67,13 +68,13 @@ fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
 
 impl Cluster {
     /// The definitions of a project.
-    pub(crate) async fn definitions_of(&self, project: &str) -> Result<Vec<Value>, Error> {
+    pub async fn definitions_of(&self, project: &str) -> Result<Vec<Value>, Error> {
         let kind = self.kind(&reference("any")).await?;
         self.list(&kind, None, &format!("{PROJECT_LABEL}={project}")).await
     }
 
     /// How many objects a definition has.
-    pub(crate) async fn count_objects(&self, definition: &Value) -> Result<u64, Error> {
+    pub async fn count_objects(&self, definition: &Value) -> Result<u64, Error> {
         let spec = &definition["spec"];
         let versions = spec["versions"].as_array().into_iter().flatten();
         let mut served = versions.filter(|version| version["served"] == true);

@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::{NamedTempFile, TempDir};
 
 /// Writes `text` to `path`, mode 0600, replacing what was there in one step.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -19,7 +19,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// A temporary folder for kubeconfigs, which nobody else may look into.
-pub(crate) fn temporary_folder() -> io::Result<TempDir> {
+pub fn temporary_folder() -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("kubewright-");
     #[cfg(unix)]

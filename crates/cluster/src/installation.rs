@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cluster::definitions::labelled;
-use crate::cluster::delete::Doomed;
-use crate::cluster::inventory::{is_member, keep_membership};
-use crate::cluster::{self, Cluster, Outcome, Reference};
-use crate::install::wait_for_deletions;
+use crate::bundle::Bundle;
+use crate::definitions::labelled;
+use crate::delete::Doomed;
+use crate::delete::wait_for_deletions;
+use crate::inventory::{is_member, keep_membership};
 use crate::progress::Progress;
-use crate::project::Bundle;
+use crate::{Cluster, Outcome, Reference};
 
 /// Says that webhook configurations are there for a run alone: without one nobody answers them.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
@@ -22,7 +22,7 @@ const GONE_WITHIN: Duration = Duration::from_mins(1);
 
 /// What a run has brought to the cluster.
 #[derive(Default)]
-pub(crate) struct Installation {
+pub struct Installation {
     /// What was applied, as it was rendered.
     applied: BTreeMap<Reference, Value>,
     /// What may have been made for the run, and goes with it. Noted before it is made: an answer may never be heard.
@@ -31,27 +31,28 @@ pub(crate) struct Installation {
 
 /// What belongs to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Scope {
+pub struct Scope {
     /// Whether the API server is ours and gets everything, the operator's rights included.
-    pub(crate) is_embedded: bool,
+    pub is_embedded: bool,
     /// Whether the operator serves its webhooks.
-    pub(crate) has_webhooks: bool,
+    pub has_webhooks: bool,
 }
 
 /// What changed by bringing things to the cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Brought {
-    pub(crate) lines: Vec<String>,
+pub struct Brought {
+    /// One line for each object that changed.
+    pub lines: Vec<String>,
     /// How many objects are as they were.
-    pub(crate) unchanged: usize,
+    pub unchanged: usize,
 }
 
 impl Brought {
     /// How much changed.
-    pub(crate) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         match (self.lines.len(), self.unchanged) {
-            (changed, 0) => crate::install::objects_text(changed as u64),
-            (0, unchanged) => format!("{} as before", crate::install::objects_text(unchanged as u64)),
+            (changed, 0) => crate::objects_text(changed as u64),
+            (0, unchanged) => format!("{} as before", crate::objects_text(unchanged as u64)),
             (changed, unchanged) => format!("{changed} changed, {unchanged} as before"),
         }
     }
@@ -81,17 +82,17 @@ impl Scope {
 
 impl Installation {
     /// Whether nothing was brought yet.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.applied.is_empty()
     }
 
     /// Whether bringing an installation to the cluster would change anything.
-    pub(crate) fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
+    pub fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
         self.applied == scope.objects(project, bundle)
     }
 
     /// Brings to the cluster what is not there as it is rendered now.
-    pub(crate) async fn bring(
+    pub async fn bring(
         &mut self,
         cluster: &Cluster,
         project: &str,
@@ -109,7 +110,7 @@ impl Installation {
             match self.prepared(cluster, reference, object, scope).await {
                 Ok(object) => objects.push(object),
                 // Kinds that others bring are of no use here.
-                Err(cluster::Error::NoKind { .. }) if scope.is_embedded => {
+                Err(crate::Error::NoKind { .. }) if scope.is_embedded => {
                     progress.note(format!(
                         "{reference} is left out: the embedded API server has no such kind"
                     ));
@@ -144,7 +145,7 @@ impl Installation {
         reference: &Reference,
         object: &Value,
         scope: Scope,
-    ) -> Result<Value, cluster::Error> {
+    ) -> Result<Value, crate::Error> {
         cluster.kind(reference).await?;
         let mut object = object.clone();
         if scope.is_embedded {
@@ -169,7 +170,7 @@ impl Installation {
     }
 
     /// Takes away what is of no use without the run.
-    pub(crate) async fn leave(&self, cluster: &Cluster, progress: &Progress) {
+    pub async fn leave(&self, cluster: &Cluster, progress: &Progress) {
         for reference in &self.made {
             match delete_made(cluster, reference).await {
                 Ok(true) => progress.note(format!("{reference} deleted: it was there for this run")),
@@ -180,7 +181,7 @@ impl Installation {
     }
 
     /// What [`leave`](Self::leave) takes away.
-    pub(crate) fn made(&self) -> impl Iterator<Item = &Reference> {
+    pub fn made(&self) -> impl Iterator<Item = &Reference> {
         self.made.iter()
     }
 }
@@ -190,7 +191,7 @@ fn is_made_for_run(object: &Value) -> bool {
 }
 
 /// Deletes what was made for a run, unless a deploy has taken it over since; whether it was there.
-async fn delete_made(cluster: &Cluster, reference: &Reference) -> Result<bool, cluster::Error> {
+async fn delete_made(cluster: &Cluster, reference: &Reference) -> Result<bool, crate::Error> {
     let live = cluster.get(reference).await?.filter(is_made_for_run);
     match live.as_ref().and_then(Doomed::of) {
         Some(doomed) => cluster.delete(&doomed, false).await,
@@ -213,7 +214,7 @@ fn in_order(objects: Vec<Value>, bundle: &Bundle) -> Vec<Value> {
 
 /// Deletes what is no longer rendered. Definitions stay, since users' objects would go with them, and so does what was deployed:
 /// the manager in the cluster still answers it.
-async fn take_away(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, cluster::Error> {
+async fn take_away(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, crate::Error> {
     if reference.is_definition() || reference.is_namespace() {
         return Ok(format!("{reference} is no longer rendered and stays"));
     }

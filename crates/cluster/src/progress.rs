@@ -14,7 +14,7 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// Says what a command is doing. Clones say it in the same place.
 #[derive(Clone)]
-pub(crate) struct Progress {
+pub struct Progress {
     screen: Arc<Mutex<Screen>>,
 }
 
@@ -46,9 +46,15 @@ enum Colour {
     Faint,
 }
 
+impl Default for Progress {
+    fn default() -> Self {
+        Progress::new()
+    }
+}
+
 impl Progress {
     /// On the terminal or the pipe of this process.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let is_live = io::stderr().is_terminal() && !is_dumb;
         let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -61,7 +67,7 @@ impl Progress {
     }
 
     /// Elsewhere, as plain lines and without results: for a command that has its own way of showing them.
-    pub(crate) fn written_to(steps: Box<dyn Write + Send>) -> Self {
+    pub fn written_to(steps: Box<dyn Write + Send>) -> Self {
         Progress::on(steps, Box::new(io::sink()), false, false)
     }
 
@@ -78,34 +84,34 @@ impl Progress {
     }
 
     /// Begins a step, such as "Building the operator". Dropped before it is done, it has failed.
-    pub(crate) fn step(&self, what: impl Into<String>) -> Step {
+    pub fn step(&self, what: impl Into<String>) -> Step {
         self.begin(what.into(), true)
     }
 
     /// Begins a step of which others tell: a child process that writes to the terminal by itself.
-    pub(crate) fn noisy_step(&self, what: impl Into<String>) -> Step {
+    pub fn noisy_step(&self, what: impl Into<String>) -> Step {
         let what = what.into();
         self.screen().say("•", Colour::Cyan, &what);
         self.begin(what, false)
     }
 
     /// A line of results, on standard output.
-    pub(crate) fn line(&self, text: impl AsRef<str>) {
+    pub fn line(&self, text: impl AsRef<str>) {
         self.screen().result(text.as_ref());
     }
 
     /// Something worth knowing.
-    pub(crate) fn note(&self, text: impl AsRef<str>) {
+    pub fn note(&self, text: impl AsRef<str>) {
         self.screen().say("•", Colour::Cyan, text.as_ref());
     }
 
     /// Something to heed.
-    pub(crate) fn warn(&self, text: impl AsRef<str>) {
+    pub fn warn(&self, text: impl AsRef<str>) {
         self.screen().say("!", Colour::Yellow, text.as_ref());
     }
 
     /// A line as it is.
-    pub(crate) fn plain(&self, text: impl AsRef<str>) {
+    pub fn plain(&self, text: impl AsRef<str>) {
         self.screen().plain(text.as_ref());
     }
 
@@ -145,7 +151,7 @@ impl Progress {
 }
 
 /// A step under way.
-pub(crate) struct Step {
+pub struct Step {
     progress: Progress,
     id: u64,
     what: String,
@@ -158,7 +164,7 @@ pub(crate) struct Step {
 
 impl Step {
     /// What the step waits for. On a terminal it stands behind the step; elsewhere each change is a line.
-    pub(crate) fn waiting(&self, detail: impl Into<String>) {
+    pub fn waiting(&self, detail: impl Into<String>) {
         // A line that lives is one line.
         let detail = detail.into().split_whitespace().collect::<Vec<_>>().join(" ");
         {
@@ -182,17 +188,17 @@ impl Step {
     }
 
     /// It is done.
-    pub(crate) fn done(self) {
+    pub fn done(self) {
         self.done_with("");
     }
 
     /// It is done, and this came of it.
-    pub(crate) fn done_with(mut self, outcome: impl AsRef<str>) {
+    pub fn done_with(mut self, outcome: impl AsRef<str>) {
         self.end("✓", Colour::Green, outcome.as_ref());
     }
 
     /// It failed. Why is for the error to say.
-    pub(crate) fn failed(mut self) {
+    pub fn failed(mut self) {
         self.end("✗", Colour::Red, "");
     }
 
@@ -333,7 +339,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A duration as people write it: `240ms`, `3.2s`, `2m5s`.
-pub(crate) fn duration(took: Duration) -> String {
+pub fn duration(took: Duration) -> String {
     let seconds = took.as_secs();
     match seconds {
         0 => format!("{}ms", took.as_millis()),

@@ -6,15 +6,20 @@ use serde_json::Value;
 
 /// Which object is meant. Shown as `deployment.apps/shop-controller-manager`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Reference {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-    pub(crate) namespace: Option<String>,
-    pub(crate) name: String,
+pub struct Reference {
+    /// The group and version, as in `apps/v1`.
+    pub api_version: String,
+    /// The kind, as in `Deployment`.
+    pub kind: String,
+    /// The namespace, if it names one.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
 }
 
 impl Reference {
-    pub(crate) fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
+    /// The object of this name.
+    pub fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
         Reference {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
@@ -24,7 +29,7 @@ impl Reference {
     }
 
     /// That of an object; `None` if it does not say what it is.
-    pub(crate) fn of(object: &Value) -> Option<Self> {
+    pub fn of(object: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         Some(Reference {
             api_version: text(&object["apiVersion"])?,
@@ -35,26 +40,29 @@ impl Reference {
     }
 
     /// The group, empty for the core's, and the version.
-    pub(crate) fn group_version(&self) -> (&str, &str) {
+    pub fn group_version(&self) -> (&str, &str) {
         self.api_version
             .split_once('/')
             .unwrap_or(("", self.api_version.as_str()))
     }
 
-    pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
+    /// Whether it is of this kind, in any version.
+    pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group_version().0 == group && self.kind == kind
     }
 
-    pub(crate) fn is_definition(&self) -> bool {
+    /// Whether it is a CustomResourceDefinition.
+    pub fn is_definition(&self) -> bool {
         self.is("apiextensions.k8s.io", "CustomResourceDefinition")
     }
 
-    pub(crate) fn is_namespace(&self) -> bool {
+    /// Whether it is a Namespace.
+    pub fn is_namespace(&self) -> bool {
         self.is("", "Namespace")
     }
 
     /// Whether it tells the API server of webhooks.
-    pub(crate) fn is_webhooks(&self) -> bool {
+    pub fn is_webhooks(&self) -> bool {
         let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
         kinds.iter().any(|kind| self.is("admissionregistration.k8s.io", kind))
     }

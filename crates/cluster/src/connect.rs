@@ -16,8 +16,9 @@ const WITHOUT_ONE: &str =
     "without a cluster: `kubewright run --embedded`, or `kubewright apiserver` and its kubeconfig";
 
 /// Why there is no cluster.
+#[allow(missing_docs, reason = "the message of each variant says it")]
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
+pub enum ConnectError {
     #[error("no cluster is configured: use --kubeconfig or $KUBECONFIG, or write ~/.kube/config; {WITHOUT_ONE}")]
     Nowhere,
     #[error("the kubeconfig {} does not exist", .0.display())]
@@ -63,12 +64,12 @@ struct Found {
 
 impl Choice {
     /// Whether nothing at all says which cluster is meant.
-    pub(crate) fn is_nowhere(&self, environment: &Environment) -> bool {
+    pub fn is_nowhere(&self, environment: &Environment) -> bool {
         matches!(self.flags().config_source(environment), Err(ConfigError::Nowhere))
     }
 
     /// The cluster, once it has answered.
-    pub(crate) async fn connect(&self, environment: &Environment) -> Result<Cluster, ConnectError> {
+    pub async fn connect(&self, environment: &Environment) -> Result<Cluster, ConnectError> {
         let (config, title) = self.config(environment).await?;
         let client = kube::Client::try_from(config).map_err(|error| ConnectError::Client {
             title: title.clone(),
@@ -96,7 +97,7 @@ impl Choice {
 
     /// What a child process needs to reach the same cluster: the text of a kubeconfig whose current context is the chosen
     /// one. `None` where it finds the cluster by itself.
-    pub(crate) fn for_child(&self, environment: &Environment) -> Result<Option<String>, ConnectError> {
+    pub fn for_child(&self, environment: &Environment) -> Result<Option<String>, ConnectError> {
         if self.context.is_none() && self.kubeconfig.is_none() {
             return Ok(None);
         }

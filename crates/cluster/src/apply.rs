@@ -17,9 +17,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What became of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
+    /// It was not there.
     Created,
+    /// It was there and changed.
     Configured,
+    /// It was there as it is applied.
     Unchanged,
     /// It cannot be tried before what it needs is really there.
     Untried,
@@ -27,26 +30,30 @@ pub(crate) enum Outcome {
 
 /// An object that was applied.
 #[derive(Clone, Debug)]
-pub(crate) struct Applied {
-    pub(crate) reference: Reference,
-    pub(crate) outcome: Outcome,
+pub struct Applied {
+    /// Which object.
+    pub reference: Reference,
+    /// What became of it.
+    pub outcome: Outcome,
     /// What was there before.
-    pub(crate) before: Option<Value>,
+    pub before: Option<Value>,
     /// As the server has it now.
-    pub(crate) object: Value,
+    pub object: Value,
 }
 
 /// What became of all of them.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) applied: Vec<Applied>,
-    pub(crate) refused: Vec<(Reference, Error)>,
+pub struct Report {
+    /// The objects that the cluster took.
+    pub applied: Vec<Applied>,
+    /// The objects that it refused, and why.
+    pub refused: Vec<(Reference, Error)>,
 }
 
 /// Some objects were refused.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", refusals(.0))]
-pub(crate) struct Refused(Vec<(Reference, Error)>);
+pub struct Refused(Vec<(Reference, Error)>);
 
 fn refusals(refused: &[(Reference, Error)]) -> String {
     let lines: Vec<String> = refused
@@ -61,7 +68,7 @@ fn refusals(refused: &[(Reference, Error)]) -> String {
 
 impl Report {
     /// What was applied, if nothing was refused.
-    pub(crate) fn whole(self) -> Result<Vec<Applied>, Refused> {
+    pub fn whole(self) -> Result<Vec<Applied>, Refused> {
         if self.refused.is_empty() {
             Ok(self.applied)
         } else {
@@ -72,7 +79,7 @@ impl Report {
 
 impl Cluster {
     /// The namespaces and definitions among objects that are in the cluster but about to go.
-    pub(crate) async fn being_deleted(&self, objects: &[Value]) -> Result<Vec<Doomed>, Error> {
+    pub async fn being_deleted(&self, objects: &[Value]) -> Result<Vec<Doomed>, Error> {
         let mut going = Vec::new();
         let lasting = objects.iter().filter_map(Reference::of);
         for reference in lasting.filter(|reference| reference.is_definition() || reference.is_namespace()) {
@@ -84,7 +91,7 @@ impl Cluster {
 
     /// Applies objects and tells of each. What is refused is named; the rest is applied all the same, unless it is a namespace
     /// or a definition that others need.
-    pub(crate) async fn apply_all(
+    pub async fn apply_all(
         &self,
         objects: &[Value],
         dry_run: bool,

@@ -7,28 +7,30 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{Cluster, Error, Reference, found};
-use crate::progress::Step;
+use crate::progress::{Progress, Step};
 
 const PAUSE: Duration = Duration::from_millis(150);
 
 /// An object to be deleted, and only that one: not another that takes its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Doomed {
-    pub(crate) reference: Reference,
-    pub(crate) uid: String,
+pub struct Doomed {
+    /// Which object.
+    pub reference: Reference,
+    /// Its uid: another object of the same name is left alone.
+    pub uid: String,
 }
 
 /// Some objects are still there.
 #[derive(Debug, thiserror::Error)]
 #[error("still there after {seconds} seconds: {}", .left.join("; "))]
-pub(crate) struct StillThere {
+pub struct StillThere {
     seconds: u64,
     left: Vec<String>,
 }
 
 impl Doomed {
     /// `None` if the object does not say what it is.
-    pub(crate) fn of(object: &Value) -> Option<Self> {
+    pub fn of(object: &Value) -> Option<Self> {
         Some(Doomed {
             reference: Reference::of(object)?,
             uid: object["metadata"]["uid"].as_str()?.to_owned(),
@@ -36,7 +38,7 @@ impl Doomed {
     }
 
     /// Which object it is, as an object that says no more.
-    pub(crate) fn identity(&self) -> Value {
+    pub fn identity(&self) -> Value {
         let Reference {
             api_version,
             kind,
@@ -53,7 +55,7 @@ impl Doomed {
 
 impl Cluster {
     /// Has an object deleted; whether it was there.
-    pub(crate) async fn delete(&self, doomed: &Doomed, dry_run: bool) -> Result<bool, Error> {
+    pub async fn delete(&self, doomed: &Doomed, dry_run: bool) -> Result<bool, Error> {
         let kind = self.kind(&doomed.reference).await?;
         let params = DeleteParams {
             dry_run,
@@ -75,7 +77,7 @@ impl Cluster {
     }
 
     /// Returns once objects are gone.
-    pub(crate) async fn wait_until_gone(
+    pub async fn wait_until_gone(
         &self,
         doomed: &[Doomed],
         timeout: Duration,
@@ -144,6 +146,23 @@ fn why_it_stays(doomed: &Doomed, live: &Value) -> String {
         return doomed.reference.to_string();
     }
     format!("{} ({})", doomed.reference, reasons.join(", "))
+}
+
+/// Waits until what is being deleted is gone: what is applied to it would go with it.
+pub async fn wait_for_deletions(
+    cluster: &Cluster,
+    going: &[Doomed],
+    timeout: Duration,
+    progress: &Progress,
+) -> Result<(), Box<dyn std::error::Error>> {
+    if going.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = going.iter().map(|doomed| doomed.reference.to_string()).collect();
+    let step = progress.step(format!("Waiting until {} is gone, to make it anew", names.join(", ")));
+    cluster.wait_until_gone(going, timeout, &step).await?;
+    step.done();
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kube::Client;
 use kube::api::PostParams;
 use kube::core::Request;
-use kubewright_apiserver::{ApiServer, Listener, Options};
+use kubewright_apiserver::{ApiServer, ListenError, Listener, Options};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::stop::Stopper;
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::cluster::{Reference, describe_failure};
 use crate::kubeconfig;
 use crate::progress::Progress;
+use crate::{Reference, describe_failure};
 
 /// As long as nobody runs it: a year.
 const TOKEN_SECONDS: i64 = 365 * 24 * 60 * 60;
@@ -26,6 +26,8 @@ const TOKEN_SECONDS: i64 = 365 * 24 * 60 * 60;
 /// What goes wrong with it.
 #[derive(Debug, thiserror::Error)]
 enum EmbeddedError {
+    #[error("port {port} on {ip} is in use; --secure-port 0 picks a free one", ip = .0.ip(), port = .0.port())]
+    PortInUse(SocketAddr),
     #[error("cannot make a temporary folder")]
     Folder(#[source] std::io::Error),
     #[error("cannot write the kubeconfig to {}", .0.display())]
@@ -35,7 +37,7 @@ enum EmbeddedError {
 }
 
 /// A running API server.
-pub(crate) struct Embedded {
+pub struct Embedded {
     server: ApiServer,
     listener: Listener,
     /// The administrator's kubeconfig.
@@ -47,7 +49,7 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// Starts one on a port of this machine and writes its kubeconfig. Controllers, if any are wanted, run beside it.
-    pub(crate) async fn start(
+    pub async fn start(
         port: u16,
         chosen: Option<&Path>,
         controllers: &Controllers,
@@ -62,7 +64,7 @@ impl Embedded {
     }
 
     /// The same with controllers in a manager that somebody looks into.
-    pub(crate) async fn start_with(
+    pub async fn start_with(
         port: u16,
         chosen: Option<&Path>,
         controllers: Option<Manager>,
@@ -70,9 +72,7 @@ impl Embedded {
     ) -> Result<Self, Box<dyn Error>> {
         let server = ApiServer::new(Options::new().aggregated_roles(true));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = Box::pin(server.listen(address))
-            .await
-            .map_err(crate::apiserver::explain)?;
+        let listener = Box::pin(server.listen(address)).await.map_err(explain)?;
         let folder = kubeconfig::temporary_folder().map_err(EmbeddedError::Folder)?;
         let path = match chosen {
             Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
@@ -90,31 +90,34 @@ impl Embedded {
         })
     }
 
-    pub(crate) fn server(&self) -> &ApiServer {
+    /// The API server itself.
+    pub fn server(&self) -> &ApiServer {
         &self.server
     }
 
-    pub(crate) fn client(&self) -> Client {
+    /// A client of the administrator, in this process.
+    pub fn client(&self) -> Client {
         self.server.client()
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// The URL at which other processes reach it.
+    pub fn url(&self) -> String {
         self.listener.url()
     }
 
     /// The administrator's kubeconfig.
-    pub(crate) fn kubeconfig(&self) -> &Path {
+    pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
     /// The administrator's kubeconfig, as a shell takes it.
-    pub(crate) fn export(&self) -> String {
+    pub fn export(&self) -> String {
         let path = self.kubeconfig.display().to_string();
-        format!("export KUBECONFIG={}", crate::apiserver::quoted(&path))
+        format!("export KUBECONFIG={}", crate::quoted(&path))
     }
 
     /// Writes a kubeconfig by which its bearer is a `ServiceAccount`.
-    pub(crate) async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
+    pub async fn kubeconfig_of(&self, account: &Reference) -> Result<PathBuf, Box<dyn Error>> {
         let token = self.token(account).await?;
         let own = Kubeconfig {
             context: "operator",
@@ -158,7 +161,7 @@ impl Embedded {
     }
 
     /// Stops answering.
-    pub(crate) async fn shutdown(self) {
+    pub async fn shutdown(self) {
         if let Some((stopper, running)) = self.controllers {
             stopper.stop();
             // They have said what they had to say.
@@ -181,4 +184,14 @@ fn control(controllers: Manager, server: &ApiServer, progress: Progress) -> (Sto
         }
     };
     (stopper, tokio::spawn(told))
+}
+
+/// The error of listening, with what to do about a port that is in use.
+pub fn explain(error: ListenError) -> Box<dyn Error> {
+    match error {
+        ListenError::Bind { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            EmbeddedError::PortInUse(address).into()
+        }
+        error => error.into(),
+    }
 }

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// The objects as JSON, one of them as it is and several as a List.
     Json,
     /// The objects as YAML documents.
@@ -19,7 +19,7 @@ pub(crate) enum Format {
 
 /// Whether something is only tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum DryRun {
+pub enum DryRun {
     /// The cluster says what it would do, and does nothing.
     Server,
     /// Nothing is sent: what would be applied is printed.
@@ -28,27 +28,29 @@ pub(crate) enum DryRun {
 
 /// The flags of output.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub(crate) struct Output {
+pub struct Output {
     /// Print the objects in place of a line for each.
     #[arg(short, long, value_name = "FORMAT", value_enum)]
-    pub(crate) output: Option<Format>,
+    pub output: Option<Format>,
 
     /// Change nothing: let the cluster say what it would do, or print what would be sent.
     #[arg(long, value_name = "WHERE", value_enum)]
-    pub(crate) dry_run: Option<DryRun>,
+    pub dry_run: Option<DryRun>,
 }
 
 impl Output {
-    pub(crate) fn tries_on_server(self) -> bool {
+    /// Whether the cluster only says what it would do.
+    pub fn tries_on_server(self) -> bool {
         self.dry_run == Some(DryRun::Server)
     }
 
-    pub(crate) fn tries_on_client(self) -> bool {
+    /// Whether nothing is sent to the cluster.
+    pub fn tries_on_client(self) -> bool {
         self.dry_run == Some(DryRun::Client)
     }
 
     /// A line about something, unless objects are printed.
-    pub(crate) fn line(self, progress: &Progress, what: &impl std::fmt::Display, done: &str) {
+    pub fn line(self, progress: &Progress, what: &impl std::fmt::Display, done: &str) {
         let tried = match self.dry_run {
             Some(DryRun::Server) => " (server dry run)",
             Some(DryRun::Client) => " (dry run)",
@@ -62,7 +64,7 @@ impl Output {
     }
 
     /// The line about an object that was applied.
-    pub(crate) fn applied(self, progress: &Progress, applied: &Applied) {
+    pub fn applied(self, progress: &Progress, applied: &Applied) {
         let done = match applied.outcome {
             Outcome::Created => "created",
             Outcome::Configured => "configured",
@@ -73,7 +75,7 @@ impl Output {
     }
 
     /// The objects, if they are wanted.
-    pub(crate) fn objects(self, progress: &Progress, objects: &[Value]) {
+    pub fn objects(self, progress: &Progress, objects: &[Value]) {
         let objects: Vec<Value> = objects.iter().map(shown).collect();
         let text = match self.output {
             Some(Format::Json) => json_text(&objects),

@@ -22,14 +22,14 @@ const TOOL: &str = "kubewright";
 
 /// The inventory of one installation.
 #[derive(Clone, Debug)]
-pub(crate) struct Inventory {
+pub struct Inventory {
     parent: Reference,
     id: String,
 }
 
 /// Where members are to be looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Contents {
+pub struct Contents {
     /// Kinds as `Deployment.apps` or `Service`.
     kinds: BTreeSet<String>,
     namespaces: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Contents {
 
 impl Inventory {
     /// That of the installation whose objects' names begin with a prefix, in a namespace.
-    pub(crate) fn new(namespace: &str, prefix: &str) -> Self {
+    pub fn new(namespace: &str, prefix: &str) -> Self {
         let name = format!("{prefix}inventory");
         let unencoded = format!("{name}.{namespace}.ConfigMap.");
         let hash = URL_SAFE_NO_PAD.encode(digest(&SHA256, unencoded.as_bytes()));
@@ -49,12 +49,12 @@ impl Inventory {
     }
 
     /// The parent.
-    pub(crate) fn parent(&self) -> &Reference {
+    pub fn parent(&self) -> &Reference {
         &self.parent
     }
 
     /// The object as a member of this set.
-    pub(crate) fn labelled(&self, object: &Value) -> Value {
+    pub fn labelled(&self, object: &Value) -> Value {
         let mut object = object.clone();
         if let Some(fields) = object.as_object_mut() {
             let metadata = fields.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
@@ -67,13 +67,13 @@ impl Inventory {
     }
 
     /// Whether an object was a member of another set.
-    pub(crate) fn is_anothers(&self, object: &Value) -> bool {
+    pub fn is_anothers(&self, object: &Value) -> bool {
         let set = object["metadata"]["labels"][PART_OF].as_str();
         set.is_some_and(|set| set != self.id)
     }
 
     /// Where the members of an earlier installation are; `None` if there was none.
-    pub(crate) async fn read(&self, cluster: &Cluster) -> Result<Option<Contents>, Error> {
+    pub async fn read(&self, cluster: &Cluster) -> Result<Option<Contents>, Error> {
         let Some(parent) = cluster.get(&self.parent).await? else {
             return Ok(None);
         };
@@ -99,7 +99,7 @@ impl Inventory {
     }
 
     /// Writes down where members are to be looked for.
-    pub(crate) async fn write(&self, cluster: &Cluster, contents: &Contents) -> Result<(), Error> {
+    pub async fn write(&self, cluster: &Cluster, contents: &Contents) -> Result<(), Error> {
         let parent = self.object(contents);
         cluster.apply(&self.parent, &parent, false).await.map(drop)
     }
@@ -126,7 +126,7 @@ impl Inventory {
     }
 
     /// The members that are in the cluster.
-    pub(crate) async fn members(&self, cluster: &Cluster, contents: &Contents) -> Result<Vec<Doomed>, Error> {
+    pub async fn members(&self, cluster: &Cluster, contents: &Contents) -> Result<Vec<Doomed>, Error> {
         let selector = format!("{PART_OF}={}", self.id);
         let home = self.parent.namespace.clone().unwrap_or_default();
         let mut members = Vec::new();
@@ -147,13 +147,13 @@ impl Inventory {
 }
 
 /// Whether an object is in some set.
-pub(crate) fn is_member(live: &Value) -> bool {
+pub fn is_member(live: &Value) -> bool {
     live["metadata"]["labels"][PART_OF].is_string()
 }
 
 /// Leaves an object in the set that it is in, and its webhooks at the Service of that installation, when somebody else than its
 /// deploy applies it.
-pub(crate) fn keep_membership(live: &Value, object: &mut Value) {
+pub fn keep_membership(live: &Value, object: &mut Value) {
     keep_conversion(live, object);
     let set = &live["metadata"]["labels"][PART_OF];
     let Some(metadata) = object.get_mut("metadata").filter(|_| set.is_string()) else {
@@ -196,13 +196,13 @@ fn places<'a>(kind: &Kind, home: &'a str, others: &'a BTreeSet<String>) -> Vec<O
 }
 
 /// Whether objects of a kind are ever members.
-pub(crate) fn is_member_kind(reference: &Reference) -> bool {
+pub fn is_member_kind(reference: &Reference) -> bool {
     !reference.is_definition() && !reference.is_namespace()
 }
 
 impl Contents {
     /// Where these objects are.
-    pub(crate) fn of<'a>(objects: impl IntoIterator<Item = &'a Reference>) -> Self {
+    pub fn of<'a>(objects: impl IntoIterator<Item = &'a Reference>) -> Self {
         let mut contents = Contents::default();
         for reference in objects.into_iter().filter(|reference| is_member_kind(reference)) {
             contents.kinds.insert(match reference.group_version().0 {
@@ -215,7 +215,7 @@ impl Contents {
     }
 
     /// Where either says.
-    pub(crate) fn with(&self, other: &Contents) -> Self {
+    pub fn with(&self, other: &Contents) -> Self {
         Contents {
             kinds: self.kinds.union(&other.kinds).cloned().collect(),
             namespaces: self.namespaces.union(&other.namespaces).cloned().collect(),

@@ -6,12 +6,12 @@ use kubewright_apimachinery::duration;
 use kubewright_apimachinery::names::is_dns1123_label;
 
 /// A duration as Go writes it: `90s`, `2m30s`, `1h`, `500ms`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     duration::parse_unsigned(text).ok_or_else(|| "write a duration such as 90s, 5m or 1m30s".to_owned())
 }
 
 /// The name of a namespace.
-pub(crate) fn namespace(text: &str) -> Result<String, String> {
+pub fn namespace(text: &str) -> Result<String, String> {
     if !is_dns1123_label(text) {
         return Err("a namespace has at most 63 lowercase letters, digits and dashes, and begins and ends with a letter or digit".to_owned());
     }
@@ -19,7 +19,7 @@ pub(crate) fn namespace(text: &str) -> Result<String, String> {
 }
 
 /// What names begin with.
-pub(crate) fn prefix(text: &str) -> Result<String, String> {
+pub fn prefix(text: &str) -> Result<String, String> {
     if text.len() > 40 || !is_dns1123_label(&format!("{text}x")) {
         return Err(
             "a prefix has at most 40 lowercase letters, digits and dashes, and begins with a letter or digit"
@@ -30,7 +30,7 @@ pub(crate) fn prefix(text: &str) -> Result<String, String> {
 }
 
 /// An image: neither empty nor with spaces in it.
-pub(crate) fn image(text: &str) -> Result<String, String> {
+pub fn image(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("write an image such as registry.example.com/shop:v1".to_owned());
     }

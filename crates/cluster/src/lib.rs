@@ -1,16 +1,43 @@
 //! A cluster as the commands use it: which one it is, and what is done to its objects.
-//! [`Choice`] finds it, [`Cluster`] speaks with it; [`apply`], [`delete`] and [`inventory`] say what is written.
+//! [`Choice`] finds it, [`Cluster`] speaks with it; [`apply`], [`delete`] and [`inventory`] say what is written. [`embedded`] starts one
+//! in this process, [`installation`] brings an operator to it, and [`progress`] shows all that on a terminal.
+//!
+//! ```
+//! use kubewright_cluster::Reference;
+//! use kubewright_cluster::embedded::Embedded;
+//! use kubewright_cluster::progress::Progress;
+//! use kubewright_cluster::{Cluster, runtime};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! runtime()?.block_on(async {
+//!     let embedded = Embedded::start_with(0, None, None, &Progress::new()).await?;
+//!     let cluster = Cluster::of(embedded.client(), "embedded");
+//!     let namespace = Reference::new("v1", "Namespace", None, "default");
+//!     assert!(cluster.get(&namespace).await?.is_some());
+//!     embedded.shutdown().await;
+//!     Ok(())
+//! })
+//! # }
+//! ```
 
-pub(crate) mod apply;
+pub mod apply;
+pub mod bundle;
 mod connect;
-pub(crate) mod definitions;
-pub(crate) mod delete;
+pub mod definitions;
+pub mod delete;
+pub mod denials;
+pub mod embedded;
 mod error;
-pub(crate) mod inventory;
+pub mod installation;
+pub mod inventory;
+pub mod kubeconfig;
 mod output;
+pub mod ports;
 mod prepare;
+pub mod progress;
 mod reference;
-pub(crate) mod values;
+mod text;
+pub mod values;
 
 use kube::api::{GetParams, ListParams, Patch, PatchParams};
 use kube::core::Request;
@@ -18,21 +45,22 @@ use kubewright_runtime::mapper::{MapperError, RestMapper};
 use kubewright_runtime::object::Kind;
 use serde_json::Value;
 
-pub(crate) use apply::Outcome;
-pub(crate) use connect::ConnectError;
-pub(crate) use error::{Error, describe_failure, status};
-pub(crate) use output::Output;
-pub(crate) use prepare::is_redirected;
-pub(crate) use reference::Reference;
+pub use apply::Outcome;
+pub use connect::ConnectError;
+pub use error::{Error, describe_failure, status};
+pub use output::Output;
+pub use prepare::is_redirected;
+pub use reference::Reference;
+pub use text::{objects_text, quoted, sentence};
 
 /// Under this name everything is applied.
-pub(crate) const MANAGER: &str = "kubewright";
+pub const MANAGER: &str = "kubewright";
 
 /// More threads than this do nothing faster.
 const MAX_THREADS: usize = 8;
 
 /// Where the commands run.
-pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -42,19 +70,19 @@ pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// The flags by which a cluster is chosen.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub(crate) struct Choice {
+pub struct Choice {
     /// Path to a kubeconfig. Without it $KUBECONFIG counts, then the service account of the Pod this runs in, then
     /// ~/.kube/config.
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
-    pub(crate) kubeconfig: Option<std::path::PathBuf>,
+    pub kubeconfig: Option<std::path::PathBuf>,
 
     /// The context of the kubeconfig to use, in place of its current one.
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
-    pub(crate) context: Option<String>,
+    pub context: Option<String>,
 }
 
 /// A cluster that has answered.
-pub(crate) struct Cluster {
+pub struct Cluster {
     client: kube::Client,
     mapper: RestMapper,
     /// How people know it.
@@ -63,7 +91,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// One that is there.
-    pub(crate) fn of(client: kube::Client, title: impl Into<String>) -> Self {
+    pub fn of(client: kube::Client, title: impl Into<String>) -> Self {
         Cluster {
             mapper: RestMapper::new(client.clone()),
             client,
@@ -72,16 +100,17 @@ impl Cluster {
     }
 
     /// How people know it: `kind-dev (https://127.0.0.1:6443)`.
-    pub(crate) fn title(&self) -> &str {
+    pub fn title(&self) -> &str {
         &self.title
     }
 
-    pub(crate) fn client(&self) -> &kube::Client {
+    /// The client that speaks with it.
+    pub fn client(&self) -> &kube::Client {
         &self.client
     }
 
     /// The kind of an object, as the cluster has it.
-    pub(crate) async fn kind(&self, reference: &Reference) -> Result<Kind, Error> {
+    pub async fn kind(&self, reference: &Reference) -> Result<Kind, Error> {
         let (group, version) = reference.group_version();
         match self.mapper.kind(group, version, &reference.kind).await {
             Ok(kind) => Ok(kind),
@@ -91,7 +120,7 @@ impl Cluster {
     }
 
     /// The kind of a name in a group, in the version the cluster prefers; `None` if there is none.
-    pub(crate) async fn preferred(&self, group: &str, kind: &str) -> Result<Option<Kind>, Error> {
+    pub async fn preferred(&self, group: &str, kind: &str) -> Result<Option<Kind>, Error> {
         match self.mapper.preferred(group, kind).await {
             Ok(kind) => Ok(Some(kind)),
             Err(MapperError::NoMatch(_)) => Ok(None),
@@ -100,7 +129,7 @@ impl Cluster {
     }
 
     /// The object, if it is there.
-    pub(crate) async fn get(&self, reference: &Reference) -> Result<Option<Value>, Error> {
+    pub async fn get(&self, reference: &Reference) -> Result<Option<Value>, Error> {
         let kind = self.kind(reference).await?;
         let request = self
             .requests(&kind, reference)
@@ -109,7 +138,7 @@ impl Cluster {
     }
 
     /// The objects of a kind that a selector chooses, in one namespace or in all.
-    pub(crate) async fn list(&self, kind: &Kind, namespace: Option<&str>, labels: &str) -> Result<Vec<Value>, Error> {
+    pub async fn list(&self, kind: &Kind, namespace: Option<&str>, labels: &str) -> Result<Vec<Value>, Error> {
         let mut params = ListParams::default().limit(500);
         if !labels.is_empty() {
             params = params.labels(labels);
@@ -137,7 +166,7 @@ impl Cluster {
     }
 
     /// Applies an object under the name of this tool.
-    pub(crate) async fn apply(&self, reference: &Reference, object: &Value, dry_run: bool) -> Result<Value, Error> {
+    pub async fn apply(&self, reference: &Reference, object: &Value, dry_run: bool) -> Result<Value, Error> {
         let kind = self.kind(reference).await?;
         let mut params = PatchParams::apply(MANAGER).force().validation_strict();
         params.dry_run = dry_run;
@@ -148,7 +177,7 @@ impl Cluster {
     }
 
     /// Patches an object, a list by JSON Patch and all else by JSON Merge Patch; `None` if it is not there.
-    pub(crate) async fn patch(&self, reference: &Reference, patch: &Value) -> Result<Option<Value>, Error> {
+    pub async fn patch(&self, reference: &Reference, patch: &Value) -> Result<Option<Value>, Error> {
         let kind = self.kind(reference).await?;
         let params = PatchParams {
             field_manager: Some(MANAGER.to_owned()),

@@ -34,7 +34,7 @@ pub(super) fn patch(reference: &Reference, live: &Value, wanted: &Value) -> Opti
 }
 
 /// Whether a run on somebody's machine has the webhooks of an object.
-pub(crate) fn is_redirected(live: &Value) -> bool {
+pub fn is_redirected(live: &Value) -> bool {
     live["metadata"]["annotations"].get(LOCAL_RUN).is_some()
 }
 
