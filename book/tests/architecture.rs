@@ -185,6 +185,19 @@ fn crates_below_the_line_do_no_io() {
 }
 
 #[test]
+fn only_the_demo_depends_on_an_example() {
+    for (krate, dependencies) in graph_of_cargo() {
+        let examples: Vec<&String> = dependencies
+            .workspace
+            .iter()
+            .filter(|name| name.contains('/'))
+            .collect();
+        let is_allowed = krate == "demo" && examples == ["examples/markdown-view"];
+        assert!(examples.is_empty() || is_allowed, "{krate} depends on {examples:?}");
+    }
+}
+
+#[test]
 fn only_tests_depend_on_the_crate_of_tests() {
     for (krate, dependencies) in graph_of_cargo() {
         assert!(!dependencies.workspace.contains("test-support"), "{krate}");

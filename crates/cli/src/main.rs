@@ -5,7 +5,6 @@ mod cel;
 mod completion;
 mod create;
 mod delete;
-mod demo;
 mod deploy;
 mod dev_run;
 mod edit;
@@ -52,7 +51,7 @@ enum Command {
     Manifests(manifests::Arguments),
     Rbac(rbac::Arguments),
     Run(dev_run::Arguments),
-    Demo(demo::Arguments),
+    Demo(kubewright_demo::Arguments),
     Install(install::Arguments),
     Uninstall(uninstall::Arguments),
     Deploy(deploy::Arguments),
@@ -78,7 +77,7 @@ fn main() -> ExitCode {
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Rbac(arguments) => rbac::run(&arguments),
         Command::Run(arguments) => dev_run::run(&arguments),
-        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Demo(arguments) => kubewright_demo::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Uninstall(arguments) => uninstall::run(&arguments),
         Command::Deploy(arguments) => deploy::run(&arguments),

@@ -10,7 +10,6 @@ use kubewright_cluster::Reference;
 use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::installation::{Installation, Scope};
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::signals::{Asked, Signals};
 use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;

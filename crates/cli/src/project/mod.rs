@@ -219,3 +219,30 @@ impl Project {
         Ok(Bundle::of(manifests, rendered))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_installs_what_a_run_of_the_example_does() {
+        let (description, demo) = kubewright_demo::installation().unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/markdown-view");
+        let project = Project::find(&folder).unwrap();
+        let example = project.bundle(&description, &Overrides::default()).unwrap();
+        assert_eq!(demo.definitions, example.definitions);
+        // The demo runs the manager in its own process, whatever the Deployment says.
+        let others = |bundle: &Bundle| -> Vec<serde_json::Value> {
+            let objects = bundle.objects.iter();
+            objects
+                .filter(|object| object["kind"] != "Deployment")
+                .cloned()
+                .collect()
+        };
+        assert_eq!(others(&demo), others(&example));
+        assert_eq!(
+            kubewright_cluster::bundle::account(&demo),
+            kubewright_cluster::bundle::account(&example)
+        );
+    }
+}

@@ -16,7 +16,6 @@ use hyper::body::Incoming;
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::serve::{BindAddress, HttpResponse, HttpServer, Router};
 use kubewright_runtime::stop::Stop;
-
 use library::{Found, Library};
 
 /// Nothing is loaded but our own style and pictures, and nothing runs.

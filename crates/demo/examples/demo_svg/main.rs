@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo build --release
-//! cargo run --release -p kubewright-cli --example demo_svg -- target/release/kubewright docs/demo.svg
+//! cargo run --release -p kubewright-demo --example demo_svg -- target/release/kubewright docs/demo.svg
 //! ```
 
 mod recording;

@@ -25,12 +25,12 @@ use super::told::{StartUp, Summary, What};
 const NAMESPACE: &str = "default";
 
 /// What the view is made from, as its users have it.
-const SAMPLE: &str = include_str!("../../../../examples/markdown-view/config/samples/view_v1_markdownview.yaml");
+const SAMPLE: &str = include_str!("../../../examples/markdown-view/config/samples/view_v1_markdownview.yaml");
 const SAMPLE_PATH: &str = "examples/markdown-view/config/samples/view_v1_markdownview.yaml";
 
 /// What is left to be read by those who stay.
 const WELCOME: &str = include_str!("serve/welcome.yaml");
-const WELCOME_PATH: &str = "crates/cli/src/demo/serve/welcome.yaml";
+const WELCOME_PATH: &str = "crates/demo/src/serve/welcome.yaml";
 
 /// The image of a view that names none.
 const DEFAULT_IMAGE: &str = "peaceiris/mdbook:latest";

@@ -1,6 +1,21 @@
 //! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, told as it happens.
 //! [`story`] says what is done, [`eyes`] and [`world`] see what comes of it, [`stage`] tells it as [`text`] or [`json`], and
 //! [`serve`] has the pages that the operator's viewers would show.
+//!
+//! ```
+//! use clap::Parser as _;
+//!
+//! #[derive(clap::Parser)]
+//! struct Command {
+//!     #[command(flatten)]
+//!     demo: kubewright_demo::Arguments,
+//! }
+//!
+//! let command = Command::parse_from(["demo", "--fast", "--json"]);
+//! # if false {
+//! kubewright_demo::run(&command.demo).unwrap();
+//! # }
+//! ```
 
 mod eyes;
 mod json;
@@ -19,7 +34,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use kubewright_cluster as cluster;
+use kubewright_cluster::bundle::Bundle;
 use kubewright_cluster::quoted;
+use kubewright_runtime::operator::Description;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 
@@ -56,7 +73,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[allow(clippy::doc_markdown, reason = "help is read as it is")]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Do not pause for people who read along.
     #[arg(long)]
     fast: bool,
@@ -82,8 +99,14 @@ pub(crate) struct Arguments {
     color: When,
 }
 
+/// What the operator of the demo says of itself, and what is installed of it.
+pub fn installation() -> Result<(Description, Bundle), Box<dyn Error>> {
+    let operator = markdown_view::operator();
+    Ok((operator.describe(), scene::rendered(&operator)?))
+}
+
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let runtime = cluster::runtime()?;
     let done = runtime.block_on(play(arguments));
     runtime.shutdown_background();
