@@ -1,73 +1,73 @@
-//! The story for scripts: one JSON object a line. Fields are added, never renamed or taken away.
+//! The demo for scripts: one JSON object a line. Fields may be added, and are never renamed or removed.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::stage::Teller;
-use super::told::{StartUp, Summary, Told, What};
+use super::line::{Content, Line, StartUp, Summary};
+use super::presenter::Format;
 
-/// Tells in JSON.
+/// One JSON object for each line.
 pub(super) struct Json;
 
-impl Teller for Json {
-    fn tell(&mut self, told: &Told) -> String {
-        let mut line = line(&told.what, told.chapter);
-        line["at_ms"] = millis(told.since_start);
-        line["chapter"] = told.chapter.into();
-        format!("{line}\n")
+impl Format for Json {
+    fn render(&mut self, line: &Line) -> String {
+        let mut object = object(&line.content, line.chapter);
+        object["at_ms"] = millis(line.since_start);
+        object["chapter"] = line.chapter.into();
+        format!("{object}\n")
     }
 }
 
-fn line(what: &What, chapter: usize) -> Value {
-    match what {
-        What::Chapter { title, words } => {
+fn object(content: &Content, chapter: usize) -> Value {
+    match content {
+        Content::Chapter { title, words } => {
             json!({ "type": "chapter", "number": chapter, "title": title, "text": words })
         }
-        What::Command(line) => json!({ "type": "command", "line": line }),
-        What::Fact { subject, text } => json!({ "type": "fact", "subject": subject, "text": text }),
-        What::Object(thing) => {
+        Content::Command(line) => json!({ "type": "command", "line": line }),
+        Content::Fact { subject, text } => json!({ "type": "fact", "subject": subject, "text": text }),
+        Content::Object(object) => {
             let mut line = json!({
                 "type": "object",
-                "change": thing.change.as_str(),
-                "kind": thing.kind,
-                "namespace": thing.namespace,
-                "name": thing.name,
-                "owner": thing.owner,
-                "detail": thing.detail,
+                "change": object.change.as_str(),
+                "kind": object.kind,
+                "namespace": object.namespace,
+                "name": object.name,
+                "owner": object.owner,
+                "detail": object.detail,
             });
-            if let Some(pods) = thing.pods {
+            if let Some(pods) = object.pods {
                 line["pods"] =
                     json!({ "old": pods.old, "new": pods.new, "ready": pods.ready, "leaving": pods.leaving });
             }
             line
         }
-        What::Condition(turned) => json!({
+        Content::Condition(change) => json!({
             "type": "condition",
-            "kind": turned.kind,
-            "namespace": turned.namespace,
-            "name": turned.name,
-            "condition": turned.condition,
-            "status": turned.status,
-            "reason": turned.reason,
-            "message": turned.message,
+            "kind": change.kind,
+            "namespace": change.namespace,
+            "name": change.name,
+            "condition": change.condition,
+            "status": change.status,
+            "reason": change.reason,
+            "message": change.message,
         }),
-        What::Reconcile(work) => json!({
+        Content::Reconcile(reconcile) => json!({
             "type": "reconcile",
-            "number": work.number,
-            "object": work.object,
-            "reasons": work.reasons,
-            "outcome": work.outcome.as_str(),
-            "error": work.error,
-            "took_ms": millis(work.took),
+            "number": reconcile.number,
+            "object": reconcile.object,
+            "reasons": reconcile.reasons,
+            "outcome": reconcile.outcome.as_str(),
+            "error": reconcile.error,
+            "took_ms": millis(reconcile.took),
         }),
-        What::Denied { reason, message } => json!({ "type": "denied", "reason": reason, "message": message }),
-        What::Warning(text) => json!({ "type": "warning", "text": text }),
-        What::Summary(summary) => of_summary(summary),
-        What::Serving { pages, kubeconfig, .. } => {
+        Content::Denied { reason, message } => json!({ "type": "denied", "reason": reason, "message": message }),
+        Content::Warning(text) => json!({ "type": "warning", "text": text }),
+        Content::Summary(summary) => of_summary(summary),
+        Content::Serving { pages, kubeconfig, .. } => {
             json!({ "type": "serving", "pages": pages, "kubeconfig": kubeconfig })
         }
-        What::End { again } => json!({ "type": "end", "again": again }),
+        Content::End { again } => json!({ "type": "end", "again": again }),
     }
 }
 

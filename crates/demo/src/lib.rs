@@ -1,6 +1,6 @@
-//! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, told as it happens.
-//! [`story`] says what is done, [`eyes`] and [`world`] see what comes of it, [`stage`] tells it as [`text`] or [`json`], and
-//! [`serve`] has the pages that the operator's viewers would show.
+//! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, printed as it happens.
+//! [`environment`] starts the cluster and the operator, [`chapters`] says what is done, [`watcher`] and [`state`] follow what comes of
+//! it, [`presenter`] prints it as [`text`] or [`json`], and [`serve`] has the pages that the operator's viewers would show.
 //!
 //! ```
 //! use clap::Parser as _;
@@ -17,17 +17,17 @@
 //! # }
 //! ```
 
-mod eyes;
+mod chapters;
+mod environment;
 mod json;
-mod paint;
+mod line;
+mod presenter;
 mod reconciles;
-mod scene;
 mod serve;
-mod stage;
-mod story;
+mod state;
+mod terminal;
 mod text;
-mod told;
-mod world;
+mod watcher;
 
 use std::error::Error;
 use std::path::Path;
@@ -40,16 +40,16 @@ use kubewright_runtime::operator::Description;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 
-use self::eyes::Eyes;
+use self::environment::DemoEnvironment;
 use self::json::Json;
-use self::paint::{Paint, When};
-use self::scene::Scene;
+use self::line::Content;
+use self::presenter::{Format, Pace, PresentError, Presenter};
 use self::serve::Pages;
-use self::stage::{Pace, Stage, StageError, Teller};
+use self::terminal::{ColourChoice, Terminal};
 use self::text::Text;
-use self::told::What;
+use self::watcher::Watcher;
 
-/// The exit code of what Ctrl-C ended, as shells have it.
+/// The exit code of a program that Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
 
 const EXAMPLES: &str = "\
@@ -96,113 +96,120 @@ pub struct Arguments {
 
     /// Whether there are colours: on a terminal unless NO_COLOR is set, always or never.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    color: When,
+    color: ColourChoice,
 }
 
-/// What the operator of the demo says of itself, and what is installed of it.
+/// The description of the demo's operator, and the objects that the demo installs for it.
 pub fn installation() -> Result<(Description, Bundle), Box<dyn Error>> {
     let operator = markdown_view::operator();
-    Ok((operator.describe(), scene::rendered(&operator)?))
+    Ok((operator.describe(), environment::rendered(&operator)?))
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let runtime = cluster::runtime()?;
-    let done = runtime.block_on(play(arguments));
+    let done = runtime.block_on(run_demo(arguments));
     runtime.shutdown_background();
     match done {
-        // Whoever read it has seen enough.
-        Err(error) if matches!(error.downcast_ref(), Some(StageError::Closed)) => Ok(ExitCode::SUCCESS),
+        // The reader of standard output has closed it.
+        Err(error) if matches!(error.downcast_ref(), Some(PresentError::Closed)) => Ok(ExitCode::SUCCESS),
         done => done,
     }
 }
 
-async fn play(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    // From here on a signal ends it in order.
+async fn run_demo(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    // From here on a signal ends the demo in order.
     let mut signals = Signals::listen_with_hangup()?;
-    // Before the first word: who waits for the end of the story does not want to learn then that the port is taken.
+    // Bound before the first chapter, so that a port in use is reported at once and not after all chapters.
     let pages = if arguments.serve {
         Some(Pages::bind(arguments.port).await?)
     } else {
         None
     };
     let pace = if arguments.fast { Pace::fast() } else { Pace::human() };
-    let teller: Box<dyn Teller + Send> = if arguments.json {
+    let format: Box<dyn Format + Send> = if arguments.json {
         Box::new(Json)
     } else {
-        Box::new(Text::new(Paint::of_stdout(arguments.color)))
+        Box::new(Text::new(Terminal::of_stdout(arguments.color)))
     };
-    let (mut eyes, sights) = Eyes::new();
-    let mut stage = Stage::new(sights, teller, pace);
-    let mut scene = None;
+    let (mut watcher, notices) = Watcher::new();
+    let mut presenter = Presenter::new(notices, format, pace);
+    let mut environment = None;
     let done = tokio::select! {
         biased;
         _ = signals.more_than(0) => Ok(ExitCode::from(INTERRUPTED)),
-        done = tell(arguments.secure_port, pages, &mut stage, &mut eyes, &mut scene) => done.map(|()| ExitCode::SUCCESS),
+        done = run_chapters(arguments.secure_port, pages, &mut presenter, &mut watcher, &mut environment) => {
+            done.map(|()| ExitCode::SUCCESS)
+        }
     };
     let times = signals.count();
-    if let Some(scene) = scene {
+    if let Some(environment) = environment {
         tokio::select! {
             biased;
-            () = scene.end() => {}
-            // Who asks twice is in a hurry.
+            () = environment.end() => {}
+            // A second signal ends it at once.
             _ = signals.more_than(times) => {}
         }
     }
     if matches!(done, Ok(code) if code == ExitCode::SUCCESS) {
-        let again = said_again();
-        stage.say(What::End { again })?;
+        let again = serve_command();
+        presenter.print(Content::End { again })?;
     }
     done
 }
 
-async fn tell(
+async fn run_chapters(
     secure_port: u16,
     pages: Option<Pages>,
-    stage: &mut Stage,
-    eyes: &mut Eyes,
-    place: &mut Option<Scene>,
+    presenter: &mut Presenter,
+    watcher: &mut Watcher,
+    started: &mut Option<DemoEnvironment>,
 ) -> Result<(), Box<dyn Error>> {
-    let start_up = story::prologue(stage, eyes, place, secure_port).await?;
-    let Some(scene) = place else {
+    let start_up = chapters::start(presenter, watcher, started, secure_port).await?;
+    let Some(environment) = started else {
         return Err("there is no cluster".into());
     };
-    story::life_of_a_view(stage, scene).await?;
+    chapters::create_change_and_delete_a_view(presenter, environment).await?;
     let Some(pages) = pages else {
-        return Ok(stage.say(What::Summary(story::summary(stage, scene, start_up)))?);
+        return Ok(presenter.print(Content::Summary(chapters::summary(presenter, environment, start_up)))?);
     };
-    story::welcome(stage, scene).await?;
-    stage.say(What::Summary(story::summary(stage, scene, start_up)))?;
-    stay(pages, stage, eyes, scene).await
+    chapters::welcome(presenter, environment).await?;
+    presenter.print(Content::Summary(chapters::summary(presenter, environment, start_up)))?;
+    serve_until_stopped(pages, presenter, watcher, environment).await
 }
 
-/// Serves pages and tells what is seen, for ever.
-async fn stay(pages: Pages, stage: &mut Stage, eyes: &Eyes, scene: &Scene) -> Result<(), Box<dyn Error>> {
-    let cache = eyes.cache().cloned().unwrap_or_default();
-    stage.say(What::Serving {
+/// Serves pages and prints what happens, for ever.
+async fn serve_until_stopped(
+    pages: Pages,
+    presenter: &mut Presenter,
+    watcher: &Watcher,
+    environment: &DemoEnvironment,
+) -> Result<(), Box<dyn Error>> {
+    let cache = watcher.cache().cloned().unwrap_or_default();
+    presenter.print(Content::Serving {
         pages: format!("http://{}/", pages.address()),
-        kubeconfig: scene.embedded.kubeconfig().display().to_string(),
-        export: scene.embedded.export(),
+        kubeconfig: environment.embedded.kubeconfig().display().to_string(),
+        export: environment.embedded.export(),
     })?;
     let (_stopper, stop) = Stopper::new();
     tokio::select! {
         () = pages.serve(cache, stop) => Ok(()),
-        ended = stage.follow() => Ok(ended?),
+        ended = presenter.follow() => Ok(ended?),
     }
 }
 
-/// How this command is called to stay, from where it was called now.
-fn said_again() -> String {
+/// The command line for `--serve`, as it works in the folder in which this program was called.
+fn serve_command() -> String {
     let program = std::env::args_os().next().unwrap_or_default();
     let is_cargos = std::env::var_os("CARGO").is_some();
-    format!("{} demo --serve", called(&program.to_string_lossy(), is_cargos))
+    format!("{} demo --serve", invocation(&program.to_string_lossy(), is_cargos))
 }
 
-/// What to type to have this program started as it was.
-fn called(program: &str, is_cargos: bool) -> String {
+/// How to call this program again.
+fn invocation(program: &str, is_cargos: bool) -> String {
     let path = Path::new(program);
     let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
-    // Whoever runs it with cargo may not have it anywhere else.
+    // A program that cargo runs may not be installed.
     if is_cargos && has("release") {
         "cargo run --release --".to_owned()
     } else if is_cargos && has("debug") {
@@ -220,13 +227,16 @@ mod tests {
 
     #[test]
     fn the_hint_is_a_command_that_works_where_this_one_did() {
-        assert_eq!(called("kubewright", false), "kubewright");
-        assert_eq!(called("kubewright", true), "kubewright");
-        assert_eq!(called("", false), "kubewright");
-        assert_eq!(called("target/release/kubewright", true), "cargo run --release --");
-        assert_eq!(called("/src/target/debug/kubewright", true), "cargo run --");
-        assert_eq!(called("target/release/kubewright", false), "target/release/kubewright");
-        assert_eq!(called("/my tools/kubewright", true), "'/my tools/kubewright'");
-        assert_eq!(called("./kubewright", false), "./kubewright");
+        assert_eq!(invocation("kubewright", false), "kubewright");
+        assert_eq!(invocation("kubewright", true), "kubewright");
+        assert_eq!(invocation("", false), "kubewright");
+        assert_eq!(invocation("target/release/kubewright", true), "cargo run --release --");
+        assert_eq!(invocation("/src/target/debug/kubewright", true), "cargo run --");
+        assert_eq!(
+            invocation("target/release/kubewright", false),
+            "target/release/kubewright"
+        );
+        assert_eq!(invocation("/my tools/kubewright", true), "'/my tools/kubewright'");
+        assert_eq!(invocation("./kubewright", false), "./kubewright");
     }
 }

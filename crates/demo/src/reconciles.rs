@@ -1,24 +1,24 @@
-//! Reconciles with their reasons, from what a controller tells of itself.
+//! Reconciles with their reasons, from the observations of a controller.
 
 use std::collections::HashMap;
 
 use kubewright_runtime::controller::{Cause, Change, Observation, Outcome, Request};
 
-use super::told::Work;
+use super::line::FinishedReconcile;
 
-/// Gathers what woke a reconcile until it is over.
+/// Collects the causes of reconciles until they end.
 #[derive(Debug, Default)]
 pub(super) struct Reconciles {
     count: u64,
-    /// What asks for the next reconcile of an object.
+    /// The causes of the next reconcile of an object.
     waiting: HashMap<Request, Vec<Cause>>,
-    /// What asked for the one under way.
+    /// The causes of the reconcile that is running.
     under_way: HashMap<Request, Vec<Cause>>,
 }
 
 impl Reconciles {
-    /// Takes what happened; a reconcile that is over comes of it.
-    pub(super) fn take(&mut self, observation: Observation) -> Option<Work> {
+    /// Records an observation. Returns the reconcile that ended with it.
+    pub(super) fn take(&mut self, observation: Observation) -> Option<FinishedReconcile> {
         match observation {
             Observation::Woken { request, cause } => {
                 self.waiting.entry(request).or_default().push(cause);
@@ -32,7 +32,7 @@ impl Reconciles {
             Observation::Ended(reconciled) => {
                 self.count += 1;
                 let causes = self.under_way.remove(&reconciled.request).unwrap_or_default();
-                Some(Work {
+                Some(FinishedReconcile {
                     number: self.count,
                     object: reconciled.request.to_string(),
                     reasons: reasons(&causes),

@@ -1,31 +1,31 @@
-//! The story for people: chapters, and below them a timeline in which objects stand below their owners.
+//! The demo as text for people: chapters, each with a timeline in which objects are indented below their owners.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use kubewright_runtime::controller::Outcome;
 
-use super::paint::{Paint, Tone, harmless, padded, shortened, wrapped};
-use super::stage::Teller;
-use super::told::{Change, Pods, Summary, Thing, Told, Turned, What, Work};
+use super::line::{Change, ConditionChange, Content, FinishedReconcile, Line, ObjectChange, Pods, Summary};
+use super::presenter::Format;
+use super::terminal::{Terminal, Tone, escaped_control_characters, padded, shortened, wrapped};
 
-/// The columns of the timeline: when, a mark, what it is, and which.
+/// The widths of the columns of the timeline: the time and the kind.
 const TIME: usize = 10;
 const KIND: usize = 18;
-/// What is said of an object, and of it the Pods there are.
+/// The width of the detail of an object, and of the gauge of Pods in it.
 const DETAIL: usize = 27;
 const GAUGE: usize = 8;
 const MARGIN: &str = "    ";
 
-/// Tells in lines.
+/// Text for a terminal.
 pub(super) struct Text {
-    paint: Paint,
-    /// The reasons of the reconcile that was told last: others for the same reasons are told together.
+    terminal: Terminal,
+    /// The reasons of the last reconcile that was printed. Reconciles for the same reasons are printed together.
     last: Vec<String>,
     held: Option<Held>,
 }
 
-/// Reconciles that are told together, when others have been told meanwhile: they have no time of their own.
+/// Reconciles that are printed as one line later. The line has no time, because they took place at several.
 struct Held {
     first: u64,
     last: u64,
@@ -33,9 +33,9 @@ struct Held {
 }
 
 impl Text {
-    pub(super) fn new(paint: Paint) -> Self {
+    pub(super) fn new(terminal: Terminal) -> Self {
         Text {
-            paint,
+            terminal,
             last: Vec::new(),
             held: None,
         }
@@ -44,64 +44,63 @@ impl Text {
     /// A line of the timeline.
     fn line(&self, at: impl Into<Option<Duration>>, mark: (&str, Tone), what: &str, text: &str) -> String {
         let time = at.into().map(moment).unwrap_or_default();
-        let time = self.paint.tint(Tone::Faint, &format!("{time:>TIME$}"));
-        let mark = self.paint.tint(mark.1, mark.0);
-        let what = self.paint.tint(Tone::Kind, &padded(what, KIND));
+        let time = self.terminal.coloured(Tone::Faint, &format!("{time:>TIME$}"));
+        let mark = self.terminal.coloured(mark.1, mark.0);
+        let what = self.terminal.coloured(Tone::Kind, &padded(what, KIND));
         let line = format!("{time}  {mark} {what} {text}");
         format!("{}\n", line.trim_end())
     }
 
-    /// What goes on below a line of the timeline.
+    /// A continuation of a line of the timeline.
     fn below(&self, text: &str) -> String {
-        format!("{}{text}\n", " ".repeat(self.paint.width - self.room()))
+        format!("{}{text}\n", " ".repeat(self.terminal.width - self.room()))
     }
 
-    /// How many characters are left behind the first columns.
+    /// How many characters fit behind the first columns.
     fn room(&self) -> usize {
-        self.paint.width.saturating_sub(TIME + 4 + KIND + 1)
+        self.terminal.width.saturating_sub(TIME + 4 + KIND + 1)
     }
 
     fn chapter(&mut self, number: usize, title: &str, words: &str) -> String {
         self.last.clear();
-        let number = self.paint.tint(Tone::Number, &format!("{number:>2}"));
-        let mut text = format!("\n{number}  {}\n", self.paint.tint(Tone::Title, title));
-        for line in wrapped(words, self.paint.width - MARGIN.len()) {
-            let _ = writeln!(text, "{MARGIN}{}", self.paint.tint(Tone::Faint, &line));
+        let number = self.terminal.coloured(Tone::Number, &format!("{number:>2}"));
+        let mut text = format!("\n{number}  {}\n", self.terminal.coloured(Tone::Title, title));
+        for line in wrapped(words, self.terminal.width - MARGIN.len()) {
+            let _ = writeln!(text, "{MARGIN}{}", self.terminal.coloured(Tone::Faint, &line));
         }
         text
     }
 
-    fn object(&self, at: Duration, thing: &Thing) -> String {
-        let mark = match thing.change {
+    fn object(&self, at: Duration, object: &ObjectChange) -> String {
+        let mark = match object.change {
             Change::Created => ("+", Tone::Good),
             Change::Changed => ("~", Tone::Change),
             Change::Ready => ("●", Tone::Good),
             Change::Deleted => ("−", Tone::Bad),
-            // What goes at once is told of when it is gone.
-            Change::Leaving if thing.detail.is_empty() || thing.kind == "Pod" => return String::new(),
+            // An object without finalizers is printed when it is gone.
+            Change::Leaving if object.detail.is_empty() || object.kind == "Pod" => return String::new(),
             Change::Leaving => ("◌", Tone::Bad),
         };
-        let what = format!("{}{}", "  ".repeat(thing.depth), thing.kind);
+        let what = format!("{}{}", "  ".repeat(object.depth), object.kind);
         let name_width = self.room().saturating_sub(DETAIL + 2).clamp(12, 44);
-        let name = padded(&shortened(&thing.name, name_width), name_width);
+        let name = padded(&shortened(&object.name, name_width), name_width);
         let room = self.room().saturating_sub(name_width + 2);
-        let (gauge, width) = self.gauge(thing.pods, room);
+        let (gauge, width) = self.gauge(object.pods, room);
         let room = room.saturating_sub(width);
-        // Where there is no room for it, less is more.
-        let detail = if thing.detail.chars().count() <= room {
-            self.paint.tint(Tone::Faint, &thing.detail)
+        // A detail that does not fit is left out.
+        let detail = if object.detail.chars().count() <= room {
+            self.terminal.coloured(Tone::Faint, &object.detail)
         } else {
             String::new()
         };
-        let name = match thing.change {
-            Change::Deleted => self.paint.tint(Tone::Faint, &name),
+        let name = match object.change {
+            Change::Deleted => self.terminal.coloured(Tone::Faint, &name),
             _ => name,
         };
         self.line(at, mark, &what, &format!("{name}  {gauge}{detail}"))
     }
 
-    /// A sign for each Pod, and as many spaces as others need more; how wide that is. Of more than there is room for, the
-    /// number.
+    /// One sign for each Pod, padded to the usual width, and the width of the whole. If the signs do not fit: the numbers.
     fn gauge(&self, pods: Option<Pods>, room: usize) -> (String, usize) {
         let Some(pods) = pods else {
             return (String::new(), 0);
@@ -110,48 +109,51 @@ impl Text {
         if count >= room.min(2 * GAUGE) {
             let text = format!("{}/{} ", pods.ready, pods.old + pods.new);
             let width = text.chars().count();
-            return (self.paint.tint(Tone::Good, &text), width);
+            return (self.terminal.coloured(Tone::Good, &text), width);
         }
         let starting = pods.new.saturating_sub(pods.ready);
         let missing = GAUGE.saturating_sub(count);
         let text = format!(
             "{}{}{}{}{} ",
-            self.paint.tint(Tone::Faint, &"◇".repeat(pods.leaving)),
-            self.paint.tint(Tone::Old, &"◆".repeat(pods.old)),
-            self.paint.tint(Tone::Good, &"●".repeat(pods.ready)),
-            self.paint.tint(Tone::Faint, &"○".repeat(starting)),
+            self.terminal.coloured(Tone::Faint, &"◇".repeat(pods.leaving)),
+            self.terminal.coloured(Tone::Old, &"◆".repeat(pods.old)),
+            self.terminal.coloured(Tone::Good, &"●".repeat(pods.ready)),
+            self.terminal.coloured(Tone::Faint, &"○".repeat(starting)),
             " ".repeat(missing),
         );
         (text, count + missing + 1)
     }
 
-    fn condition(&self, at: Duration, turned: &Turned) -> String {
-        // What is degraded is bad if it is so, all else if it is not.
-        let is_good = (turned.condition == "Degraded") == (turned.status == "False");
+    fn condition(&self, at: Duration, change: &ConditionChange) -> String {
+        // `Degraded` is good if it is `False`; any other condition if it is `True`.
+        let is_good = (change.condition == "Degraded") == (change.status == "False");
         let mark = if is_good {
             ("✓", Tone::Good)
         } else {
             ("!", Tone::Change)
         };
-        let what = format!("{}{}", "  ".repeat(turned.depth), turned.kind);
-        let why = if turned.message.is_empty() {
-            &turned.reason
+        let what = format!("{}{}", "  ".repeat(change.depth), change.kind);
+        let why = if change.message.is_empty() {
+            &change.reason
         } else {
-            &turned.message
+            &change.message
         };
-        let status = format!("{} is {}", turned.condition, turned.status);
+        let status = format!("{} is {}", change.condition, change.status);
         if status.chars().count() + 2 + why.chars().count() > self.room() {
             let mut lines = self.paragraph(at, mark, &what, &status, Some(mark.1));
             for line in wrapped(why, self.room()) {
-                lines.push_str(&self.below(&self.paint.tint(Tone::Faint, &line)));
+                lines.push_str(&self.below(&self.terminal.coloured(Tone::Faint, &line)));
             }
             return lines;
         }
-        let (status, why) = (self.paint.tint(mark.1, &status), self.paint.tint(Tone::Faint, why));
+        let (status, why) = (
+            self.terminal.coloured(mark.1, &status),
+            self.terminal.coloured(Tone::Faint, why),
+        );
         self.line(at, mark, &what, &format!("{status}  {why}"))
     }
 
-    fn reconcile(&mut self, at: Duration, work: &Work) -> String {
+    fn reconcile(&mut self, at: Duration, work: &FinishedReconcile) -> String {
         let is_routine = work.error.is_none() && work.reasons == ["its timer"];
         if is_routine {
             return String::new();
@@ -166,7 +168,7 @@ impl Text {
             held.took += work.took;
             return String::new();
         }
-        let mut text = self.rest();
+        let mut text = self.flush();
         self.last.clone_from(&work.reasons);
         let label = format!("reconcile {}", work.number);
         let took = format!(" · {}", precise(work.took));
@@ -179,31 +181,31 @@ impl Text {
         text
     }
 
-    /// A line of the timeline, with as many below it as its words need.
+    /// A line of the timeline, wrapped.
     fn paragraph(&self, at: Duration, mark: (&str, Tone), what: &str, words: &str, tone: Option<Tone>) -> String {
-        let tint = |line: String| tone.map_or_else(|| line.clone(), |tone| self.paint.tint(tone, &line));
+        let coloured = |line: String| tone.map_or_else(|| line.clone(), |tone| self.terminal.coloured(tone, &line));
         let mut lines = wrapped(words, self.room()).into_iter();
-        let mut text = self.line(at, mark, what, &tint(lines.next().unwrap_or_default()));
+        let mut text = self.line(at, mark, what, &coloured(lines.next().unwrap_or_default()));
         for line in lines {
-            text.push_str(&self.below(&tint(line)));
+            text.push_str(&self.below(&coloured(line)));
         }
         text
     }
 
-    /// Reasons and what came of them, in as many lines as they need.
+    /// A reconcile: its reasons and its end, wrapped.
     fn work(&self, at: Option<Duration>, label: &str, reasons: &str, end: &str, tone: Tone) -> String {
         let mut lines = wrapped(reasons, self.room());
         match lines.last_mut() {
             Some(last) if last.chars().count() + end.chars().count() <= self.room() => {
-                last.push_str(&self.paint.tint(tone, end));
+                last.push_str(&self.terminal.coloured(tone, end));
             }
             _ => {
                 let end = wrapped(end.trim_start_matches(" · "), self.room());
-                lines.extend(end.iter().map(|line| self.paint.tint(tone, line)));
+                lines.extend(end.iter().map(|line| self.terminal.coloured(tone, line)));
             }
         }
         let mut lines = lines.into_iter();
-        let mut text = self.line(at, ("↻", Tone::Work), label, &lines.next().unwrap_or_default());
+        let mut text = self.line(at, ("↻", Tone::Reconcile), label, &lines.next().unwrap_or_default());
         for line in lines {
             text.push_str(&self.below(&line));
         }
@@ -212,11 +214,11 @@ impl Text {
 
     fn command(&self, line: &str) -> String {
         let mut text = String::new();
-        let room = self.paint.width.saturating_sub(MARGIN.len() + 2);
+        let room = self.terminal.width.saturating_sub(MARGIN.len() + 2);
         let lines = if line.chars().count() <= room {
             vec![line.to_owned()]
         } else {
-            // A word that goes on in the next line would be two for a shell.
+            // A shell would take a word that is split over two lines for two words.
             let words = line.split_whitespace().map(|word| shortened(word, room - 2));
             wrapped(&words.collect::<Vec<_>>().join(" "), room - 2)
         };
@@ -224,7 +226,7 @@ impl Text {
         for (at, line) in lines.iter().enumerate() {
             let begin = if at == 0 { "$" } else { " " };
             let end = if at == last { "" } else { " \\" };
-            let line = self.paint.tint(Tone::Command, &format!("{begin} {line}{end}"));
+            let line = self.terminal.coloured(Tone::Command, &format!("{begin} {line}{end}"));
             let _ = writeln!(text, "{MARGIN}{line}");
         }
         text
@@ -277,10 +279,10 @@ impl Text {
                 },
             ),
         ];
-        let mut text = format!("\n    {}\n", self.paint.tint(Tone::Title, "In numbers"));
+        let mut text = format!("\n    {}\n", self.terminal.coloured(Tone::Title, "In numbers"));
         for (what, said) in rows {
-            let mut lines = wrapped(&said, self.paint.width.saturating_sub(16)).into_iter();
-            let what = self.paint.tint(Tone::Kind, &padded(what, 12));
+            let mut lines = wrapped(&said, self.terminal.width.saturating_sub(16)).into_iter();
+            let what = self.terminal.coloured(Tone::Kind, &padded(what, 12));
             let _ = writeln!(text, "{MARGIN}{what}{}", lines.next().unwrap_or_default());
             for line in lines {
                 let _ = writeln!(text, "{MARGIN}{}{line}", " ".repeat(12));
@@ -292,19 +294,20 @@ impl Text {
     fn end(&self, again: &str) -> String {
         let words = "The cluster is gone. To keep it, look at its pages and play with it with kubectl:";
         let mut text = "\n".to_owned();
-        for line in wrapped(words, self.paint.width - MARGIN.len()) {
+        for line in wrapped(words, self.terminal.width - MARGIN.len()) {
             let _ = writeln!(text, "{MARGIN}{line}");
         }
-        let _ = writeln!(text, "\n{MARGIN}  {}\n", self.paint.tint(Tone::Command, again));
+        let _ = writeln!(text, "\n{MARGIN}  {}\n", self.terminal.coloured(Tone::Command, again));
         text
     }
 
     fn serving(&self, pages: &str, export: &str) -> String {
-        let command = |text: &str| self.paint.tint(Tone::Command, text);
-        let faint = |text: &str| self.paint.tint(Tone::Faint, text);
+        let command = |text: &str| self.terminal.coloured(Tone::Command, text);
+        let faint = |text: &str| self.terminal.coloured(Tone::Faint, text);
         format!(
             "\n    {}\n    {}\n\n      {}\n      {}\n\n    {}\n\n",
-            self.paint.tint(Tone::Title, &format!("The pages are on {pages}")),
+            self.terminal
+                .coloured(Tone::Title, &format!("The pages are on {pages}")),
             faint("The cluster stays. In another terminal:"),
             command(export),
             command("kubectl get markdownviews,deployments,pods"),
@@ -313,31 +316,31 @@ impl Text {
     }
 }
 
-impl Teller for Text {
-    fn tell(&mut self, told: &Told) -> String {
-        let at = told.since_chapter;
-        match &harmless_what(&told.what) {
-            What::Chapter { title, words } => {
-                let text = self.rest();
-                text + &self.chapter(told.chapter, title, words)
+impl Format for Text {
+    fn render(&mut self, line: &Line) -> String {
+        let at = line.since_chapter;
+        match &without_control_characters(&line.content) {
+            Content::Chapter { title, words } => {
+                let text = self.flush();
+                text + &self.chapter(line.chapter, title, words)
             }
-            What::Command(line) => self.command(line),
-            What::Fact { subject, text } => self.paragraph(at, ("•", Tone::Good), subject, text, None),
-            What::Object(thing) => self.object(at, thing),
-            What::Condition(turned) => self.condition(at, turned),
-            What::Reconcile(work) => self.reconcile(at, work),
-            What::Denied { reason, message } => {
+            Content::Command(line) => self.command(line),
+            Content::Fact { subject, text } => self.paragraph(at, ("•", Tone::Good), subject, text, None),
+            Content::Object(object) => self.object(at, object),
+            Content::Condition(change) => self.condition(at, change),
+            Content::Reconcile(work) => self.reconcile(at, work),
+            Content::Denied { reason, message } => {
                 let text = format!("Error from server ({reason}): {message}");
                 self.paragraph(at, ("✗", Tone::Bad), "denied", &text, Some(Tone::Bad))
             }
-            What::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
-            What::Summary(summary) => self.summary(summary),
-            What::Serving { pages, export, .. } => self.serving(pages, export),
-            What::End { again } => self.end(again),
+            Content::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
+            Content::Summary(summary) => self.summary(summary),
+            Content::Serving { pages, export, .. } => self.serving(pages, export),
+            Content::End { again } => self.end(again),
         }
     }
 
-    fn rest(&mut self) -> String {
+    fn flush(&mut self) -> String {
         let Some(held) = self.held.take() else {
             return String::new();
         };
@@ -355,13 +358,15 @@ impl Teller for Text {
     }
 }
 
-/// The same without what a terminal would obey: names and messages come from whoever writes to the cluster.
-fn harmless_what(what: &What) -> What {
-    let mut what = what.clone();
-    let texts: Vec<&mut String> = match &mut what {
-        What::Command(text) | What::Warning(text) | What::Fact { text, .. } | What::End { again: text } => vec![text],
-        What::Object(thing) => vec![&mut thing.kind, &mut thing.name, &mut thing.detail],
-        What::Condition(Turned {
+/// Escapes control characters, which a terminal would obey: anyone who writes to the cluster chooses names and messages.
+fn without_control_characters(content: &Content) -> Content {
+    let mut content = content.clone();
+    let texts: Vec<&mut String> = match &mut content {
+        Content::Command(text) | Content::Warning(text) | Content::Fact { text, .. } | Content::End { again: text } => {
+            vec![text]
+        }
+        Content::Object(object) => vec![&mut object.kind, &mut object.name, &mut object.detail],
+        Content::Condition(ConditionChange {
             kind,
             condition,
             status,
@@ -369,15 +374,15 @@ fn harmless_what(what: &What) -> What {
             message,
             ..
         }) => vec![kind, condition, status, reason, message],
-        What::Reconcile(work) => work.reasons.iter_mut().chain(&mut work.error).collect(),
-        What::Denied { reason, message } => vec![reason, message],
-        What::Serving { pages, export, .. } => vec![pages, export],
-        What::Chapter { .. } | What::Summary(_) => Vec::new(),
+        Content::Reconcile(work) => work.reasons.iter_mut().chain(&mut work.error).collect(),
+        Content::Denied { reason, message } => vec![reason, message],
+        Content::Serving { pages, export, .. } => vec![pages, export],
+        Content::Chapter { .. } | Content::Summary(_) => Vec::new(),
     };
     for text in texts {
-        *text = harmless(text);
+        *text = escaped_control_characters(text);
     }
-    what
+    content
 }
 
 /// A moment of the timeline: `12 ms`, `1.24 s`.
@@ -397,7 +402,7 @@ fn precise(took: Duration) -> String {
     }
 }
 
-/// Reasons with what is common to them said once: `ConfigMap, Service created`.
+/// Reasons, grouped by what happened: `ConfigMap, Service created`.
 fn gathered(reasons: &[String]) -> String {
     let mut gathered: Vec<(Vec<&str>, &str)> = Vec::new();
     for reason in reasons {
@@ -425,17 +430,17 @@ fn gathered(reasons: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn told(what: What) -> Told {
-        Told {
+    fn line(content: Content) -> Line {
+        Line {
             since_start: Duration::from_secs(3),
             since_chapter: Duration::from_millis(12),
             chapter: 3,
-            what,
+            content,
         }
     }
 
-    fn work(number: u64, reasons: &[&str]) -> What {
-        What::Reconcile(Work {
+    fn work(number: u64, reasons: &[&str]) -> Content {
+        Content::Reconcile(FinishedReconcile {
             number,
             object: "default/docs".to_owned(),
             reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
@@ -445,8 +450,8 @@ mod tests {
         })
     }
 
-    fn pod(change: Change) -> What {
-        What::Object(Thing {
+    fn pod(change: Change) -> Content {
+        Content::Object(ObjectChange {
             change,
             kind: "Pod".to_owned(),
             namespace: "default".to_owned(),
@@ -464,21 +469,21 @@ mod tests {
     }
 
     #[test]
-    fn reconciles_for_the_same_reasons_are_told_together() {
-        let mut text = Text::new(Paint::plain(100));
-        let first = text.tell(&told(work(4, &["Deployment updated"])));
+    fn reconciles_for_the_same_reasons_are_printed_together() {
+        let mut text = Text::new(Terminal::plain(100));
+        let first = text.render(&line(work(4, &["Deployment updated"])));
         assert_eq!(first, "     12 ms  ↻ reconcile 4        Deployment updated · 2.0 ms\n");
         for number in 5..8 {
-            assert_eq!(text.tell(&told(work(number, &["Deployment updated"]))), "");
+            assert_eq!(text.render(&line(work(number, &["Deployment updated"]))), "");
         }
-        let both = text.tell(&told(work(8, &["Service deleted"])));
+        let both = text.render(&line(work(8, &["Service deleted"])));
         let lines: Vec<&str> = both.lines().collect();
         assert_eq!(
             lines[0],
             "            ↻ reconcile 5–7      Deployment updated · 2.0 ms each"
         );
         assert!(lines[1].contains("reconcile 8 "), "{both}");
-        assert_eq!(text.rest(), "");
+        assert_eq!(text.flush(), "");
     }
 
     #[test]
@@ -497,15 +502,15 @@ mod tests {
 
     #[test]
     fn a_pod_stands_below_its_owners_beside_the_others() {
-        let line = Text::new(Paint::plain(100)).tell(&told(pod(Change::Ready)));
+        let line = Text::new(Terminal::plain(100)).render(&line(pod(Change::Ready)));
         assert_eq!(
             line,
             "     12 ms  ●       Pod          …-markdownview-sample-695c9996cc-x9fl4  ◇◆◆●●○   ready on node-1\n"
         );
     }
 
-    fn condition(message: &str) -> What {
-        What::Condition(Turned {
+    fn condition(message: &str) -> Content {
+        Content::Condition(ConditionChange {
             kind: "MarkdownView".to_owned(),
             namespace: "default".to_owned(),
             name: "docs".to_owned(),
@@ -517,12 +522,12 @@ mod tests {
         })
     }
 
-    /// One of each, of which others have written as much as they can.
-    fn everything(text: &str) -> [What; 12] {
+    /// One line of each kind, with `text` wherever users or the cluster choose the text.
+    fn everything(text: &str) -> [Content; 12] {
         let mut failed = work(1, &[text]);
         let mut crowded = pod(Change::Created);
         let mut named = pod(Change::Changed);
-        if let (What::Reconcile(work), What::Object(crowd), What::Object(thing)) =
+        if let (Content::Reconcile(work), Content::Object(crowd), Content::Object(object)) =
             (&mut failed, &mut crowded, &mut named)
         {
             work.error = Some(text.to_owned());
@@ -531,7 +536,7 @@ mod tests {
                 ready: 990,
                 ..Pods::default()
             });
-            (thing.name, thing.detail) = (text.to_owned(), text.to_owned());
+            (object.name, object.detail) = (text.to_owned(), text.to_owned());
         }
         [
             failed,
@@ -540,18 +545,18 @@ mod tests {
             pod(Change::Deleted),
             work(2, &["its timer", text]),
             condition(text),
-            What::Command(text.to_owned()),
-            What::Warning(text.to_owned()),
-            What::Fact {
+            Content::Command(text.to_owned()),
+            Content::Warning(text.to_owned()),
+            Content::Fact {
                 subject: "Operator",
                 text: text.to_owned(),
             },
-            What::Summary(Summary::default()),
-            What::Denied {
+            Content::Summary(Summary::default()),
+            Content::Denied {
                 reason: "Invalid".to_owned(),
                 message: text.to_owned(),
             },
-            What::End {
+            Content::End {
                 again: "kubewright demo --serve".to_owned(),
             },
         ]
@@ -565,9 +570,9 @@ mod tests {
             .into_iter()
             .flat_map(|width| [(width, words), (width, word.as_str())])
         {
-            let mut teller = Text::new(Paint::plain(width));
-            for what in everything(text) {
-                for line in teller.tell(&told(what)).lines() {
+            let mut format = Text::new(Terminal::plain(width));
+            for content in everything(text) {
+                for line in format.render(&line(content)).lines() {
                     assert!(line.chars().count() <= width, "{width}: {line}");
                 }
             }
@@ -576,12 +581,12 @@ mod tests {
 
     #[test]
     fn nothing_from_the_cluster_reaches_the_terminal_as_a_command() {
-        let mut teller = Text::new(Paint::plain(100));
-        for what in everything("a\u{1b}]0;owned\u{7}\u{9b}2J\nb") {
-            let lines = teller.tell(&told(what));
+        let mut format = Text::new(Terminal::plain(100));
+        for content in everything("a\u{1b}]0;owned\u{7}\u{9b}2J\nb") {
+            let lines = format.render(&line(content));
             assert!(!lines.chars().any(|c| c.is_control() && c != '\n'), "{lines:?}");
         }
-        let line = teller.tell(&told(condition("\u{1b}[31mred")));
+        let line = format.render(&line(condition("\u{1b}[31mred")));
         assert_eq!(
             line,
             "     12 ms  ! MarkdownView       Available is False  \\u{1b}[31mred\n"
@@ -591,7 +596,7 @@ mod tests {
     #[test]
     fn a_long_condition_goes_on_below() {
         let text = "AvailableReplicas is 0, and 3 are wanted";
-        let lines = Text::new(Paint::plain(60)).tell(&told(condition(text)));
+        let lines = Text::new(Terminal::plain(60)).render(&line(condition(text)));
         let below = " ".repeat(33);
         assert_eq!(
             lines,

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn links_lead_only_where_they_may() {
         let leads = |link: &str| target(link).into_string();
-        for harmless in [
+        for escaped_control_characters in [
             "https://example.com/a.md",
             "mailto:a@b.ch",
             "HTTP://x",
@@ -162,7 +162,7 @@ mod tests {
             "#part",
             "?a:b",
         ] {
-            assert_eq!(leads(harmless), harmless);
+            assert_eq!(leads(escaped_control_characters), escaped_control_characters);
         }
         for harmful in [
             "javascript:alert(1)",

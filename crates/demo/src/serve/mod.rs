@@ -1,9 +1,9 @@
 //! The pages of each `MarkdownView` on a port of this machine, as its viewer Pods would serve them.
-//! [`library`] finds the documents in the cluster, [`markdown`] makes safe HTML of them, [`page`] puts it on a page.
+//! [`views`] finds the documents in the cluster, [`markdown`] makes safe HTML of them, [`page`] puts it on a page.
 
-mod library;
 mod markdown;
 mod page;
+mod views;
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::serve::{BindAddress, HttpResponse, HttpServer, Router};
 use kubewright_runtime::stop::Stop;
-use library::{Found, Library};
+use views::{Lookup, Views};
 
 /// Nothing is loaded but our own style and pictures, and nothing runs.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' https:; base-uri 'none'; form-action 'none'; \
@@ -44,19 +44,19 @@ impl ServeError {
     }
 }
 
-/// A port that is taken for pages. Whoever asks for one is answered when it is clear what is on them.
+/// A port that is bound for pages. They are served once the informers are known.
 pub(super) struct Pages {
     server: HttpServer,
-    library: Arc<OnceLock<Library>>,
+    views: Arc<OnceLock<Views>>,
 }
 
 impl Pages {
-    /// Takes the port.
+    /// Binds the port.
     pub(super) async fn bind(port: u16) -> Result<Self, ServeError> {
-        let library = Arc::new(OnceLock::new());
-        let shelves = Arc::clone(&library);
+        let views = Arc::new(OnceLock::new());
+        let shared = Arc::clone(&views);
         let answer = move |request: Request<Incoming>| {
-            let answer = shelves.get().map_or_else(missing, |library| answer(library, &request));
+            let answer = shared.get().map_or_else(missing, |views| answer(views, &request));
             async move { answer }
         };
         let address = BindAddress::At {
@@ -64,10 +64,10 @@ impl Pages {
             port,
         };
         let bound = HttpServer::bind(&address, Router::new().route("/", answer)).await;
-        // It is off nowhere.
+        // The address is never `Off`.
         let bound = bound.and_then(|server| server.ok_or_else(|| io::ErrorKind::AddrNotAvailable.into()));
         let server = bound.map_err(|error| ServeError::of(port, error))?;
-        Ok(Pages { server, library })
+        Ok(Pages { server, views })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -76,12 +76,12 @@ impl Pages {
 
     /// Serves the pages of the views that informers know.
     pub(super) async fn serve(self, cache: Cache, stop: Stop) {
-        self.library.get_or_init(|| Library::new(cache));
+        self.views.get_or_init(|| Views::new(cache));
         self.server.run(stop).await;
     }
 }
 
-fn answer<B>(library: &Library, request: &Request<B>) -> HttpResponse {
+fn answer<B>(views: &Views, request: &Request<B>) -> HttpResponse {
     if !is_for_this_machine(request) {
         let text = page::plain(
             "Not here",
@@ -105,35 +105,35 @@ fn answer<B>(library: &Library, request: &Request<B>) -> HttpResponse {
     let path = decoded(request.uri().path());
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts[..] {
-        [""] => html(StatusCode::OK, page::index(&library.views())),
+        [""] => html(StatusCode::OK, page::index(&views.views())),
         ["style.css"] => typed(StatusCode::OK, "text/css; charset=utf-8", STYLE.to_owned()),
         [namespace, name] if !name.is_empty() => moved(&format!("/{}/{}/", encoded(namespace), encoded(name))),
-        [namespace, name, page] => document(library, namespace, name, page),
+        [namespace, name, page] => document(views, namespace, name, page),
         _ => missing(),
     }
 }
 
-fn document(library: &Library, namespace: &str, name: &str, wanted: &str) -> HttpResponse {
-    match library.find(namespace, name) {
-        Found::Book(book) => {
+fn document(views: &Views, namespace: &str, name: &str, wanted: &str) -> HttpResponse {
+    match views.find(namespace, name) {
+        Lookup::Found(documents) => {
             let file = if wanted.is_empty() || wanted == "index.html" {
-                book.first().map(str::to_owned)
+                documents.first().map(str::to_owned)
             } else {
                 wanted.strip_suffix(".html").map(|stem| format!("{stem}.md"))
             };
-            match file.and_then(|file| Some((book.documents.get(&file)?, file))) {
-                Some((text, file)) => html(StatusCode::OK, page::document(&book, &file, text)),
+            match file.and_then(|file| Some((documents.documents.get(&file)?, file))) {
+                Some((text, file)) => html(StatusCode::OK, page::document(&documents, &file, text)),
                 None => missing(),
             }
         }
-        Found::Waiting(why) => {
+        Lookup::Waiting(why) => {
             let title = format!("{namespace}/{name} has no viewer yet");
             let mut answer = html(StatusCode::SERVICE_UNAVAILABLE, page::plain(&title, &why));
             answer.headers_mut().insert(header::RETRY_AFTER, AGAIN);
             answer.headers_mut().insert("refresh", AGAIN);
             answer
         }
-        Found::Nothing => missing(),
+        Lookup::NotFound => missing(),
     }
 }
 
@@ -248,10 +248,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_page_is_answered_all_the_same() {
-        let library = Library::new(Cache::default());
+        let views = Views::new(Cache::default());
         let ask = |method: Method, path: &str| {
             let request = Request::builder().method(method).uri(path).header("host", "localhost");
-            answer(&library, &request.body(()).unwrap())
+            answer(&views, &request.body(()).unwrap())
         };
         assert_eq!(ask(Method::GET, "/").status(), 200);
         assert_eq!(ask(Method::POST, "/").status(), 405);

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::encoded;
-use super::library::{Book, SUMMARY, Shelved};
 use super::markdown::{contents, escaped, rendered, title};
+use super::views::{SUMMARY, ViewDocuments, ViewSummary};
 
 /// A document of a book.
-pub(super) fn document(book: &Book, file: &str, text: &str) -> String {
+pub(super) fn document(book: &ViewDocuments, file: &str, text: &str) -> String {
     let heading = title(text).unwrap_or_else(|| file.to_owned());
     let summary = book.documents.get(SUMMARY).map(String::as_str).unwrap_or_default();
     let viewers = match book.ready {
@@ -28,7 +28,7 @@ pub(super) fn document(book: &Book, file: &str, text: &str) -> String {
 }
 
 /// The views there are.
-pub(super) fn index(views: &[Shelved]) -> String {
+pub(super) fn index(views: &[ViewSummary]) -> String {
     let mut rows = String::new();
     for view in views {
         let link = format!("/{}/{}/", encoded(&view.namespace), encoded(&view.name));
@@ -85,14 +85,14 @@ mod tests {
     #[test]
     fn whatever_a_name_holds_stays_text() {
         let evil = "<script>\"'&";
-        let book = Book {
+        let book = ViewDocuments {
             namespace: evil.to_owned(),
             name: evil.to_owned(),
             documents: [(SUMMARY.to_owned(), evil.to_owned())].into(),
             ready: 1,
             image: evil.to_owned(),
         };
-        let view = Shelved {
+        let view = ViewSummary {
             namespace: evil.to_owned(),
             name: evil.to_owned(),
             documents: 1,

@@ -1,4 +1,4 @@
-//! What is there, as the demo has seen it so far: what comes of a change, and whether a chapter has come to its end.
+//! The objects of the cluster as the watcher has reported them, the lines that follow from a change, and what chapters wait for.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use kubewright_runtime::cache::Event;
 use kubewright_runtime::object::Kind;
 use serde_json::Value;
 
-use super::told::{Change, Pods, Thing, Turned, What};
+use super::line::{Change, ConditionChange, Content, ObjectChange, Pods};
 
-/// Which object is meant: kind, namespace and name.
+/// The kind, namespace and name of an object.
 type Id = (String, String, String);
 
 /// The objects, by kind and name.
 #[derive(Debug, Default)]
-pub(super) struct World {
+pub(super) struct ClusterState {
     objects: BTreeMap<Id, Value>,
-    /// How deep objects are in their family. What outlives its owner stays where it was.
+    /// How many owners are above an object. An object that outlives its owner keeps its depth.
     depths: BTreeMap<Id, usize>,
 }
 
-impl World {
-    /// Takes a change in; what is to be told of it.
-    pub(super) fn take(&mut self, kind: &Kind, event: &Event) -> Vec<What> {
+impl ClusterState {
+    /// Records a change, and returns the lines to print for it.
+    pub(super) fn take(&mut self, kind: &Kind, event: &Event) -> Vec<Content> {
         let key = event.key();
         let id = (
             kind.kind().to_owned(),
@@ -29,7 +29,7 @@ impl World {
             key.name().to_owned(),
         );
         let before = self.objects.remove(&id);
-        // What cannot be read is as good as nothing: the API server has written it.
+        // The API server wrote it, so it can be read.
         let after: Value = serde_json::from_slice(event.object().json()).unwrap_or_default();
         let is_gone = matches!(event, Event::Deleted { .. });
         if !is_gone {
@@ -38,7 +38,7 @@ impl World {
         self.changes(&id, before.as_ref(), (!is_gone).then_some(&after))
     }
 
-    fn changes(&mut self, id: &Id, before: Option<&Value>, after: Option<&Value>) -> Vec<What> {
+    fn changes(&mut self, id: &Id, before: Option<&Value>, after: Option<&Value>) -> Vec<Content> {
         let (kind, namespace, name) = id;
         if is_of_the_cluster(kind, namespace, name) {
             return Vec::new();
@@ -47,7 +47,7 @@ impl World {
             return Vec::new();
         };
         let depth = self.depth(id, object);
-        let thing = |change, detail: String| Thing {
+        let change_of = |change, detail: String| ObjectChange {
             change,
             kind: kind.clone(),
             namespace: namespace.clone(),
@@ -57,46 +57,46 @@ impl World {
             detail,
             pods: None,
         };
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         let Some(after) = after else {
             self.depths.remove(id);
-            told.push(thing(Change::Deleted, String::new()));
-            return self.with_pods(told);
+            changes.push(change_of(Change::Deleted, String::new()));
+            return self.with_pods(changes);
         };
         if before.is_none() && kind != "Node" {
-            told.push(thing(Change::Created, introduction(kind, after)));
+            changes.push(change_of(Change::Created, introduction(kind, after)));
         }
         if let Some(before) = before {
             let differences = differences(kind, before, after);
             if !differences.is_empty() {
-                told.push(thing(Change::Changed, differences.join(", ")));
+                changes.push(change_of(Change::Changed, differences.join(", ")));
             }
             if is_leaving(after) && !is_leaving(before) {
-                told.push(thing(Change::Leaving, patience(after)));
+                changes.push(change_of(Change::Leaving, patience(after)));
             }
         }
         if let Some(detail) = readiness(kind, after)
             && before.is_none_or(|before| readiness(kind, before).is_none())
         {
-            told.push(thing(Change::Ready, detail));
+            changes.push(change_of(Change::Ready, detail));
         }
-        let mut told = self.with_pods(told);
-        // The conditions of built-in kinds follow from what is told already.
+        let mut changes = self.with_pods(changes);
+        // The conditions of built-in kinds follow from what is printed already.
         if kind == "MarkdownView" {
-            told.extend(turned(id, depth, before, after));
+            changes.extend(condition_changes(id, depth, before, after));
         }
-        told
+        changes
     }
 
-    /// Adds how many Pods there are to what is told of one.
-    fn with_pods(&self, told: Vec<Thing>) -> Vec<What> {
-        let counted = |mut thing: Thing| {
-            if thing.kind == "Pod" && thing.depth > 0 {
-                thing.pods = Some(self.pods(&thing));
+    /// Adds the numbers of Pods of the same Deployment to changes of Pods.
+    fn with_pods(&self, changes: Vec<ObjectChange>) -> Vec<Content> {
+        let counted = |mut change_of: ObjectChange| {
+            if change_of.kind == "Pod" && change_of.depth > 0 {
+                change_of.pods = Some(self.pods(&change_of));
             }
-            What::Object(thing)
+            Content::Object(change_of)
         };
-        told.into_iter().map(counted).collect()
+        changes.into_iter().map(counted).collect()
     }
 
     /// How many owners are above an object.
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// The Pods of the Deployment that a Pod belongs to.
-    fn pods(&self, pod: &Thing) -> Pods {
+    fn pods(&self, pod: &ObjectChange) -> Pods {
         let set = pod.owner.as_deref().and_then(|owner| owner.strip_prefix("ReplicaSet/"));
         let deployment = set.and_then(|set| self.deployment_of(&pod.namespace, set));
         deployment.map_or_else(Pods::default, |name| self.pods_of(&pod.namespace, &name).count())
@@ -153,7 +153,7 @@ impl World {
 }
 
 /// What chapters wait for.
-impl World {
+impl ClusterState {
     /// How many nodes are ready.
     pub(super) fn ready_nodes(&self) -> usize {
         self.all("Node", "").filter(|node| is_true(node, "Ready")).count()
@@ -174,7 +174,7 @@ impl World {
             .all(|kind| self.all(kind, "").count() > 0 && self.all(kind, "").all(is_here))
     }
 
-    /// Whether a view has so many viewers of an image, all ready, nothing else, and says so.
+    /// Whether a view has `replicas` ready viewers of `image` and no others, and its status says so.
     pub(super) fn shows(&self, namespace: &str, view: &str, replicas: usize, image: &str) -> bool {
         let name = format!("viewer-{view}");
         let (Some(object), Some(deployment)) = (
@@ -199,7 +199,7 @@ impl World {
             && endpoints.count() == replicas
     }
 
-    /// Whether a Service is there which is not the one of this uid.
+    /// Whether there is a Service of this name with another uid.
     pub(super) fn has_another_service(&self, namespace: &str, name: &str, uid: &str) -> bool {
         let service = self.get("Service", namespace, name);
         service.is_some_and(|service| service["metadata"]["uid"] != uid)
@@ -210,14 +210,14 @@ impl World {
         self.get(kind, namespace, name)?["metadata"]["uid"].as_str()
     }
 
-    /// Whether nothing is left of a namespace but what is always there.
+    /// Whether a namespace holds nothing but what every namespace holds.
     pub(super) fn is_empty(&self, namespace: &str) -> bool {
         let mut left = self.objects.keys().filter(|(_, its, _)| its == namespace);
         left.all(|(kind, namespace, name)| is_of_the_cluster(kind, namespace, name))
     }
 }
 
-/// Pods of a Deployment, by whether they are of its image and stay.
+/// The Pods of a Deployment: with an older image, with its image, and those being deleted.
 struct Gathered<'a> {
     old: Vec<&'a Value>,
     new: Vec<&'a Value>,
@@ -235,13 +235,13 @@ impl Gathered<'_> {
     }
 }
 
-/// Whether an object is part of every cluster, or only looked at for what chapters wait for.
+/// Whether an object is part of every cluster, or is watched only for what chapters wait for.
 fn is_of_the_cluster(kind: &str, namespace: &str, name: &str) -> bool {
     match kind {
         "Node" | "MarkdownView" => false,
         "ConfigMap" if name == "kube-root-ca.crt" => true,
         "Service" | "EndpointSlice" if name == "kubernetes" && namespace == "default" => true,
-        // The operator's own are installed, and told of as that.
+        // The operator's own objects are printed as one line when it is installed.
         _ => namespace.is_empty() || namespace.ends_with("-system"),
     }
 }
@@ -270,7 +270,7 @@ fn is_true(object: &Value, name: &str) -> bool {
     condition(object, name).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Whether a Deployment has what it asks for and nothing else, and knows it.
+/// Whether all Pods of a Deployment are updated and available, and its status is current.
 fn is_rolled_out(deployment: &Value) -> bool {
     let (status, wanted) = (&deployment["status"], deployment["spec"]["replicas"].as_i64());
     let has = |field: &str| status[field].as_i64().or(Some(0)) == wanted;
@@ -280,7 +280,7 @@ fn is_rolled_out(deployment: &Value) -> bool {
             .all(has)
 }
 
-/// What is said of an object when it appears.
+/// The detail that is printed when an object is created.
 fn introduction(kind: &str, object: &Value) -> String {
     let replicas = || object["spec"]["replicas"].as_i64().unwrap_or_default();
     match kind {
@@ -293,7 +293,7 @@ fn introduction(kind: &str, object: &Value) -> String {
     }
 }
 
-/// What is different about an object, as far as the story goes.
+/// The changed fields of an object that are worth printing.
 fn differences(kind: &str, before: &Value, after: &Value) -> Vec<String> {
     let paths: &[(&str, &str)] = match kind {
         "MarkdownView" => &[("replicas", "/spec/replicas"), ("viewerImage", "/spec/viewerImage")],
@@ -314,7 +314,7 @@ fn differences(kind: &str, before: &Value, after: &Value) -> Vec<String> {
     paths.iter().filter_map(different).collect()
 }
 
-/// Of images whose name stays the same, the tags are enough.
+/// If only the tag of an image changes, only tags are printed.
 fn image_change(field: &str, before: &str, after: &str) -> String {
     match (before.rsplit_once(':'), after.rsplit_once(':')) {
         (Some((name, old)), Some((same, new))) if name == same => format!("{field} {old} → {new}"),
@@ -322,7 +322,7 @@ fn image_change(field: &str, before: &str, after: &str) -> String {
     }
 }
 
-/// What an object that was asked to go waits for.
+/// What an object that is being deleted waits for.
 fn patience(object: &Value) -> String {
     let mut finalizers = object["metadata"]["finalizers"].as_array().into_iter().flatten();
     if finalizers.any(|finalizer| finalizer == "foregroundDeletion") {
@@ -349,16 +349,16 @@ fn readiness(kind: &str, object: &Value) -> Option<String> {
     }
 }
 
-/// The conditions that are others than they were.
-fn turned(id: &Id, depth: usize, before: Option<&Value>, after: &Value) -> Vec<What> {
+/// The conditions whose status or reason changed.
+fn condition_changes(id: &Id, depth: usize, before: Option<&Value>, after: &Value) -> Vec<Content> {
     let conditions = after["status"]["conditions"].as_array().into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let changed = conditions.filter(|now| {
         let was = before.and_then(|before| condition(before, now["type"].as_str().unwrap_or_default()));
         was.is_none_or(|was| was["status"] != now["status"] || was["reason"] != now["reason"])
     });
-    let told = changed.map(|now| {
-        What::Condition(Turned {
+    let changes = changed.map(|now| {
+        Content::Condition(ConditionChange {
             kind: id.0.clone(),
             namespace: id.1.clone(),
             name: id.2.clone(),
@@ -369,5 +369,5 @@ fn turned(id: &Id, depth: usize, before: Option<&Value>, after: &Value) -> Vec<W
             message: text(&now["message"]),
         })
     });
-    told.collect()
+    changes.collect()
 }

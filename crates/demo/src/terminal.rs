@@ -2,14 +2,14 @@
 
 use std::io::{self, IsTerminal as _};
 
-/// How wide lines are where nobody says how wide they may be.
+/// The width of lines if neither a terminal nor `COLUMNS` says one.
 const USUAL: usize = 100;
-/// Narrower and wider than this nothing gets.
+/// The narrowest and the widest lines.
 const LIMITS: std::ops::RangeInclusive<usize> = 60..=120;
 
 /// When there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum When {
+pub(super) enum ColourChoice {
     /// On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
@@ -17,7 +17,7 @@ pub(super) enum When {
     Never,
 }
 
-/// What a text is, by which it is coloured.
+/// What a text means, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Title,
@@ -26,7 +26,7 @@ pub(super) enum Tone {
     Good,
     Bad,
     Change,
-    Work,
+    Reconcile,
     Old,
     Faint,
     Kind,
@@ -34,22 +34,22 @@ pub(super) enum Tone {
 
 /// Colours text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint {
+pub(super) struct Terminal {
     has_colours: bool,
     pub(super) width: usize,
 }
 
-impl Paint {
-    /// As standard output can show it.
-    pub(super) fn of_stdout(when: When) -> Self {
+impl Terminal {
+    /// The colours and the width of standard output.
+    pub(super) fn of_stdout(when: ColourChoice) -> Self {
         let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         let has_colours = match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => io::stdout().is_terminal() && !is_unwanted && !is_dumb,
+            ColourChoice::Always => true,
+            ColourChoice::Never => false,
+            ColourChoice::Auto => io::stdout().is_terminal() && !is_unwanted && !is_dumb,
         };
-        Paint {
+        Terminal {
             has_colours,
             width: columns().unwrap_or(USUAL).clamp(*LIMITS.start(), *LIMITS.end()),
         }
@@ -58,13 +58,13 @@ impl Paint {
     /// Without colours.
     #[cfg(test)]
     pub(super) fn plain(width: usize) -> Self {
-        Paint {
+        Terminal {
             has_colours: false,
             width,
         }
     }
 
-    pub(super) fn tint(self, tone: Tone, text: &str) -> String {
+    pub(super) fn coloured(self, tone: Tone, text: &str) -> String {
         if !self.has_colours || text.trim().is_empty() {
             return text.to_owned();
         }
@@ -75,7 +75,7 @@ impl Paint {
             Tone::Good => "32",
             Tone::Bad => "31",
             Tone::Change | Tone::Old => "33",
-            Tone::Work => "35",
+            Tone::Reconcile => "35",
             Tone::Faint => "90",
             Tone::Kind => "36",
         };
@@ -95,7 +95,7 @@ fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
-/// A text in lines of at most so many characters. A longer word goes on in the next line.
+/// Wraps a text into lines of at most `width` characters. A longer word is split.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -117,7 +117,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A word in pieces of at most so many characters, which end where the parts of a name or path do if they can.
+/// Splits a word into pieces of at most `width` characters, behind a separator of names and paths if there is one.
 fn pieces(word: &str, width: usize) -> Vec<&str> {
     let width = width.max(1);
     let mut pieces = Vec::new();
@@ -132,8 +132,8 @@ fn pieces(word: &str, width: usize) -> Vec<&str> {
     pieces
 }
 
-/// A text from elsewhere with nothing in it that a terminal would obey: what cannot be seen is shown as `\u{1b}`.
-pub(super) fn harmless(text: &str) -> String {
+/// Escapes the characters that a terminal would obey or that cannot be seen, as `\u{1b}`.
+pub(super) fn escaped_control_characters(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -150,7 +150,7 @@ fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A name of at most so many characters: of a longer one its end, which tells it from others.
+/// A name of at most `width` characters: of a longer one its end, which tells it from others.
 pub(super) fn shortened(name: &str, width: usize) -> String {
     let count = name.chars().count();
     if count <= width {
@@ -160,7 +160,7 @@ pub(super) fn shortened(name: &str, width: usize) -> String {
     format!("…{end}")
 }
 
-/// A text filled up with spaces.
+/// A text padded with spaces.
 pub(super) fn padded(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.chars().count());
     format!("{text}{}", " ".repeat(missing))
@@ -196,25 +196,28 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_shown_instead() {
         assert_eq!(
-            harmless("a\u{1b}]0;title\u{7}\u{1b}[31mred\u{9b}2J"),
+            escaped_control_characters("a\u{1b}]0;title\u{7}\u{1b}[31mred\u{9b}2J"),
             r"a\u{1b}]0;title\u{7}\u{1b}[31mred\u{9b}2J"
         );
-        assert_eq!(harmless("exe.\u{202e}txt\u{7f}"), r"exe.\u{202e}txt\u{7f}");
         assert_eq!(
-            harmless("two\r\nlines\tof \\ \"Grüße\" 日本 → 🎉"),
+            escaped_control_characters("exe.\u{202e}txt\u{7f}"),
+            r"exe.\u{202e}txt\u{7f}"
+        );
+        assert_eq!(
+            escaped_control_characters("two\r\nlines\tof \\ \"Grüße\" 日本 → 🎉"),
             "two  lines of \\ \"Grüße\" 日本 → 🎉"
         );
     }
 
     #[test]
     fn without_colours_text_is_left_alone() {
-        let plain = Paint::plain(80);
-        let colourful = Paint {
+        let plain = Terminal::plain(80);
+        let colourful = Terminal {
             has_colours: true,
             ..plain
         };
-        assert_eq!(plain.tint(Tone::Bad, "no"), "no");
-        assert_eq!(colourful.tint(Tone::Bad, "no"), "\x1b[31mno\x1b[0m");
-        assert_eq!(colourful.tint(Tone::Bad, "  "), "  ");
+        assert_eq!(plain.coloured(Tone::Bad, "no"), "no");
+        assert_eq!(colourful.coloured(Tone::Bad, "no"), "\x1b[31mno\x1b[0m");
+        assert_eq!(colourful.coloured(Tone::Bad, "  "), "  ");
     }
 }

@@ -1,4 +1,4 @@
-//! What the demo plays on: the embedded cluster, and the markdown-view operator installed and running on it.
+//! The embedded cluster, and the markdown-view operator installed and running on it.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use kubewright_runtime::stop::Stopper;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::eyes::{Nerve, Sight};
+use super::watcher::{Notice, NoticeSender};
 
 /// How long the operator may take to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,17 +35,17 @@ pub(super) const NODES: usize = 3;
 /// The image of the manager, which runs in this process instead.
 const IMAGE: &str = "controller:latest";
 
-/// What the demo plays on.
-pub(super) struct Scene {
+/// The cluster and the operator of the demo.
+pub(super) struct DemoEnvironment {
     pub(super) embedded: Embedded,
     pub(super) cluster: Arc<Cluster>,
     controllers: Vec<ControllerStats>,
-    nerve: Nerve,
+    notices: NoticeSender,
     progress: Progress,
     operator: Option<Running>,
 }
 
-/// The operator at work.
+/// The running operator.
 struct Running {
     stats: Vec<ControllerStats>,
     account: Reference,
@@ -61,19 +61,19 @@ pub(super) struct Installed {
     pub(super) brought: Brought,
 }
 
-impl Scene {
+impl DemoEnvironment {
     /// Starts the cluster.
-    pub(super) async fn start(nerve: &Nerve, secure_port: u16) -> Result<Self, Box<dyn Error>> {
-        let progress = Progress::written_to(Box::new(nerve.clone()));
+    pub(super) async fn start(notices: &NoticeSender, secure_port: u16) -> Result<Self, Box<dyn Error>> {
+        let progress = Progress::written_to(Box::new(notices.clone()));
         let manager = Controllers::all().nodes(NODES).manager()?;
         let controllers = manager.stats().into_iter().map(|(_, stats)| stats).collect();
         let embedded = Embedded::start_with(secure_port, None, Some(manager), &progress).await?;
         let cluster = Cluster::of(embedded.client(), format!("demo ({})", embedded.url()));
-        Ok(Scene {
+        Ok(DemoEnvironment {
             cluster: Arc::new(cluster),
             embedded,
             controllers,
-            nerve: nerve.clone(),
+            notices: notices.clone(),
             progress,
             operator: None,
         })
@@ -99,7 +99,7 @@ impl Scene {
         })
     }
 
-    /// Runs the operator as its own account; where its webhooks are served.
+    /// Runs the operator as its own ServiceAccount. Returns the URL of its webhooks.
     pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
         let Installed { operator, account, .. } = installed;
         let kubeconfig = self.embedded.kubeconfig_of(&account).await?;
@@ -112,7 +112,7 @@ impl Scene {
             webhook_port: port,
             ..Flags::default()
         };
-        // Nothing of the machine's own environment is of interest here.
+        // The variables of this process do not configure the demo's operator.
         let environment = Environment::of([]);
         let host = flags.webhook_host.clone();
         let manager = operator
@@ -123,16 +123,16 @@ impl Scene {
             });
         let stats: Vec<_> = manager.stats().into_iter().map(|(_, stats)| stats).collect();
         for stats in &stats {
-            self.nerve.observe(stats);
+            self.notices.observe(stats);
         }
         let client = kube::Client::try_from(flags.config(&environment).await?)?;
         let (stopper, stop) = Stopper::new();
-        let nerve = self.nerve.clone();
+        let notices = self.notices.clone();
         let running = manager.run(client, stop.clone());
         let task = tokio::spawn(async move {
             let ended = running.await;
             if let Some(why) = untimely(ended, stop.is_stopping()) {
-                nerve.send(Sight::Broken(why));
+                notices.send(Notice::Failure(why));
             }
         });
         let server = self.embedded.server().clone();
@@ -147,13 +147,13 @@ impl Scene {
         Ok(format!("https://{host}:{port}"))
     }
 
-    /// What the operator's controllers have done, and what the cluster's own.
+    /// The statistics of the operator's controllers, and of the cluster's own.
     pub(super) fn stats(&self) -> (&[ControllerStats], &[ControllerStats]) {
         let own = self.operator.as_ref().map_or(&[][..], |operator| &operator.stats);
         (own, &self.controllers)
     }
 
-    /// How often something was written: by everybody, and by the operator.
+    /// The number of successful writes: by everybody, and by the operator.
     pub(super) fn writes(&self) -> (u64, u64) {
         let verbs = ["create", "update", "patch", "delete", "deletecollection"];
         let written = self.embedded.server().audit().allowed().filter(move |event| {
@@ -168,19 +168,19 @@ impl Scene {
         (written.events().len() as u64, own as u64)
     }
 
-    /// Ends everything in good order.
+    /// Stops the operator, then the cluster.
     pub(super) async fn end(self) {
         if let Some(operator) = self.operator {
             operator.denials.abort();
             operator.stopper.stop();
-            // What does not end in time ends with this process.
+            // A task that does not stop in time ends with this process.
             let _ = timeout(GRACE, operator.task).await;
         }
         let _ = timeout(GRACE, self.embedded.shutdown()).await;
     }
 }
 
-/// Why an operator that nobody has stopped ended.
+/// Why the operator ended, unless it was stopped.
 fn untimely(ended: Result<(), ManagerError>, is_stopping: bool) -> Option<String> {
     match ended {
         Err(error) => Some(format!("the operator failed: {}", kubewright_cluster::sentence(&error))),

@@ -12,16 +12,16 @@ use serde::de::DeserializeOwned;
 
 use super::markdown;
 
-/// The summary, which every book has.
+/// The file with the table of contents.
 pub(super) const SUMMARY: &str = "SUMMARY.md";
 
-/// What informers know of views.
-pub(super) struct Library {
+/// Finds views and their documents in informers.
+pub(super) struct Views {
     cache: Cache,
 }
 
-/// A view in the list of them.
-pub(super) struct Shelved {
+/// A view as the index lists it.
+pub(super) struct ViewSummary {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) documents: usize,
@@ -29,36 +29,36 @@ pub(super) struct Shelved {
     pub(super) wanted: i32,
 }
 
-/// What is found of a view.
-pub(super) enum Found {
-    Book(Book),
-    /// There is a view, and nobody to show it; why.
+/// The answer to a request for a view.
+pub(super) enum Lookup {
+    Found(ViewDocuments),
+    /// The view exists and cannot be shown yet; why.
     Waiting(String),
-    Nothing,
+    NotFound,
 }
 
 /// The documents of a view.
-pub(super) struct Book {
+pub(super) struct ViewDocuments {
     pub(super) namespace: String,
     pub(super) name: String,
     /// By file name.
     pub(super) documents: BTreeMap<String, String>,
-    /// Who serves them, for the foot of the page.
+    /// How many Pods serve them, for the foot of the page.
     pub(super) ready: i32,
     pub(super) image: String,
 }
 
-impl Library {
+impl Views {
     pub(super) fn new(cache: Cache) -> Self {
-        Library { cache }
+        Views { cache }
     }
 
     /// The views there are, by name.
-    pub(super) fn views(&self) -> Vec<Shelved> {
-        let mut views: Vec<Shelved> = self
+    pub(super) fn views(&self) -> Vec<ViewSummary> {
+        let mut views: Vec<ViewSummary> = self
             .all::<MarkdownView>()
             .iter()
-            .map(|view| Shelved {
+            .map(|view| ViewSummary {
                 namespace: view.key().namespace().unwrap_or_default().to_owned(),
                 name: view.key().name().to_owned(),
                 documents: view.spec.markdowns.len(),
@@ -71,29 +71,29 @@ impl Library {
     }
 
     /// The documents of a view, if somebody can show them.
-    pub(super) fn find(&self, namespace: &str, name: &str) -> Found {
+    pub(super) fn find(&self, namespace: &str, name: &str) -> Lookup {
         let Some(view) = self.get::<MarkdownView>(namespace, name) else {
-            return Found::Nothing;
+            return Lookup::NotFound;
         };
         let Some(deployment) = self.deployment(&view) else {
-            return Found::Waiting("The operator has not made its Deployment yet.".to_owned());
+            return Lookup::Waiting("The operator has not made its Deployment yet.".to_owned());
         };
         let viewer = deployment.key().name();
         let ready = ready(&deployment);
         if ready == 0 {
-            return Found::Waiting(self.why_nobody_is_ready(&deployment));
+            return Lookup::Waiting(self.why_nobody_is_ready(&deployment));
         }
         let template = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
         let volumes = template.and_then(|pod| pod.volumes.as_deref()).unwrap_or_default();
         let mounted = volumes.iter().find_map(|volume| volume.config_map.as_ref());
         let Some(source) = mounted.map(|config_map| config_map.name.as_str()) else {
-            return Found::Waiting(format!("The Pods of Deployment {viewer} mount no ConfigMap."));
+            return Lookup::Waiting(format!("The Pods of Deployment {viewer} mount no ConfigMap."));
         };
         let Some(config_map) = self.get::<ConfigMap>(namespace, source) else {
-            return Found::Waiting(format!("ConfigMap {source}, which its Pods mount, is not there."));
+            return Lookup::Waiting(format!("ConfigMap {source}, which its Pods mount, is not there."));
         };
         let image = template.and_then(|pod| pod.containers.first()?.image.clone());
-        Found::Book(Book {
+        Lookup::Found(ViewDocuments {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             documents: config_map.data.clone().unwrap_or_default(),
@@ -150,7 +150,7 @@ impl Library {
     }
 }
 
-impl Book {
+impl ViewDocuments {
     /// The document that is read first: as in mdBook the first that the summary names, or else the summary.
     pub(super) fn first(&self) -> Option<&str> {
         let summary = self.documents.get(SUMMARY);
@@ -174,9 +174,9 @@ fn ready(deployment: &Deployment) -> i32 {
 mod tests {
     use super::*;
 
-    fn book(summary: &str) -> Book {
+    fn book(summary: &str) -> ViewDocuments {
         let documents = [(SUMMARY, summary), ("a.md", "A"), ("b c.md", "B")];
-        Book {
+        ViewDocuments {
             namespace: "default".to_owned(),
             name: "docs".to_owned(),
             documents: documents.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),

@@ -1,75 +1,75 @@
-//! What the demo tells: one value for each line, before anybody decides how it looks.
+//! What the demo prints: one value for each line, before a format makes text of it.
 
 use std::time::Duration;
 
 use kubewright_runtime::controller::Outcome;
 
-/// Something that is told, and when it happened: since the demo began, and since its chapter did.
+/// A line, with its time since the demo and since its chapter began.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct Line {
     pub(super) since_start: Duration,
     pub(super) since_chapter: Duration,
     pub(super) chapter: usize,
-    pub(super) what: What,
+    pub(super) content: Content,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
-    /// A chapter of the story begins.
+pub(super) enum Content {
+    /// A chapter begins.
     Chapter { title: &'static str, words: &'static str },
-    /// What somebody does, as they would write it.
+    /// A command that is run, as a user would type it.
     Command(String),
-    /// Something about the cluster, such as where it is.
+    /// A fact about the cluster, such as its URL.
     Fact { subject: &'static str, text: String },
     /// Something happened to an object.
-    Object(Thing),
-    /// A condition of an object became another.
-    Condition(Turned),
+    Object(ObjectChange),
+    /// A condition of an object changed.
+    Condition(ConditionChange),
     /// The operator has reconciled an object.
-    Reconcile(Work),
+    Reconcile(FinishedReconcile),
     /// The API server refuses a request.
     Denied { reason: String, message: String },
-    /// Something to heed.
+    /// A warning.
     Warning(String),
-    /// How it went.
+    /// The figures of the whole demo.
     Summary(Summary),
-    /// It stays up for whoever wants to play with it.
+    /// The cluster stays, for kubectl and a browser.
     Serving {
-        /// Where the pages are.
+        /// The URL of the pages.
         pages: String,
-        /// The file for kubectl, and the line by which a shell takes it.
+        /// The kubeconfig, and the shell command that exports it.
         kubeconfig: String,
         export: String,
     },
-    /// The end: how to have it again and keep it.
+    /// The end: the command that runs the demo and keeps the cluster.
     End { again: String },
 }
 
-/// Something that happened to an object.
+/// A change of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Thing {
+pub(super) struct ObjectChange {
     pub(super) change: Change,
     pub(super) kind: String,
     pub(super) namespace: String,
     pub(super) name: String,
-    /// What controls it, as `Deployment/web`.
+    /// Its controller, as `Deployment/web`.
     pub(super) owner: Option<String>,
     /// How many owners there are above it.
     pub(super) depth: usize,
-    /// What is to be said of it: `replicas 3 → 5`.
+    /// What changed: `replicas 3 → 5`.
     pub(super) detail: String,
-    /// The Pods of the same family at this moment, where one of them changed.
+    /// The numbers of Pods of the same Deployment, for a change of a Pod.
     pub(super) pods: Option<Pods>,
 }
 
-/// What happened to it.
+/// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Created,
     Changed,
-    /// It does now what it is for.
+    /// It became ready.
     Ready,
-    /// It was asked to go.
+    /// Its deletion began.
     Leaving,
     Deleted,
 }
@@ -86,7 +86,7 @@ impl Change {
     }
 }
 
-/// How many Pods there are: of the newest image, of others, and such that were asked to go.
+/// Numbers of Pods of a Deployment: with an older image, with its image, and those being deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pods {
     pub(super) old: usize,
@@ -96,9 +96,9 @@ pub(super) struct Pods {
     pub(super) leaving: usize,
 }
 
-/// A condition that became another.
+/// A change of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Turned {
+pub(super) struct ConditionChange {
     pub(super) kind: String,
     pub(super) namespace: String,
     pub(super) name: String,
@@ -111,19 +111,19 @@ pub(super) struct Turned {
 
 /// A reconcile.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Work {
-    /// The how manieth of the operator's.
+pub(super) struct FinishedReconcile {
+    /// Counts the reconciles of the operator from 1.
     pub(super) number: u64,
-    /// What was reconciled.
+    /// The object that was reconciled.
     pub(super) object: String,
-    /// What asked for it: `Deployment updated`.
+    /// Its causes: `Deployment updated`.
     pub(super) reasons: Vec<String>,
     pub(super) outcome: Outcome,
     pub(super) error: Option<String>,
     pub(super) took: Duration,
 }
 
-/// How it went, in numbers.
+/// The figures of the whole demo.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
     /// The operator's reconciles, and how long they took together.
@@ -132,16 +132,16 @@ pub(super) struct Summary {
     pub(super) failed: u64,
     /// The reconciles of the cluster's own controllers.
     pub(super) others: u64,
-    /// What was written at the API server, by everybody and by the operator.
+    /// Successful writes: by everybody, and by the operator.
     pub(super) writes: u64,
     pub(super) own_writes: u64,
     pub(super) start_up: StartUp,
-    /// From beginning to end, and how much of it were pauses for whoever looks at it.
+    /// The time of the whole demo, and how much of it were pauses.
     pub(super) took: Duration,
     pub(super) paused: Duration,
 }
 
-/// How long it took until everything was there.
+/// How long the parts of the start took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StartUp {
     pub(super) server: Duration,

@@ -1,4 +1,4 @@
-//! The story: what is done, why it is worth seeing, and when a chapter has come to its end.
+//! The chapters of the demo: what each does, and what it waits for.
 
 use std::error::Error;
 use std::time::Instant;
@@ -16,33 +16,33 @@ use kubewright_runtime::object::Kind;
 use markdown_view::api::v1::MarkdownView;
 use serde_json::{Value, json};
 
-use super::eyes::Eyes;
-use super::scene::{NODES, Scene};
-use super::stage::Stage;
-use super::told::{StartUp, Summary, What};
+use super::environment::{DemoEnvironment, NODES};
+use super::line::{Content, StartUp, Summary};
+use super::presenter::Presenter;
+use super::watcher::Watcher;
 
-/// Where the story plays.
+/// The namespace of the views.
 const NAMESPACE: &str = "default";
 
-/// What the view is made from, as its users have it.
+/// The view that is created: the sample of the example.
 const SAMPLE: &str = include_str!("../../../examples/markdown-view/config/samples/view_v1_markdownview.yaml");
 const SAMPLE_PATH: &str = "examples/markdown-view/config/samples/view_v1_markdownview.yaml";
 
-/// What is left to be read by those who stay.
+/// The view that `--serve` leaves in the cluster.
 const WELCOME: &str = include_str!("serve/welcome.yaml");
 const WELCOME_PATH: &str = "crates/demo/src/serve/welcome.yaml";
 
 /// The image of a view that names none.
 const DEFAULT_IMAGE: &str = "peaceiris/mdbook:latest";
 
-/// The image that takes the place of the sample's.
+/// The image that replaces the one of the sample.
 const NEWER_IMAGE: &str = "peaceiris/mdbook:0.4.40";
 
-/// How many viewers there are after the scale-up, and how many nobody may have.
+/// How many viewers the view is scaled to, and how many the webhook denies.
 const MORE: usize = 5;
 const TOO_MANY: usize = 100;
 
-/// The sample, and what the story has to know of it.
+/// The sample, and the fields of it that chapters use.
 struct Sample {
     object: Value,
     reference: Reference,
@@ -67,61 +67,62 @@ impl Sample {
 }
 
 /// Starts the cluster and the operator, which the other chapters need.
-pub(super) async fn prologue(
-    stage: &mut Stage,
-    eyes: &mut Eyes,
-    place: &mut Option<Scene>,
+pub(super) async fn start(
+    presenter: &mut Presenter,
+    watcher: &mut Watcher,
+    started: &mut Option<DemoEnvironment>,
     secure_port: u16,
 ) -> Result<StartUp, Box<dyn Error>> {
     let mut took = StartUp::default();
-    stage
+    presenter
         .chapter(
             "Start a cluster",
             "An API server, its controllers and three nodes in this process: no etcd, no containers.",
         )
         .await?;
     let began = Instant::now();
-    let scene = place.insert(Scene::start(eyes.nerve(), secure_port).await?);
+    let environment = started.insert(DemoEnvironment::start(watcher.notices(), secure_port).await?);
     took.server = began.elapsed();
-    let client = scene.embedded.client();
+    let client = environment.embedded.client();
     let began = Instant::now();
-    eyes.open(
-        &client,
-        [
-            Kind::of::<Node>(),
-            Kind::of::<MutatingWebhookConfiguration>(),
-            Kind::of::<ValidatingWebhookConfiguration>(),
-        ],
-    )
-    .await?;
-    let url = scene.embedded.url();
-    stage.fact("API server", format!("{url}, Kubernetes 1.36")).await?;
+    watcher
+        .watch(
+            &client,
+            [
+                Kind::of::<Node>(),
+                Kind::of::<MutatingWebhookConfiguration>(),
+                Kind::of::<ValidatingWebhookConfiguration>(),
+            ],
+        )
+        .await?;
+    let url = environment.embedded.url();
+    presenter.fact("API server", format!("{url}, Kubernetes 1.36")).await?;
     let names: Vec<&str> = Controllers::all().names().map(ControllerName::as_str).collect();
     let text = format!("{}: {}", names.len(), names.join(", "));
-    stage.fact("Controllers", text).await?;
-    let ready = stage
-        .until("the nodes were not ready", |world| world.ready_nodes() == NODES)
+    presenter.fact("Controllers", text).await?;
+    let ready = presenter
+        .wait_until("the nodes were not ready", |state| state.ready_nodes() == NODES)
         .await?;
     took.nodes = ready.saturating_duration_since(began);
-    stage.rest().await?;
-    install(stage, eyes, scene, &mut took).await?;
+    presenter.end_chapter().await?;
+    install(presenter, watcher, environment, &mut took).await?;
     Ok(took)
 }
 
 async fn install(
-    stage: &mut Stage,
-    eyes: &mut Eyes,
-    scene: &mut Scene,
+    presenter: &mut Presenter,
+    watcher: &mut Watcher,
+    environment: &mut DemoEnvironment,
     took: &mut StartUp,
 ) -> Result<(), Box<dyn Error>> {
-    stage
+    presenter
         .chapter(
             "Install the operator",
             "Its definition, role and webhooks come from Rust types. It runs as its own ServiceAccount.",
         )
         .await?;
     let began = Instant::now();
-    let installed = scene.install().await?;
+    let installed = environment.install().await?;
     took.install = began.elapsed();
     let brought = &installed.brought.lines;
     let parts = ["customresourcedefinition", "role", "webhookconfiguration"].map(|part| {
@@ -135,70 +136,78 @@ async fn install(
         parts[1],
         parts[2]
     );
-    stage.fact("Installation", text).await?;
+    presenter.fact("Installation", text).await?;
     let account = installed.account.clone();
     let began = Instant::now();
-    let url = scene.run(installed).await?;
-    let here = stage
-        .until("the operator did not take its webhooks", |world| {
-            world.webhooks_are_here()
+    let url = environment.run(installed).await?;
+    let here = presenter
+        .wait_until("the operator did not take its webhooks", |state| {
+            state.webhooks_are_here()
         })
         .await?;
     took.operator = here.saturating_duration_since(began);
     let namespace = account.namespace.unwrap_or_default();
     let text = format!("runs as ServiceAccount {namespace}/{}", account.name);
-    stage.fact("Operator", text).await?;
-    stage.fact("Webhooks", format!("are called at {url}")).await?;
-    eyes.open(
-        &scene.embedded.client(),
-        [
-            Kind::of::<MarkdownView>(),
-            Kind::of::<ConfigMap>(),
-            Kind::of::<Deployment>(),
-            Kind::of::<ReplicaSet>(),
-            Kind::of::<Pod>(),
-            Kind::of::<Service>(),
-            Kind::of::<EndpointSlice>(),
-        ],
-    )
-    .await?;
-    stage
-        .until("the objects of the cluster were not seen", |_| true)
+    presenter.fact("Operator", text).await?;
+    presenter.fact("Webhooks", format!("are called at {url}")).await?;
+    watcher
+        .watch(
+            &environment.embedded.client(),
+            [
+                Kind::of::<MarkdownView>(),
+                Kind::of::<ConfigMap>(),
+                Kind::of::<Deployment>(),
+                Kind::of::<ReplicaSet>(),
+                Kind::of::<Pod>(),
+                Kind::of::<Service>(),
+                Kind::of::<EndpointSlice>(),
+            ],
+        )
         .await?;
-    Ok(stage.rest().await?)
+    presenter
+        .wait_until("the objects of the cluster were not seen", |_| true)
+        .await?;
+    Ok(presenter.end_chapter().await?)
 }
 
 /// What happens to a view from its creation to its deletion.
-pub(super) async fn life_of_a_view(stage: &mut Stage, scene: &Scene) -> Result<(), Box<dyn Error>> {
+pub(super) async fn create_change_and_delete_a_view(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+) -> Result<(), Box<dyn Error>> {
     let sample = Sample::read()?;
-    create(stage, scene, &sample).await?;
-    deny(stage, scene, &sample).await?;
-    scale(stage, scene, &sample).await?;
-    roll(stage, scene, &sample).await?;
-    repair(stage, scene, &sample).await?;
-    delete(stage, scene, &sample).await
+    create(presenter, environment, &sample).await?;
+    deny(presenter, environment, &sample).await?;
+    scale(presenter, environment, &sample).await?;
+    roll_out(presenter, environment, &sample).await?;
+    repair(presenter, environment, &sample).await?;
+    delete(presenter, environment, &sample).await
 }
 
-async fn create(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn create(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+    sample: &Sample,
+) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Create a MarkdownView",
             "The operator makes a ConfigMap, a Deployment and a Service of it; the cluster does the rest.",
         )
         .await?;
     let command = format!("kubectl apply --server-side -f {SAMPLE_PATH}");
-    stage.command(command).await?;
-    let applied = scene
+    presenter.command(command).await?;
+    let applied = environment
         .cluster
         .apply_all(std::slice::from_ref(&sample.object), false, |_| {});
     applied.await?.whole()?;
     let name = &sample.reference.name;
-    stage
-        .until("the viewers were not ready", |world| {
-            world.shows(NAMESPACE, name, sample.replicas, &sample.image)
+    presenter
+        .wait_until("the viewers were not ready", |state| {
+            state.shows(NAMESPACE, name, sample.replicas, &sample.image)
         })
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
 /// `kubectl patch`, as it is written.
@@ -209,77 +218,89 @@ fn patch_command(sample: &Sample, patch: &Value) -> String {
     )
 }
 
-async fn deny(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn deny(presenter: &mut Presenter, environment: &DemoEnvironment, sample: &Sample) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Try an invalid edit",
             "The API server asks the operator's webhook, which does not admit it. Nothing is stored.",
         )
         .await?;
     let patch = json!({ "spec": { "replicas": TOO_MANY } });
-    stage.command(patch_command(sample, &patch)).await?;
-    let Err(error) = scene.cluster.patch(&sample.reference, &patch).await else {
+    presenter.command(patch_command(sample, &patch)).await?;
+    let Err(error) = environment.cluster.patch(&sample.reference, &patch).await else {
         return Err(format!("{TOO_MANY} replicas were admitted, which the webhook has to deny").into());
     };
     let Some(refusal) = status(&error) else {
         return Err(error.into());
     };
-    stage.say(What::Denied {
+    presenter.print(Content::Denied {
         reason: refusal.reason.clone(),
         message: refusal.message.clone(),
     })?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-async fn scale(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn scale(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+    sample: &Sample,
+) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Scale up",
             "One field changes; the operator applies it to the Deployment, and nothing else is touched.",
         )
         .await?;
     let patch = json!({ "spec": { "replicas": MORE } });
-    stage.command(patch_command(sample, &patch)).await?;
-    scene.cluster.patch(&sample.reference, &patch).await?;
+    presenter.command(patch_command(sample, &patch)).await?;
+    environment.cluster.patch(&sample.reference, &patch).await?;
     let name = &sample.reference.name;
-    stage
-        .until("the viewers were not ready", |world| {
-            world.shows(NAMESPACE, name, MORE, &sample.image)
+    presenter
+        .wait_until("the viewers were not ready", |state| {
+            state.shows(NAMESPACE, name, MORE, &sample.image)
         })
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-async fn roll(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn roll_out(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+    sample: &Sample,
+) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Roll out another image",
             "The Deployment replaces its Pods step by step: four of five are ready at any moment.",
         )
         .await?;
     let patch = json!({ "spec": { "viewerImage": NEWER_IMAGE } });
-    stage.command(patch_command(sample, &patch)).await?;
-    scene.cluster.patch(&sample.reference, &patch).await?;
+    presenter.command(patch_command(sample, &patch)).await?;
+    environment.cluster.patch(&sample.reference, &patch).await?;
     let name = &sample.reference.name;
-    stage
-        .until("the viewers were not replaced", |world| {
-            world.shows(NAMESPACE, name, MORE, NEWER_IMAGE)
+    presenter
+        .wait_until("the viewers were not replaced", |state| {
+            state.shows(NAMESPACE, name, MORE, NEWER_IMAGE)
         })
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-async fn repair(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn repair(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+    sample: &Sample,
+) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Delete something by mistake",
             "An operator compares what is there with what should be: the Service comes back.",
         )
         .await?;
     let service = format!("viewer-{}", sample.reference.name);
-    stage.command(format!("kubectl delete service {service}")).await?;
-    let uid = stage
-        .world
+    presenter.command(format!("kubectl delete service {service}")).await?;
+    let uid = presenter
+        .state
         .uid("Service", NAMESPACE, &service)
         .unwrap_or_default()
         .to_owned();
@@ -287,38 +308,42 @@ async fn repair(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(),
         reference: Reference::new("v1", "Service", Some(NAMESPACE), &service),
         uid: uid.clone(),
     };
-    scene.cluster.delete(&doomed, false).await?;
+    environment.cluster.delete(&doomed, false).await?;
     let name = &sample.reference.name;
-    stage
-        .until("the Service did not come back", |world| {
-            world.has_another_service(NAMESPACE, &service, &uid) && world.shows(NAMESPACE, name, MORE, NEWER_IMAGE)
+    presenter
+        .wait_until("the Service did not come back", |state| {
+            state.has_another_service(NAMESPACE, &service, &uid) && state.shows(NAMESPACE, name, MORE, NEWER_IMAGE)
         })
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-async fn delete(stage: &mut Stage, scene: &Scene, sample: &Sample) -> Result<(), Box<dyn Error>> {
-    stage
+async fn delete(
+    presenter: &mut Presenter,
+    environment: &DemoEnvironment,
+    sample: &Sample,
+) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Delete the view",
             "First goes what it owns, from the Pods up, and the view last: every object names its owner.",
         )
         .await?;
     let name = &sample.reference.name;
-    stage
+    presenter
         .command(format!("kubectl delete markdownview {name} --cascade=foreground"))
         .await?;
-    let views: Api<MarkdownView> = Api::namespaced(scene.embedded.client(), NAMESPACE);
+    let views: Api<MarkdownView> = Api::namespaced(environment.embedded.client(), NAMESPACE);
     views.delete(name, &DeleteParams::foreground()).await?;
-    stage
-        .until("not everything was deleted", |world| world.is_empty(NAMESPACE))
+    presenter
+        .wait_until("not everything was deleted", |state| state.is_empty(NAMESPACE))
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-/// Leaves a view in the cluster that tells what can be done with it.
-pub(super) async fn welcome(stage: &mut Stage, scene: &Scene) -> Result<(), Box<dyn Error>> {
-    stage
+/// Creates a view whose documents say what can be done with the cluster.
+pub(super) async fn welcome(presenter: &mut Presenter, environment: &DemoEnvironment) -> Result<(), Box<dyn Error>> {
+    presenter
         .chapter(
             "Stay",
             "Another view, to be read in a browser. It names no image: the operator's webhook fills it in.",
@@ -327,23 +352,25 @@ pub(super) async fn welcome(stage: &mut Stage, scene: &Scene) -> Result<(), Box<
     let view = yaml::decode(WELCOME.as_bytes())?.value;
     let reference = Reference::of(&view).ok_or("the welcome does not say what it is")?;
     let replicas = usize::try_from(view["spec"]["replicas"].as_u64().unwrap_or(1))?;
-    stage
+    presenter
         .command(format!("kubectl apply --server-side -f {WELCOME_PATH}"))
         .await?;
-    let applied = scene.cluster.apply_all(std::slice::from_ref(&view), false, |_| {});
+    let applied = environment
+        .cluster
+        .apply_all(std::slice::from_ref(&view), false, |_| {});
     applied.await?.whole()?;
-    stage
-        .until("the viewers were not ready", |world| {
-            world.shows(NAMESPACE, &reference.name, replicas, DEFAULT_IMAGE)
+    presenter
+        .wait_until("the viewers were not ready", |state| {
+            state.shows(NAMESPACE, &reference.name, replicas, DEFAULT_IMAGE)
         })
         .await?;
-    Ok(stage.rest().await?)
+    Ok(presenter.end_chapter().await?)
 }
 
-/// How it went.
-pub(super) fn summary(stage: &Stage, scene: &Scene, start_up: StartUp) -> Summary {
-    let (own, others) = scene.stats();
-    let (writes, own_writes) = scene.writes();
+/// The figures of the whole demo.
+pub(super) fn summary(presenter: &Presenter, environment: &DemoEnvironment, start_up: StartUp) -> Summary {
+    let (own, others) = environment.stats();
+    let (writes, own_writes) = environment.writes();
     let mut summary = Summary {
         writes,
         own_writes,
@@ -357,6 +384,6 @@ pub(super) fn summary(stage: &Stage, scene: &Scene, start_up: StartUp) -> Summar
         summary.reconciling += snapshot.time;
     }
     summary.others = others.iter().map(|stats| stats.snapshot().total()).sum();
-    (summary.took, summary.paused) = stage.elapsed();
+    (summary.took, summary.paused) = presenter.elapsed();
     summary
 }
