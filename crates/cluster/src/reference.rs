@@ -51,7 +51,7 @@ impl Reference {
         self.group_version().0 == group && self.kind == kind
     }
 
-    /// Whether it is a CustomResourceDefinition.
+    /// Whether it is a `CustomResourceDefinition`.
     pub fn is_definition(&self) -> bool {
         self.is("apiextensions.k8s.io", "CustomResourceDefinition")
     }
