@@ -99,7 +99,7 @@ impl DemoEnvironment {
         })
     }
 
-    /// Runs the operator as its own ServiceAccount. Returns the URL of its webhooks.
+    /// Runs the operator as its own `ServiceAccount`. Returns the URL of its webhooks.
     pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
         let Installed { operator, account, .. } = installed;
         let kubeconfig = self.embedded.kubeconfig_of(&account).await?;

@@ -357,7 +357,7 @@ fn condition_changes(id: &Id, depth: usize, before: Option<&Value>, after: &Valu
         let was = before.and_then(|before| condition(before, now["type"].as_str().unwrap_or_default()));
         was.is_none_or(|was| was["status"] != now["status"] || was["reason"] != now["reason"])
     });
-    let changes = changed.map(|now| {
+    let lines = changed.map(|now| {
         Content::Condition(ConditionChange {
             kind: id.0.clone(),
             namespace: id.1.clone(),
@@ -369,5 +369,5 @@ fn condition_changes(id: &Id, depth: usize, before: Option<&Value>, after: &Valu
             message: text(&now["message"]),
         })
     });
-    changes.collect()
+    lines.collect()
 }

@@ -5,7 +5,7 @@ use kubewright_runtime::controller::{Action, Controller, Request};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
 
-/// An operator that labels ConfigMaps in its webhook.
+/// An operator that labels `ConfigMap`s in its webhook.
 pub(crate) fn operator() -> Operator {
     let controller = Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
     let webhook = Webhook::of::<ConfigMap>().defaulter(|config: &mut ConfigMap, _: &AdmissionRequest| {
