@@ -28,12 +28,12 @@
 mod api;
 mod apply;
 mod convert;
+#[cfg(test)]
+mod no_panic;
 mod plural;
 mod rbac;
 mod resource;
 mod schema;
-#[cfg(test)]
-mod sturdy;
 mod test;
 mod words;
 

@@ -6,7 +6,7 @@ use syn::{Data, DataEnum, DeriveInput, Error, Fields, parse_quote};
 use super::case::Case;
 use super::emit::{self, Facts};
 use super::fields::{self, Around, Of};
-use super::markers::{Markers, Place};
+use super::markers::{MarkerPosition, Markers};
 use super::{Prepared, Settings, all, serde};
 
 pub(super) fn settle(
@@ -14,7 +14,7 @@ pub(super) fn settle(
     container: &serde::Container,
     settings: &Settings,
 ) -> Result<Prepared, Error> {
-    let markers = Markers::take(&mut input.attrs, Place::Type)?;
+    let markers = Markers::take(&mut input.attrs, MarkerPosition::Type)?;
     if let Some(group) = markers.groups.first() {
         let span = group
             .fields
@@ -36,7 +36,7 @@ pub(super) fn settle(
         .any(|variant| matches!(variant.fields, Fields::Named(_)));
     let functions = all(variants.iter_mut().map(|variant| {
         let serde = serde::Field::read(&variant.attrs)?;
-        let markers = Markers::take(&mut variant.attrs, Place::Variant)?;
+        let markers = Markers::take(&mut variant.attrs, MarkerPosition::Variant)?;
         for (keyword, value) in &markers.keywords {
             let keyword = syn::Ident::new(keyword, variant.ident.span());
             variant.attrs.push(parse_quote!(#[schemars(#keyword = #value)]));

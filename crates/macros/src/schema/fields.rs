@@ -7,7 +7,7 @@ use syn::{Error, Field, Ident, LitStr, Type, parse_quote};
 
 use super::case::Case;
 use super::emit::{self, Facts};
-use super::markers::{Fallback, Markers, Place};
+use super::markers::{Fallback, MarkerPosition, Markers};
 use super::shape::is_option;
 use super::{defaults, serde, suits, written};
 
@@ -64,7 +64,7 @@ impl Known {
 /// Reads a field's attributes and writes those that serde and `schemars` understand.
 pub(crate) fn settle(field: &mut Field, around: &Around<'_>) -> Result<Known, Error> {
     let serde = serde::Field::read(&field.attrs)?;
-    let markers = Markers::take(&mut field.attrs, Place::Field)?;
+    let markers = Markers::take(&mut field.attrs, MarkerPosition::Field)?;
     let rust_name = field.ident.as_ref().map(serde::plain).unwrap_or_default();
     let name = match (&serde.rename, around.case) {
         (Some(name), _) => name.clone(),

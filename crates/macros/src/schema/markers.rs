@@ -13,7 +13,7 @@ use crate::words;
 
 /// Where markers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MarkerPosition {
     Type,
     Field,
     Variant,
@@ -113,7 +113,7 @@ const VARIANTS: [&str; 2] = ["title", "description"];
 
 impl Markers {
     /// Takes the `#[schema(…)]` attributes away and reads them.
-    pub(crate) fn take(attributes: &mut Vec<Attribute>, place: Place) -> Result<Self, Error> {
+    pub(crate) fn take(attributes: &mut Vec<Attribute>, place: MarkerPosition) -> Result<Self, Error> {
         let mut markers = Markers::default();
         let mut mistakes: Option<Error> = None;
         for attribute in attributes.extract_if(.., |attribute| attribute.path().is_ident("schema")) {
@@ -146,14 +146,14 @@ impl Markers {
         self.place_of(key).is_some()
     }
 
-    fn read(&mut self, meta: &ParseNestedMeta<'_>, place: Place) -> Result<(), Error> {
+    fn read(&mut self, meta: &ParseNestedMeta<'_>, place: MarkerPosition) -> Result<(), Error> {
         let key = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
         let span = meta.path.span();
         if self.said.iter().any(|(said, _)| *said == key) && !REPEATABLE.contains(&key.as_str()) {
             return Err(meta.error(format!("`{key}` is said twice")));
         }
         self.said.push((key.clone(), span));
-        if place == Place::Variant && !VARIANTS.contains(&key.as_str()) {
+        if place == MarkerPosition::Variant && !VARIANTS.contains(&key.as_str()) {
             return Err(words::unknown(&meta.path, &VARIANTS));
         }
         match key.as_str() {
@@ -210,19 +210,19 @@ impl Markers {
             "items" => self.items = Some(Box::new(within(meta)?)),
             "values" => self.values = Some(Box::new(within(meta)?)),
             "non_empty" => bare(meta)?,
-            "required" if place == Place::Field => {
+            "required" if place == MarkerPosition::Field => {
                 bare(meta)?;
                 self.required = Some(span);
             }
-            "optional" if place == Place::Field => {
+            "optional" if place == MarkerPosition::Field => {
                 bare(meta)?;
                 self.optional = Some(span);
             }
-            "default" if place == Place::Field => self.default = Some(Fallback::read(meta)?),
-            "schemaless" if place == Place::Field => bare(meta)?,
-            "at_most_one_of" if place == Place::Type => self.group(meta, Count::AtMost)?,
-            "exactly_one_of" if place == Place::Type => self.group(meta, Count::Exactly)?,
-            "at_least_one_of" if place == Place::Type => self.group(meta, Count::AtLeast)?,
+            "default" if place == MarkerPosition::Field => self.default = Some(Fallback::read(meta)?),
+            "schemaless" if place == MarkerPosition::Field => bare(meta)?,
+            "at_most_one_of" if place == MarkerPosition::Type => self.group(meta, Count::AtMost)?,
+            "exactly_one_of" if place == MarkerPosition::Type => self.group(meta, Count::Exactly)?,
+            "at_least_one_of" if place == MarkerPosition::Type => self.group(meta, Count::AtLeast)?,
             known if FIELDS.contains(&known) => {
                 return Err(meta.error(format!("`{known}` is for fields")));
             }
@@ -231,9 +231,9 @@ impl Markers {
             }
             _ => {
                 let more: &[&str] = match place {
-                    Place::Field => &FIELDS,
-                    Place::Type => &TYPES,
-                    Place::Inside | Place::Variant => &[],
+                    MarkerPosition::Field => &FIELDS,
+                    MarkerPosition::Type => &TYPES,
+                    MarkerPosition::Inside | MarkerPosition::Variant => &[],
                 };
                 return Err(words::unknown(&meta.path, &[&EVERYWHERE, more].concat()));
             }
@@ -458,6 +458,6 @@ fn external_docs(meta: &ParseNestedMeta<'_>) -> Result<TokenStream, Error> {
 /// The markers of the items of a list or the values of a map.
 fn within(meta: &ParseNestedMeta<'_>) -> Result<Markers, Error> {
     let mut markers = Markers::default();
-    meta.parse_nested_meta(|meta| markers.read(&meta, Place::Inside))?;
+    meta.parse_nested_meta(|meta| markers.read(&meta, MarkerPosition::Inside))?;
     Ok(markers)
 }

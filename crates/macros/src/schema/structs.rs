@@ -9,7 +9,7 @@ use syn::{Data, DataStruct, DeriveInput, Error, Fields, parse_quote};
 use super::case::Case;
 use super::emit::{self, Facts};
 use super::fields::{self, Around, Known, Of};
-use super::markers::{Group, Markers, Place};
+use super::markers::{Group, MarkerPosition, Markers};
 use super::{Prepared, Settings, all, rules, serde, suits, written};
 use crate::words;
 
@@ -18,7 +18,7 @@ pub(super) fn settle(
     container: &serde::Container,
     settings: &Settings,
 ) -> Result<Prepared, Error> {
-    let markers = Markers::take(&mut input.attrs, Place::Type);
+    let markers = Markers::take(&mut input.attrs, MarkerPosition::Type);
     let Data::Struct(DataStruct { fields, .. }) = &mut input.data else {
         return Err(Error::new_spanned(&input.ident, "expected a struct"));
     };
