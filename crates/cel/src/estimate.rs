@@ -75,7 +75,7 @@ pub(crate) fn estimate(checked: &CheckedAst, root: Option<&Decl>) -> Range {
 
 /// One step from a variable to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathElement {
     Variable(String),
     Field(String),
     Items,
@@ -105,7 +105,7 @@ impl EntrySize {
 
 struct Local {
     name: String,
-    path: Vec<Step>,
+    path: Vec<PathElement>,
     size: Option<Range>,
     entry: Option<EntrySize>,
 }
@@ -113,7 +113,7 @@ struct Local {
 struct Estimator<'c> {
     checked: &'c CheckedAst,
     root: Option<&'c Decl>,
-    paths: HashMap<u32, Vec<Step>>,
+    paths: HashMap<u32, Vec<PathElement>>,
     sizes: HashMap<u32, Range>,
     entries: HashMap<u32, EntrySize>,
     locals: Vec<Local>,
@@ -122,7 +122,7 @@ struct Estimator<'c> {
 /// What is known about an argument when a call is priced.
 struct Argument<'e> {
     expr: Option<&'e Expr>,
-    path: Vec<Step>,
+    path: Vec<PathElement>,
     ty: Type,
     size: Option<Range>,
 }
@@ -134,7 +134,7 @@ impl Estimator<'_> {
             ExprKind::Ident(name) => {
                 let path = match self.local(name) {
                     Some(local) => local.path.clone(),
-                    None => vec![Step::Variable(name.clone())],
+                    None => vec![PathElement::Variable(name.clone())],
                 };
                 self.paths.insert(expr.id, path);
                 Range::fixed(1)
@@ -149,7 +149,7 @@ impl Estimator<'_> {
                     return cost;
                 }
                 let mut path = self.path(operand);
-                path.push(Step::Field(field.clone()));
+                path.push(PathElement::Field(field.clone()));
                 self.paths.insert(expr.id, path);
                 match self.checked.type_of(operand.id) {
                     Type::Map(_) | Type::Object(_) | Type::Var(_) => cost.add(Range::fixed(1)),
@@ -229,7 +229,7 @@ impl Estimator<'_> {
             None => matches!(self.checked.type_of(fold.range.id), Type::List(_)),
         };
         let path = self.path(&fold.range);
-        let mut push = |name: &str, step: Step, size: Option<Range>| {
+        let mut push = |name: &str, step: PathElement, size: Option<Range>| {
             let mut path = path.clone();
             path.push(step);
             self.locals.push(Local {
@@ -242,11 +242,27 @@ impl Estimator<'_> {
         let (key, value) = (entry.map(|entry| entry.key), entry.map(|entry| entry.value));
         match &fold.var2 {
             Some(var2) => {
-                push(&fold.var, if is_list { Step::Indices } else { Step::Keys }, key);
-                push(var2, if is_list { Step::Items } else { Step::Values }, value);
+                push(
+                    &fold.var,
+                    if is_list {
+                        PathElement::Indices
+                    } else {
+                        PathElement::Keys
+                    },
+                    key,
+                );
+                push(
+                    var2,
+                    if is_list {
+                        PathElement::Items
+                    } else {
+                        PathElement::Values
+                    },
+                    value,
+                );
             }
-            None if is_list => push(&fold.var, Step::Items, value),
-            None => push(&fold.var, Step::Keys, key),
+            None if is_list => push(&fold.var, PathElement::Items, value),
+            None => push(&fold.var, PathElement::Keys, key),
         }
         let condition = self.cost(&fold.condition);
         let step = self.cost(&fold.step);
@@ -292,7 +308,7 @@ impl Estimator<'_> {
         self.locals.iter().rev().find(|local| local.name == name)
     }
 
-    fn path(&self, expr: &Expr) -> Vec<Step> {
+    fn path(&self, expr: &Expr) -> Vec<PathElement> {
         if let ExprKind::Ident(name) = &expr.kind
             && let Some(local) = self.local(name)
         {
@@ -336,20 +352,20 @@ impl Estimator<'_> {
     }
 
     /// The size the schema allows at the end of a path. Whatever the path starts with, upstream reads it as `self`.
-    fn declared_size(&self, path: &[Step]) -> Option<Range> {
+    fn declared_size(&self, path: &[PathElement]) -> Option<Range> {
         let (_, steps) = path.split_first()?;
         let mut decl = self.root?;
         for (at, step) in steps.iter().enumerate() {
             decl = match step {
-                Step::Items | Step::Values => decl.element().filter(|element| element.visible)?,
-                Step::Keys if matches!(decl.kind, DeclKind::Map(_)) => {
+                PathElement::Items | PathElement::Values => decl.element().filter(|element| element.visible)?,
+                PathElement::Keys if matches!(decl.kind, DeclKind::Map(_)) => {
                     // Keys are plain strings without a limit; nothing is declared below them.
                     return (at + 1 == steps.len()).then_some(Range::ZERO);
                 }
                 // Upstream finds no size for a keyword that was not escaped.
-                Step::Field(name) if is_keyword(name) => return None,
-                Step::Field(name) => decl.property(&unescape(name)?).filter(|property| property.visible)?,
-                Step::Keys | Step::Indices | Step::Variable(_) => return None,
+                PathElement::Field(name) if is_keyword(name) => return None,
+                PathElement::Field(name) => decl.property(&unescape(name)?).filter(|property| property.visible)?,
+                PathElement::Keys | PathElement::Indices | PathElement::Variable(_) => return None,
             };
         }
         Some(Range {

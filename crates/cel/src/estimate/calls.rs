@@ -4,7 +4,7 @@ use crate::ast::{Expr, ExprKind, Literal, op};
 use crate::eval::cost::{AUTHORIZATION, FORMAT_PATTERN, LIST, PER_CHARACTER, PER_PATTERN_CHARACTER, selector};
 use crate::types::Type;
 
-use super::{Argument, EntrySize, Estimator, Range, Step};
+use super::{Argument, EntrySize, Estimator, PathElement, Range};
 
 /// The price of a call without its arguments, and the size of its result if known.
 struct Price {
@@ -60,8 +60,8 @@ impl Estimator<'_> {
                 (known, found) => known.or(found),
             };
             let step = match *overload {
-                "index_list" => Some(Step::Items),
-                "index_map" => Some(Step::Values),
+                "index_list" => Some(PathElement::Items),
+                "index_map" => Some(PathElement::Values),
                 _ => None,
             };
             if let (Some(step), Some(operand)) = (step, args.first()) {
@@ -80,7 +80,7 @@ impl Estimator<'_> {
 
     fn argument<'e>(&mut self, expr: &'e Expr) -> Argument<'e> {
         let mut path = self.path(expr);
-        if matches!(path.first(), Some(Step::Variable(name)) if name == op::ACCUMULATOR) {
+        if matches!(path.first(), Some(PathElement::Variable(name)) if name == op::ACCUMULATOR) {
             path.clear();
         }
         Argument {
@@ -221,7 +221,7 @@ impl Estimator<'_> {
         let ty = list.ty.params().into_iter().next()?;
         let mut path = list.path.clone();
         if !path.is_empty() {
-            path.push(Step::Items);
+            path.push(PathElement::Items);
         }
         Some(Argument {
             expr: None,

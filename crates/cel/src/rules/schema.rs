@@ -79,7 +79,7 @@ pub fn estimate_schema(schema: &Json, path: &str) -> SchemaEstimate {
         total: TotalCost::default(),
     };
     let decl = Decl::from_schema(schema, true);
-    let root = Place {
+    let root = SchemaPosition {
         path,
         field: "",
         cardinality: Some(1),
@@ -108,7 +108,7 @@ struct Walk {
 
 /// Where a node stands.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct SchemaPosition<'p> {
     path: &'p str,
     /// Which part of an object it describes.
     field: &'p str,
@@ -128,10 +128,10 @@ impl Walk {
     }
 
     /// Checks a node and what is below it.
-    fn node(&mut self, schema: &Json, decl: &Arc<Decl>, place: Place<'_>) {
+    fn node(&mut self, schema: &Json, decl: &Arc<Decl>, place: SchemaPosition<'_>) {
         let path = place.path;
         let times = |times: u64| max_elements(schema).map(|elements| times.saturating_mul(elements));
-        let below = Place {
+        let below = SchemaPosition {
             cardinality: place.cardinality.and_then(times),
             ..place
         };
@@ -139,7 +139,7 @@ impl Walk {
         let (texts_before, rules_before) = (self.faulty_texts, self.rules.len());
         for (name, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
             let child = child_decl(decl.property(name), property);
-            let below = Place {
+            let below = SchemaPosition {
                 path: &format!("{path}.properties[{name}]"),
                 field: &format!("{}.{name}", place.field),
                 ..below
@@ -148,7 +148,7 @@ impl Walk {
         }
         if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
             let child = child_decl(decl.element(), values);
-            let below = Place {
+            let below = SchemaPosition {
                 path: &format!("{path}.additionalProperties"),
                 field: &element,
                 ..below
@@ -158,7 +158,7 @@ impl Walk {
         if let Some(items) = schema.get("items") {
             let child = child_decl(decl.element(), items);
             let is_map = schema.get("x-kubernetes-list-type").and_then(Json::as_str) == Some("map");
-            let below = Place {
+            let below = SchemaPosition {
                 path: &format!("{path}.items"),
                 field: &element,
                 uncorrelated: place.uncorrelated.or(Some(path).filter(|_| !is_map)),
