@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 
-use super::places::{Handler, Place};
+use super::places::{Handler, WebhookAddress};
 use crate::server::ApiServer;
 
 impl ApiServer {
@@ -15,7 +15,9 @@ impl ApiServer {
     /// not. Its certificate must be for `name.namespace.svc`, as in a cluster.
     pub fn serve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
         let webhooks = &self.server.webhooks;
-        webhooks.places.listen(Place::Service(namespace, name, port), address);
+        webhooks
+            .places
+            .listen(WebhookAddress::Service(namespace, name, port), address);
         webhooks.callers.hang_up();
     }
 
@@ -46,7 +48,7 @@ impl ApiServer {
         H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Bytes>> + Send + 'static,
     {
-        let place = Place::Service(namespace, name, port);
+        let place = WebhookAddress::Service(namespace, name, port);
         self.server.webhooks.places.handle(place, boxed(handler));
     }
 
@@ -57,7 +59,7 @@ impl ApiServer {
         H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Bytes>> + Send + 'static,
     {
-        let place = Place::Host(host, port);
+        let place = WebhookAddress::Host(host, port);
         self.server.webhooks.places.handle(place, boxed(handler));
     }
 
@@ -82,7 +84,7 @@ impl ApiServer {
     /// Forgets what was said about a port of this Service.
     pub fn forget_service(&self, namespace: &str, name: &str, port: u16) {
         let webhooks = &self.server.webhooks;
-        webhooks.places.forget(Place::Service(namespace, name, port));
+        webhooks.places.forget(WebhookAddress::Service(namespace, name, port));
         webhooks.callers.hang_up();
     }
 }

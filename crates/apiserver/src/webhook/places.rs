@@ -16,18 +16,18 @@ pub(super) type Handler =
 
 /// Where a call goes.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum WebhookAddress<'a> {
     /// A Service: its namespace, name and port.
     Service(&'a str, &'a str, u16),
     /// A host and a port.
     Host(&'a str, u16),
 }
 
-impl Place<'_> {
+impl WebhookAddress<'_> {
     fn key(self) -> String {
         match self {
-            Place::Service(namespace, name, port) => format!("{namespace}/{name}:{port}"),
-            Place::Host(host, port) => format!("{}:{port}", host.to_ascii_lowercase()),
+            WebhookAddress::Service(namespace, name, port) => format!("{namespace}/{name}:{port}"),
+            WebhookAddress::Host(host, port) => format!("{}:{port}", host.to_ascii_lowercase()),
         }
     }
 }
@@ -68,27 +68,27 @@ impl Places {
         SocketAddr::new(at.unwrap_or(address.ip()), address.port())
     }
 
-    pub(super) fn listen(&self, place: Place<'_>, address: SocketAddr) {
+    pub(super) fn listen(&self, place: WebhookAddress<'_>, address: SocketAddr) {
         self.0.write().insert(place.key(), Registered::Listener(address));
     }
 
-    pub(super) fn handle(&self, place: Place<'_>, handler: Handler) {
+    pub(super) fn handle(&self, place: WebhookAddress<'_>, handler: Handler) {
         self.0.write().insert(place.key(), Registered::Handler(handler));
     }
 
-    pub(super) fn forget(&self, place: Place<'_>) {
+    pub(super) fn forget(&self, place: WebhookAddress<'_>) {
         self.0.write().remove(&place.key());
     }
 
     pub(super) fn listener(&self, namespace: &str, name: &str, port: u16) -> Option<SocketAddr> {
-        let key = Place::Service(namespace, name, port).key();
+        let key = WebhookAddress::Service(namespace, name, port).key();
         match self.0.read().get(&key)? {
             Registered::Listener(address) => Some(*address),
             Registered::Handler(_) => None,
         }
     }
 
-    pub(super) fn handler(&self, place: Place<'_>) -> Option<Handler> {
+    pub(super) fn handler(&self, place: WebhookAddress<'_>) -> Option<Handler> {
         let registered = self.0.read();
         if registered.is_empty() {
             return None;

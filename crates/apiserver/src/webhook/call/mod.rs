@@ -307,9 +307,9 @@ impl Drop for Answering {
     }
 }
 
-fn target_place(target: &Target) -> super::places::Place<'_> {
+fn target_place(target: &Target) -> super::places::WebhookAddress<'_> {
     match &target.service {
-        Some((namespace, name, port)) => super::places::Place::Service(namespace, name, *port),
-        None => super::places::Place::Host(target.host(), target.port()),
+        Some((namespace, name, port)) => super::places::WebhookAddress::Service(namespace, name, *port),
+        None => super::places::WebhookAddress::Host(target.host(), target.port()),
     }
 }
