@@ -9,7 +9,7 @@ use crate::review::ReviewVersion;
 
 /// The response of an answer, with the types it has.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ResponseFields {
     pub(super) uid: String,
     pub(super) allowed: bool,
     pub(super) status: Value,
@@ -33,7 +33,7 @@ struct At<'a> {
 
 impl Reader {
     /// The response of a review, if it has one.
-    pub(super) fn read(review: &Value, version: ReviewVersion) -> Result<Option<Answer>, String> {
+    pub(super) fn read(review: &Value, version: ReviewVersion) -> Result<Option<ResponseFields>, String> {
         let mut reader = Reader { mistake: None };
         let at = At {
             owner: "AdmissionReview",
@@ -49,14 +49,14 @@ impl Reader {
         }
     }
 
-    fn response(&mut self, response: &Map<String, Value>, version: ReviewVersion) -> Answer {
+    fn response(&mut self, response: &Map<String, Value>, version: ReviewVersion) -> ResponseFields {
         let at = At {
             owner: "AdmissionResponse",
             path: "response.",
         };
         let patch_type = format!("{}.PatchType", version.name());
         let get = |key: &str| response.get(key);
-        Answer {
+        ResponseFields {
             uid: self.text(at, get("uid"), "uid", "types.UID").unwrap_or_default(),
             allowed: self.flag(at, get("allowed"), "allowed"),
             status: self

@@ -43,7 +43,7 @@ fn check(
     phase: Phase,
     uid: &str,
     found: &GroupVersionKind,
-    answer: Option<fields::Answer>,
+    answer: Option<fields::ResponseFields>,
 ) -> Result<Verdict, String> {
     let answer = answer.ok_or("webhook response was absent")?;
     let patch = match version {
