@@ -43,13 +43,13 @@ fn any_unpruned(node: Props<'_>) -> bool {
 #[derive(Clone, Copy)]
 struct Surroundings<'s> {
     resource: Props<'s>,
-    steps: Option<&'s Step<'s>>,
+    steps: Option<&'s PathStep<'s>>,
     inside_meta: bool,
 }
 
 /// One step from a resource towards a default; `None` is an item.
-struct Step<'s> {
-    before: Option<&'s Step<'s>>,
+struct PathStep<'s> {
+    before: Option<&'s PathStep<'s>>,
     field: Option<&'s str>,
 }
 
@@ -58,7 +58,7 @@ impl Surroundings<'_> {
     fn object(&self, default: &Value) -> Value {
         let mut object = default.clone();
         let mut step = self.steps;
-        while let Some(Step { before, field }) = step {
+        while let Some(PathStep { before, field }) = step {
             object = match field {
                 Some(name) => Value::Object(Map::from_iter([((*name).to_owned(), object)])),
                 None => Value::Array(vec![object]),
@@ -98,7 +98,7 @@ impl Walk {
             }
         }
         if let Some(item) = node.item() {
-            let step = Step {
+            let step = PathStep {
                 before: around.steps,
                 field: None,
             };
@@ -110,7 +110,7 @@ impl Walk {
         }
         let properties = path.child("properties");
         for (name, property) in node.properties() {
-            let step = Step {
+            let step = PathStep {
                 before: around.steps,
                 field: Some(name),
             };
