@@ -34,7 +34,7 @@ const STYLES: [(&str, &str, &str); 9] = [
 ];
 
 /// How far the story is at a moment: so many lines are there.
-struct Step {
+struct Keyframe {
     at: Duration,
     lines: usize,
 }
@@ -89,7 +89,7 @@ fn row_of(row: usize, line: &Line) -> String {
     text
 }
 
-fn style(steps: &[Step], whole: Duration, still: usize) -> String {
+fn style(steps: &[Keyframe], whole: Duration, still: usize) -> String {
     let mut text = format!(
         "text{{font:{FONT}px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;fill:#c8ced8;white-space:pre}}\n"
     );
@@ -141,12 +141,12 @@ fn style(steps: &[Step], whole: Duration, still: usize) -> String {
 }
 
 /// When how many lines are there.
-fn steps(lines: &[Line]) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+fn steps(lines: &[Line]) -> Vec<Keyframe> {
+    let mut steps: Vec<Keyframe> = Vec::new();
     for (row, line) in lines.iter().enumerate() {
         match steps.last_mut() {
             Some(last) if line.at.saturating_sub(last.at) < TOGETHER => last.lines = row + 1,
-            _ => steps.push(Step {
+            _ => steps.push(Keyframe {
                 at: line.at,
                 lines: row + 1,
             }),
