@@ -182,7 +182,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         .controllers
         .nodes(arguments.nodes.into())
         .root_ca(listener.ca_pem());
-    let place = Place::of(arguments.kubeconfig_out)?;
+    let place = KubeconfigFile::of(arguments.kubeconfig_out)?;
     // Kept until all is over: Pods' files are in it.
     let mut pods = None;
     if let Some(which) = arguments.run_images {
@@ -234,19 +234,19 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Where the kubeconfig goes. A temporary folder lives as long as this does.
-struct Place {
+struct KubeconfigFile {
     path: PathBuf,
     _folder: Option<TempDir>,
 }
 
-impl Place {
-    fn of(chosen: Option<PathBuf>) -> Result<Place, Failure> {
+impl KubeconfigFile {
+    fn of(chosen: Option<PathBuf>) -> Result<KubeconfigFile, Failure> {
         if let Some(path) = chosen {
             let path = std::path::absolute(&path).unwrap_or(path);
-            return Ok(Place { path, _folder: None });
+            return Ok(KubeconfigFile { path, _folder: None });
         }
         let folder = kubeconfig::temporary_folder().map_err(Failure::TemporaryFolder)?;
-        Ok(Place {
+        Ok(KubeconfigFile {
             path: folder.path().join("kubeconfig"),
             _folder: Some(folder),
         })

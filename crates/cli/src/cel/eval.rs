@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::crd::{Crd, CrdError};
 use super::input::{self, Document};
 use super::paint::Paint;
-use super::session::{Answer, Session};
+use super::session::{Evaluation, Session};
 use super::{Format, indented, print};
 
 /// Evaluate a CEL expression.
@@ -105,7 +105,7 @@ pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn Error>> {
     match arguments.expression {
         Some(expression) => {
             let answer = session.answer(&expression);
-            show(&answer, format, Answer::lines, indented);
+            show(&answer, format, Evaluation::lines, indented);
             Ok(verdict(answer.is_value()))
         }
         None => read_lines(&session, format),
@@ -159,9 +159,9 @@ fn schema(
 
 /// Prints an answer: values on standard output, mistakes on standard error, both as data on standard output.
 fn show(
-    answer: &Answer,
+    answer: &Evaluation,
     format: Format,
-    text: fn(&Answer, Paint) -> Result<String, String>,
+    text: fn(&Evaluation, Paint) -> Result<String, String>,
     json: fn(&Json) -> String,
 ) {
     match format {
@@ -207,7 +207,7 @@ fn read_lines(session: &Session, format: Format) -> Result<ExitCode, Box<dyn Err
                 print("---\n");
             }
             first = false;
-            show(&answer, format, Answer::line, |json| format!("{json}\n"));
+            show(&answer, format, Evaluation::line, |json| format!("{json}\n"));
         }
         prompt();
     }

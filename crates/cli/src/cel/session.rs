@@ -21,7 +21,7 @@ pub(super) struct Session {
 }
 
 /// What an expression gave.
-pub(super) struct Answer {
+pub(super) struct Evaluation {
     expression: String,
     outcome: Result<Found, Failure>,
 }
@@ -90,10 +90,10 @@ impl Session {
     }
 
     /// Checks and evaluates an expression.
-    pub(super) fn answer(&self, expression: &str) -> Answer {
+    pub(super) fn answer(&self, expression: &str) -> Evaluation {
         let expression = expression.to_owned();
         let outcome = self.evaluate(&expression);
-        Answer { expression, outcome }
+        Evaluation { expression, outcome }
     }
 
     fn evaluate(&self, expression: &str) -> Result<Found, Failure> {
@@ -186,7 +186,7 @@ fn shown(value: &Value<'_>) -> String {
     }
 }
 
-impl Answer {
+impl Evaluation {
     pub(super) fn is_value(&self) -> bool {
         self.outcome.is_ok()
     }

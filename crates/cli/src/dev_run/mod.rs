@@ -1,10 +1,10 @@
 //! `kubewright run`: runs the operator on this machine, against a cluster or against an embedded API server.
 //! `kubewright demo` shows the same with an operator of its own.
 
-mod place;
 mod process;
 mod samples;
 mod session;
+mod target_cluster;
 mod watch;
 
 use std::error::Error;

@@ -14,8 +14,8 @@ use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
-use super::place::Place;
 use super::process::{Process, Start, exit_code, told};
+use super::target_cluster::TargetCluster;
 use super::watch::{Changes, stamp};
 use super::{Arguments, samples};
 use crate::project::{Overrides, Project};
@@ -39,7 +39,7 @@ struct Session<'a> {
     arguments: &'a Arguments,
     project: &'a Project,
     progress: &'a Progress,
-    place: &'a Place,
+    place: &'a TargetCluster,
     installation: Installation,
     signals: Signals,
     /// What goes on beside the operator.
@@ -75,7 +75,7 @@ pub(super) async fn run(
     let place = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
-        place = Place::find(arguments, &progress) => place?,
+        place = TargetCluster::find(arguments, &progress) => place?,
     };
     let mut session = Session {
         arguments,

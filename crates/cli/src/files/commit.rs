@@ -44,7 +44,7 @@ fn in_order(changes: &[Change]) -> impl Iterator<Item = &Change> {
 }
 
 /// One file: where its new text waits, and where its old one is kept until all is done.
-struct Step {
+struct FileReplacement {
     target: PathBuf,
     new: Option<PathBuf>,
     kept: Option<PathBuf>,
@@ -53,7 +53,7 @@ struct Step {
 
 #[derive(Default)]
 struct Work {
-    steps: Vec<Step>,
+    steps: Vec<FileReplacement>,
     /// Folders that were made, outermost first.
     folders: Vec<PathBuf>,
 }
@@ -64,7 +64,7 @@ impl Work {
         // A link stays a link: what it points to is changed.
         let target = fs::canonicalize(&path).unwrap_or(path);
         let step = self.steps.len();
-        self.steps.push(Step {
+        self.steps.push(FileReplacement {
             target: target.clone(),
             new: None,
             kept: None,

@@ -30,14 +30,14 @@ pub(super) fn describe(project: &Project, binary: &Path) -> Result<Description, 
 
 /// What it wrote.
 #[derive(Default)]
-struct Answer {
+struct DescribeOutput {
     text: Vec<u8>,
     said: Vec<u8>,
     /// What went wrong, if something did.
     failure: Option<String>,
 }
 
-fn ask(project: &Project, binary: &Path) -> Result<Answer, Error> {
+fn ask(project: &Project, binary: &Path) -> Result<DescribeOutput, Error> {
     let failed = |source| Error::Run {
         binary: binary.to_owned(),
         source,
@@ -58,13 +58,13 @@ fn ask(project: &Project, binary: &Path) -> Result<Answer, Error> {
         // It has not understood the word and runs: nothing is lost by ending it.
         let _ = child.kill();
         let _ = child.wait();
-        return Ok(Answer {
+        return Ok(DescribeOutput {
             failure: Some(format!("it was still running after {} seconds", PATIENCE.as_secs())),
-            ..Answer::default()
+            ..DescribeOutput::default()
         });
     };
     let status = child.wait().map_err(failed)?;
-    Ok(Answer {
+    Ok(DescribeOutput {
         text,
         said: errors.join().unwrap_or_default(),
         failure: (!status.success()).then(|| format!("it ended with {status}")),
@@ -80,7 +80,7 @@ fn all(stream: Option<impl Read>) -> Vec<u8> {
     bytes
 }
 
-fn read(project: &Project, binary: &Path, answer: &Answer) -> Result<Description, Error> {
+fn read(project: &Project, binary: &Path, answer: &DescribeOutput) -> Result<Description, Error> {
     let silent = |what: &str| {
         let said = String::from_utf8_lossy(&answer.said);
         let said = said.trim();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn answered(text: &str) -> Result<Description, String> {
-        let answer = Answer {
+        let answer = DescribeOutput {
             text: text.as_bytes().to_vec(),
             said: b"a word\n".to_vec(),
             failure: None,

@@ -16,14 +16,14 @@ use super::Arguments;
 use crate::install::connect;
 
 /// Where the operator runs.
-pub(super) struct Place {
+pub(super) struct TargetCluster {
     pub(super) cluster: Arc<Cluster>,
     pub(super) embedded: Option<Embedded>,
     /// The kubeconfig of a cluster that was chosen by flags, in a folder of ours.
     chosen: Option<(PathBuf, TempDir)>,
 }
 
-impl Place {
+impl TargetCluster {
     /// Finds the cluster, or starts an API server.
     pub(super) async fn find(arguments: &Arguments, progress: &Progress) -> Result<Self, Box<dyn Error>> {
         let environment = Environment::system();
@@ -34,7 +34,7 @@ impl Place {
                 Some(text) => Some(written(&text).map_err(ConnectError::Write)?),
                 None => None,
             };
-            return Ok(Place {
+            return Ok(TargetCluster {
                 cluster: Arc::new(cluster),
                 embedded: None,
                 chosen,
@@ -53,7 +53,7 @@ impl Place {
         progress.note(format!("Embedded API server on {}", embedded.url()));
         progress.plain(format!("\n  {}\n", embedded.export()));
         let title = format!("embedded ({})", embedded.url());
-        Ok(Place {
+        Ok(TargetCluster {
             cluster: Arc::new(Cluster::of(embedded.client(), title)),
             embedded: Some(embedded),
             chosen: None,
