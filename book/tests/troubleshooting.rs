@@ -6,10 +6,11 @@ use std::path::Path;
 const CHAPTER: &str = include_str!("../src/troubleshooting.md");
 
 /// Where messages come from that people see.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "admission",
     "apiserver",
     "cli",
+    "cluster",
     "controllers",
     "manifests",
     "merge",
