@@ -68,14 +68,14 @@ struct Load {
     entrypoint: Option<String>,
 
     #[command(flatten)]
-    place: ImageFolder,
+    place: ImageLocation,
 }
 
 /// List the images that are loaded.
 #[derive(clap::Args)]
 struct List {
     #[command(flatten)]
-    place: ImageFolder,
+    place: ImageLocation,
 }
 
 /// Remove images. What runs of them goes on.
@@ -86,12 +86,12 @@ struct Remove {
     names: Vec<String>,
 
     #[command(flatten)]
-    place: ImageFolder,
+    place: ImageLocation,
 }
 
 /// Where the images are.
 #[derive(clap::Args)]
-struct ImageFolder {
+struct ImageLocation {
     /// The kubeconfig of the cluster. Default: $KUBECONFIG, then ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -133,7 +133,7 @@ fn entrypoint(text: &str) -> Result<String, String> {
     }
 }
 
-impl ImageFolder {
+impl ImageLocation {
     fn open(&self) -> Result<ImageFolder, Box<dyn Error>> {
         if let Some(folder) = &self.images {
             return Ok(ImageFolder::open(folder)?);
