@@ -208,7 +208,7 @@ mod tests {
         call.query = vec![("labelSelector", "a in (b,c)".to_owned()), ("limit", "5".to_owned())];
         assert_eq!(
             call.uri().unwrap(),
-            "/api/v1/namespaces/shop/configmaps/a:b?labelSelector=a%20in%20%28b%2Cc%29&limit=5"
+            "/api/v1/namespaces/shop/configmaps/a:b?labelSelector=a+in+%28b%2Cc%29&limit=5"
         );
         for bad in ["", "..", "a/b", "a%2fb"] {
             let key = ObjectKey::namespaced("shop", bad);
