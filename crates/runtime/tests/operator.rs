@@ -15,13 +15,14 @@ use kubewright_runtime::controller::{Action, Controller, Failure};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::informer::{Cache, InformerOptions};
 use kubewright_runtime::lease::ElectionOptions;
-use kubewright_runtime::manager::RunContext;
+use kubewright_runtime::manager::{ManagerError, RunContext};
 use kubewright_runtime::object::{ObjectKey, Selector};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::serve::Certificates;
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::JoinHandle;
 
 /// Copies every labelled `ConfigMap` into a Secret of the same name, and says so.
 fn copier() -> Operator {
@@ -174,9 +175,25 @@ async fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-fn free_address() -> SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+/// Addresses that nobody listens on at this moment, each another one: they are held until all are found.
+fn free_addresses<const N: usize>() -> [SocketAddr; N] {
+    let listeners: [_; N] = std::array::from_fn(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap())
+}
+
+/// Waits until the condition holds. If the manager ends before, the panic says how it ended.
+async fn until(running: &mut JoinHandle<Result<(), ManagerError>>, condition: impl AsyncFn() -> bool) {
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
+    while !condition().await {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "it did not happen within a minute"
+        );
+        if running.is_finished() {
+            panic!("the manager ended: {:?}", running.await);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]
@@ -184,7 +201,7 @@ async fn probes_and_metrics_tell_the_outside_how_it_goes() {
     let server = ApiServer::new(Options::new());
     let user = Client::new(server.client(), Cache::default()).live();
     user.create(&source("a")).await.unwrap();
-    let (probes, measures, debug) = (free_address(), free_address(), free_address());
+    let [probes, measures, debug] = free_addresses();
     let manager = copier()
         .manager()
         .unwrap()
@@ -193,15 +210,10 @@ async fn probes_and_metrics_tell_the_outside_how_it_goes() {
         .debug_address(debug.to_string().parse().unwrap())
         .api_server("embedded:443");
     let (stopper, stop) = Stopper::new();
-    let running = tokio::spawn(manager.run(server.client(), stop));
+    let mut running = tokio::spawn(manager.run(server.client(), stop));
     let key = ObjectKey::namespaced("default", "a");
-    tokio::time::timeout(Duration::from_secs(20), async {
-        while user.get_opt::<Secret>(&key).await.unwrap().is_none() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await
-    .unwrap();
+    let is_copied = async || user.get_opt::<Secret>(&key).await.unwrap().is_some();
+    until(&mut running, is_copied).await;
     assert!(get(probes, "/healthz").await.starts_with("HTTP/1.1 200"));
     assert!(get(probes, "/readyz?verbose").await.contains("[+]caches ok\n"));
     let page = get(debug, "/debug/kubewright").await;
@@ -234,14 +246,14 @@ async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
     std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
     std::fs::write(folder.path().join("tls.key"), made.signing_key.serialize_pem()).unwrap();
     let certificates = Certificates::from_folder(folder.path(), "tls.crt", "tls.key").unwrap();
-    let address = free_address();
+    let [address] = free_addresses();
     let manager = copier()
         .manager()
         .unwrap()
         .metrics_address(address.to_string().parse().unwrap())
         .secure_metrics(certificates, false);
     let (stopper, stop) = Stopper::new();
-    let running = tokio::spawn(manager.run(server.client(), stop));
+    let mut running = tokio::spawn(manager.run(server.client(), stop));
 
     let mut roots = rustls::RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
@@ -251,16 +263,11 @@ async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let stream = tokio::time::timeout(Duration::from_secs(20), async {
-        loop {
-            if let Ok(stream) = tokio::net::TcpStream::connect(address).await {
-                return stream;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    until(&mut running, async || {
+        tokio::net::TcpStream::connect(address).await.is_ok()
     })
-    .await
-    .unwrap();
+    .await;
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let name = "localhost".try_into().unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     let mut stream = connector.connect(name, stream).await.unwrap();
