@@ -189,9 +189,7 @@ async fn until(running: &mut JoinHandle<Result<(), ManagerError>>, condition: im
             tokio::time::Instant::now() < deadline,
             "it did not happen within a minute"
         );
-        if running.is_finished() {
-            panic!("the manager ended: {:?}", running.await);
-        }
+        assert!(!running.is_finished(), "the manager ended: {:?}", running.await);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
