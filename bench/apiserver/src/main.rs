@@ -1,7 +1,7 @@
 //! The embedded API server beside the real kube-apiserver and etcd: one client, one machine, one run, ratios.
 //!
-//! `cargo run --release -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a release
-//! build of `kubewright`; `--only-ours` leaves the real pair out.
+//! `cargo run --profile dist -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a build of
+//! `kubewright` with the same profile; `--only-ours` leaves the real pair out.
 
 mod client;
 mod custom;

@@ -43,7 +43,7 @@ pub(crate) async fn ours() -> Result<Peer, Failure> {
     let binary = std::env::current_exe()?.with_file_name("kubewright");
     if !binary.exists() {
         return Err(format!(
-            "{} is missing: cargo build --release -p kubewright-cli",
+            "{} is missing: cargo build --profile dist -p kubewright-cli",
             binary.display()
         )
         .into());

@@ -1,6 +1,6 @@
 //! This toolkit's CEL engine beside Kubernetes': the same rules and the same object, one run, ratios.
 //!
-//! `cargo run --release -p kubewright-bench-cel` builds the peer (`peer/`, Go 1.26 or newer) and measures both;
+//! `cargo run --profile dist -p kubewright-bench-cel` builds the peer (`peer/`, Go 1.26 or newer) and measures both;
 //! `--only-ours` leaves the peer out.
 
 mod cases;

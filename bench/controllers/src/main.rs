@@ -1,5 +1,5 @@
 //! The standard controllers on the embedded server: what they cost to start, and how long a number of Pods takes to run, to be
-//! replaced and to go, as tables. `cargo run --release -p kubewright-bench-controllers`.
+//! replaced and to go, as tables. `cargo run --profile dist -p kubewright-bench-controllers`.
 
 mod cluster;
 mod follow;

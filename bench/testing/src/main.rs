@@ -1,6 +1,6 @@
 //! `TestEnv` beside Go's envtest: the time to start, to reconcile one object and to stop, one run, as a table.
 //!
-//! `cargo run --release -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours,ours-bare` leaves it out.
+//! `cargo run --profile dist -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours,ours-bare` leaves it out.
 
 mod envtest;
 mod garden;

@@ -1,8 +1,8 @@
 //! Records `kubewright demo` as an animated picture, from what it really prints and when:
 //!
 //! ```sh
-//! cargo build --release
-//! cargo run --release -p kubewright-demo --example demo_svg -- target/release/kubewright docs/demo.svg
+//! cargo build
+//! cargo run -p kubewright-demo --example demo_svg -- target/debug/kubewright docs/demo.svg
 //! ```
 
 mod recording;

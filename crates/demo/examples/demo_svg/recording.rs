@@ -11,7 +11,7 @@ use super::screen::{Piece, pieces};
 pub(super) const COLUMNS: usize = 100;
 
 /// The first line: what somebody types.
-const TYPED: &str = "$ cargo run --release -- demo";
+const TYPED: &str = "$ cargo run -- demo";
 
 /// A line, and when it was there.
 #[derive(Clone, Debug, PartialEq)]
