@@ -26,10 +26,21 @@ pub(super) fn build(project: &Project, progress: &Progress) -> Result<PathBuf, E
     choose(project, built?)
 }
 
+/// What cargo is asked for: the programs, with the features that `cargo test` builds them with.
+///
+/// Cargo adds the features of `[dev-dependencies]` as soon as a target is asked for that may use them. Without `--examples` the
+/// packages below the testing feature would be compiled a second time, once for the tests and once for the manifests.
+const BUILD: [&str; 4] = [
+    "build",
+    "--bins",
+    "--examples",
+    "--message-format=json-render-diagnostics",
+];
+
 /// Runs cargo, whose diagnostics go where ours go; the programs it made.
 fn run(project: &Project) -> Result<Vec<Binary>, Error> {
     let mut child = Command::new("cargo")
-        .args(["build", "--message-format=json-render-diagnostics"])
+        .args(BUILD)
         .current_dir(project.root())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -217,7 +217,7 @@ fn the_program_is_built_with_cargo_whose_words_are_passed_on() {
     assert!(
         outcome
             .err
-            .contains("Compiling build --message-format=json-render-diagnostics"),
+            .contains("Compiling build --bins --examples --message-format=json-render-diagnostics"),
         "{}",
         outcome.err
     );
