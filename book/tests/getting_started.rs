@@ -43,13 +43,9 @@ fn script(chapter: &support::Chapter) -> String {
                     ("Install the command", _) => {}
                     ("Run it", _) => break,
                     (_, "console") => {
-                        block
-                            .lines
-                            .iter()
-                            .filter_map(|line| line.strip_prefix("$ "))
-                            .for_each(|command| {
-                                writeln!(script, "\n{command}").unwrap();
-                            })
+                        for command in block.lines.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                            writeln!(script, "\n{command}").unwrap();
+                        }
                     }
                     _ => {
                         if let Some(file) = file_of(&before) {

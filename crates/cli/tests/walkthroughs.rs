@@ -1,5 +1,7 @@
 //! The memos' walkthroughs, start to end, with this command: `walkthroughs/` holds them as scripts that anybody can run.
 
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -9,19 +11,22 @@ fn workspace() -> PathBuf {
     fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap()
 }
 
+/// The search path with this command, and with what is in a folder of tools.
+fn path_with(tools: &Path) -> OsString {
+    symlink(env!("CARGO_BIN_EXE_kubewright"), tools.join("kubewright")).unwrap();
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::join_paths([tools.to_owned()].into_iter().chain(env::split_paths(&paths))).unwrap()
+}
+
 /// Runs a walkthrough; its steps look with kubectl, so it needs one.
 fn walk(name: &str) {
     let Some(kubectl) = kubewright_test_support::kubectl() else {
         return;
     };
     let tools = tempfile::tempdir().unwrap();
-    let link = |name: &str, path: &Path| std::os::unix::fs::symlink(path, tools.path().join(name)).unwrap();
-    link("kubectl", &fs::canonicalize(kubectl).unwrap());
-    link("kubewright", Path::new(env!("CARGO_BIN_EXE_kubewright")));
-    let paths = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
-    let paths = env::join_paths([tools.path().to_owned()].into_iter().chain(paths)).unwrap();
+    symlink(fs::canonicalize(kubectl).unwrap(), tools.path().join("kubectl")).unwrap();
     let output = Command::new(workspace().join("walkthroughs").join(name))
-        .env("PATH", paths)
+        .env("PATH", path_with(tools.path()))
         .env("WALKTHROUGH_WORKSPACE", workspace())
         .env_remove("KUBECONFIG")
         .output()
@@ -47,4 +52,36 @@ fn bar_controller_from_an_empty_folder_to_its_removal() {
 #[test]
 fn markdown_view_deployed_without_a_container_engine() {
     walk("markdown-view-deployed");
+}
+
+#[test]
+fn the_first_chapter_of_the_book_from_an_empty_folder_to_its_manifests() {
+    let (tools, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // Built with the versions of this workspace and beside the projects of other tests, as `walkthroughs/lib.sh` has it.
+    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"website\"]\n";
+    fs::write(folder.path().join("Cargo.toml"), members).unwrap();
+    fs::copy(workspace().join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+    let output = Command::new(workspace().join("walkthroughs/getting-started"))
+        .current_dir(folder.path())
+        .env("PATH", path_with(tools.path()))
+        .env("CARGO_TARGET_DIR", workspace().join("target/scaffolds/target"))
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .env("RUSTFLAGS", "-Dwarnings")
+        .env("CARGO_NET_OFFLINE", "true")
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    assert!(
+        stdout.contains("test what_somebody_changes_by_hand_is_put_right ... ok"),
+        "{stdout}\n{stderr}"
+    );
+    let manifests = folder
+        .path()
+        .join("website/config/crd/bases/web.example.com_websites.yaml");
+    assert!(manifests.is_file(), "{stdout}\n{stderr}");
 }
