@@ -7,6 +7,7 @@
 //! It does not resolve types: a signature is printed as it is written. Items that a macro writes are listed as the call of
 //! that macro. A glob re-export of another crate is one line.
 
+pub mod changelog;
 mod crate_source;
 mod print;
 mod resolve;
@@ -15,6 +16,9 @@ mod visible;
 use std::path::Path;
 
 pub use crate_source::Error;
+
+/// The crates whose public items are listed in `docs/api`.
+pub const LISTED: [&str; 4] = ["apiserver", "kubewright", "runtime", "testing"];
 
 /// Lists the public items of the library crate whose `Cargo.toml` is in `folder`, sorted by path.
 pub fn public_items(folder: &Path) -> Result<Vec<String>, Error> {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubewright_surface::public_items;
+use kubewright_surface::changelog::untold;
+use kubewright_surface::{LISTED, public_items};
 
 /// Compares the list of a crate with its sources, or writes it anew if `UPDATE_GOLDEN` is set.
 fn check(name: &str) {
@@ -26,23 +27,27 @@ fn check(name: &str) {
 }
 
 #[test]
-fn the_items_of_kubewright_are_listed() {
-    check("kubewright");
+fn the_items_of_crates_that_users_name_are_listed() {
+    LISTED.into_iter().for_each(check);
 }
 
 #[test]
-fn the_items_of_the_runtime_are_listed() {
-    check("runtime");
-}
-
-#[test]
-fn the_items_of_testing_are_listed() {
-    check("testing");
-}
-
-#[test]
-fn the_items_of_the_api_server_are_listed() {
-    check("apiserver");
+fn the_changelog_tells_what_changed_since_the_last_release() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api");
+    let changelog = fs::read_to_string(docs.join("../../CHANGELOG.md")).unwrap();
+    for name in LISTED {
+        let file = format!("{name}.txt");
+        // Before the first release there is nothing to keep.
+        let Ok(released) = fs::read_to_string(docs.join("released").join(&file)) else {
+            continue;
+        };
+        let untold = untold(&released, &fs::read_to_string(docs.join(&file)).unwrap(), &changelog);
+        assert!(
+            untold.is_empty(),
+            "CHANGELOG.md, section \"Unreleased\", does not tell of changes of {name}:\n{}",
+            untold.join("\n")
+        );
+    }
 }
 
 #[test]
