@@ -1,5 +1,7 @@
 //! What evaluating takes from the allocator. Counted, not timed: nothing for reading and comparing fields, however
 //! large the object is.
+//!
+//! A program of its own: counting replaces the allocator of the whole program.
 
 use kubewright_cel::{Decl, Env, Limits, Program, Value};
 use serde_json::{Value as Json, json};

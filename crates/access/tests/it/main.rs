@@ -1,0 +1,4 @@
+//! Who may do what, compared with the decisions of a real kube-apiserver.
+
+mod cover;
+mod matrix;

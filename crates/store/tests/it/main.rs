@@ -1,0 +1,5 @@
+//! The promises of the store, on random histories of writes.
+
+mod common;
+mod history;
+mod watching;
