@@ -1,4 +1,4 @@
-//! Where fields stand in a document, for reports that follow its order.
+//! Where fields are in a document, for reports that follow its order.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::string::Source;
 /// The positions of some fields in a document. Values keep their fields sorted, while upstream's strict decoder reports
 /// what it finds in the order of the text; so the text is read once more when there is something to report.
 ///
-/// Answers for each path (`spec.ports[0].name`) the offset of the field's name where it is given first; a field the
+/// Returns for each path (`spec.ports[0].name`) the offset of the field's name where it is given first; a field the
 /// document does not have comes last. The document must be well-formed.
 pub fn positions(document: &[u8], paths: &[&str]) -> Vec<usize> {
     let mut sorted: Vec<(&str, usize)> = paths.iter().copied().zip(0..).collect();
@@ -16,8 +16,8 @@ pub fn positions(document: &[u8], paths: &[&str]) -> Vec<usize> {
         source: Source::new(document),
         positions: vec![usize::MAX; paths.len()],
         open: Vec::new(),
-        here: Here {
-            leads_to: 0..sorted.len(),
+        here: MatchedPrefix {
+            candidates: 0..sorted.len(),
             length: 0,
         },
         sorted,
@@ -26,27 +26,27 @@ pub fn positions(document: &[u8], paths: &[&str]) -> Vec<usize> {
     finder.positions
 }
 
-/// A place in the document: which of the sorted paths may lead to or through it, and how much of them is used up.
+/// The path of a node as far as it matters here: which of the sorted paths begin with it, and its length.
 #[derive(Clone)]
-struct Here {
-    leads_to: Range<usize>,
+struct MatchedPrefix {
+    candidates: Range<usize>,
     length: usize,
 }
 
 /// A collection the finder is in.
-struct Open {
-    here: Here,
+struct OpenCollection {
+    here: MatchedPrefix,
     /// The index of the current item of a list.
     index: Option<usize>,
 }
 
 struct Finder<'a, 'p> {
     source: Source<'a>,
-    /// The paths in their order as text, with their places in the question.
+    /// The paths that were asked for, sorted as text, each with its index in the argument.
     sorted: Vec<(&'p str, usize)>,
     positions: Vec<usize>,
-    open: Vec<Open>,
-    here: Here,
+    open: Vec<OpenCollection>,
+    here: MatchedPrefix,
 }
 
 impl Finder<'_, '_> {
@@ -58,7 +58,7 @@ impl Finder<'_, '_> {
             match byte {
                 b'{' | b'[' => {
                     let index = (byte == b'[').then_some(0);
-                    self.open.push(Open {
+                    self.open.push(OpenCollection {
                         here: self.here.clone(),
                         index,
                     });
@@ -69,7 +69,7 @@ impl Finder<'_, '_> {
                 b',' => {
                     key_follows = false;
                     match self.open.last_mut() {
-                        Some(Open { index: Some(index), .. }) => *index += 1,
+                        Some(OpenCollection { index: Some(index), .. }) => *index += 1,
                         _ => key_follows = true,
                     }
                     self.enter_item(at);
@@ -81,7 +81,7 @@ impl Finder<'_, '_> {
                     if std::mem::take(&mut key_follows) {
                         let dot = if self.open.len() > 1 { "." } else { "" };
                         self.enter(&format!("{dot}{text}"));
-                        self.note(at - 1);
+                        self.record_position(at - 1);
                     }
                     at = end;
                 }
@@ -91,31 +91,31 @@ impl Finder<'_, '_> {
     }
 
     fn enter_item(&mut self, at: usize) {
-        if let Some(Open { index: Some(index), .. }) = self.open.last() {
+        if let Some(OpenCollection { index: Some(index), .. }) = self.open.last() {
             self.enter(&format!("[{index}]"));
-            self.note(at);
+            self.record_position(at);
         }
     }
 
     /// Goes one step down from the innermost open collection. Paths that only begin like the step stay for now: their next
     /// step is another one.
     fn enter(&mut self, step: &str) {
-        let Some(Open { here, .. }) = self.open.last() else {
+        let Some(OpenCollection { here, .. }) = self.open.last() else {
             return;
         };
-        let candidates = &self.sorted[here.leads_to.clone()];
+        let candidates = &self.sorted[here.candidates.clone()];
         let first = candidates.partition_point(|(path, _)| tail(path, here.length) < step.as_bytes());
         let count =
             candidates[first..].partition_point(|(path, _)| tail(path, here.length).starts_with(step.as_bytes()));
-        let start = here.leads_to.start + first;
-        self.here = Here {
-            leads_to: start..start + count,
+        let start = here.candidates.start + first;
+        self.here = MatchedPrefix {
+            candidates: start..start + count,
             length: here.length + step.len(),
         };
     }
 
-    fn note(&mut self, at: usize) {
-        let exact = self.sorted[self.here.leads_to.clone()].iter();
+    fn record_position(&mut self, at: usize) {
+        let exact = self.sorted[self.here.candidates.clone()].iter();
         for &(_, path) in exact.take_while(|(path, _)| path.len() == self.here.length) {
             self.positions[path] = self.positions[path].min(at);
         }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::notes::Notes;
 use super::number::{Scanned, scan, unexpected};
+use super::observations::Observations;
 use super::string::Source;
 use super::{MAX_DEPTH, SyntaxError};
 use crate::{Decoded, KEPT_DEPTH};
@@ -33,14 +33,14 @@ pub fn decode_with(bytes: &[u8], on_duplicate: OnDuplicate) -> Result<Decoded, S
         source: Source::new(bytes),
         at: 0,
         stack: Vec::with_capacity(16),
-        notes: Notes::new(),
+        observations: Observations::new(),
         on_duplicate,
     }
     .document()
 }
 
 /// A collection that is not finished.
-enum Open {
+enum OpenCollection {
     List(Vec<Value>),
     /// `key` is the field whose value is being read, and stands at `key_at`.
     Object {
@@ -53,8 +53,8 @@ enum Open {
 struct Parser<'a> {
     source: Source<'a>,
     at: usize,
-    stack: Vec<Open>,
-    notes: Notes,
+    stack: Vec<OpenCollection>,
+    observations: Observations,
     on_duplicate: OnDuplicate,
 }
 
@@ -64,7 +64,7 @@ impl Parser<'_> {
         if self.peek().is_ok() {
             return Err(unexpected(self.source.bytes, self.at, "after top-level value"));
         }
-        Ok(self.notes.finish(value))
+        Ok(self.observations.finish(value))
     }
 
     /// Reads a whole value. Each turn of the outer loop opens a collection or finishes a value; each turn of the inner
@@ -75,8 +75,8 @@ impl Parser<'_> {
             loop {
                 match self.stack.last_mut() {
                     None => return Ok(done),
-                    Some(Open::List(items)) => items.push(done),
-                    Some(Open::Object { fields, key, .. }) => match fields.entry(std::mem::take(key)) {
+                    Some(OpenCollection::List(items)) => items.push(done),
+                    Some(OpenCollection::Object { fields, key, .. }) => match fields.entry(std::mem::take(key)) {
                         Entry::Vacant(entry) => drop(entry.insert(done)),
                         Entry::Occupied(mut entry) => {
                             let name = entry.key().clone();
@@ -84,7 +84,7 @@ impl Parser<'_> {
                                 OnDuplicate::LastWins => drop(entry.insert(done)),
                                 OnDuplicate::Merge => write_over(entry.into_mut(), done),
                             }
-                            self.note_duplicate(name);
+                            self.record_duplicate(name);
                         }
                     },
                 }
@@ -116,7 +116,7 @@ impl Parser<'_> {
     }
 
     fn begin_object(&mut self) -> Result<Option<Value>, SyntaxError> {
-        self.open(Open::Object {
+        self.open(OpenCollection::Object {
             fields: Map::new(),
             key: String::new(),
             key_at: 0,
@@ -131,7 +131,7 @@ impl Parser<'_> {
     }
 
     fn begin_list(&mut self) -> Result<Option<Value>, SyntaxError> {
-        self.open(Open::List(Vec::new()))?;
+        self.open(OpenCollection::List(Vec::new()))?;
         if self.peek()? == b']' {
             self.at += 1;
             self.stack.pop();
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn open(&mut self, open: Open) -> Result<(), SyntaxError> {
+    fn open(&mut self, open: OpenCollection) -> Result<(), SyntaxError> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(unexpected(self.source.bytes, self.at, "exceeded max depth"));
         }
@@ -149,7 +149,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads a field's name and the colon behind it, and notes a name the object already has.
+    /// Reads a field's name and the colon behind it.
     fn key(&mut self) -> Result<(), SyntaxError> {
         if self.peek()? != b'"' {
             return Err(unexpected(
@@ -165,27 +165,27 @@ impl Parser<'_> {
             return Err(unexpected(self.source.bytes, self.at, "after object key"));
         }
         self.at += 1;
-        if let Some(Open::Object { key, key_at, .. }) = self.stack.last_mut() {
+        if let Some(OpenCollection::Object { key, key_at, .. }) = self.stack.last_mut() {
             *key = name.into_owned();
             *key_at = position;
         }
         Ok(())
     }
 
-    /// Notes that the innermost open object had the field already that was just read.
-    fn note_duplicate(&mut self, name: String) {
-        if let Some(Open::Object { key, key_at, .. }) = self.stack.last_mut() {
+    /// Records that the innermost open object already had the field that was just read.
+    fn record_duplicate(&mut self, name: String) {
+        if let Some(OpenCollection::Object { key, key_at, .. }) = self.stack.last_mut() {
             *key = name;
             let position = *key_at;
             let stack = &self.stack;
-            self.notes.duplicate(position, || path(stack));
+            self.observations.record_duplicate(position, || path(stack));
         }
     }
 
     /// After an item: `None` when another follows, or the collection that has just been closed.
     fn after_item(&mut self) -> Result<Option<Value>, SyntaxError> {
         let next = self.peek()?;
-        let in_list = matches!(self.stack.last(), Some(Open::List(_)));
+        let in_list = matches!(self.stack.last(), Some(OpenCollection::List(_)));
         match next {
             b',' => {
                 self.at += 1;
@@ -211,12 +211,12 @@ impl Parser<'_> {
         self.at += 1;
         let open = self.stack.pop()?;
         if self.stack.len() >= KEPT_DEPTH {
-            self.notes.left_out_deep_parts();
+            self.observations.mark_too_deep();
             return Some(Value::Null);
         }
         Some(match open {
-            Open::List(items) => Value::Array(items),
-            Open::Object { fields, .. } => Value::Object(fields),
+            OpenCollection::List(items) => Value::Array(items),
+            OpenCollection::Object { fields, .. } => Value::Object(fields),
         })
     }
 
@@ -231,7 +231,7 @@ impl Parser<'_> {
                 out_of_range,
             } => {
                 let stack = &self.stack;
-                self.notes.number(text, out_of_range, || path(stack));
+                self.observations.record_number(text, out_of_range, || path(stack));
                 Value::Number(number)
             }
         })
@@ -262,14 +262,14 @@ impl Parser<'_> {
 }
 
 /// The path of the place the parser is at, as upstream prints it: fields joined by dots, items in brackets.
-fn path(stack: &[Open]) -> String {
+fn path(stack: &[OpenCollection]) -> String {
     let mut path = String::new();
     for (depth, open) in stack.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = match open {
-            Open::List(items) => write!(path, "[{}]", items.len()),
-            Open::Object { key, .. } if depth == 0 => path.write_str(key),
-            Open::Object { key, .. } => write!(path, ".{key}"),
+            OpenCollection::List(items) => write!(path, "[{}]", items.len()),
+            OpenCollection::Object { key, .. } if depth == 0 => path.write_str(key),
+            OpenCollection::Object { key, .. } => write!(path, ".{key}"),
         };
     }
     path

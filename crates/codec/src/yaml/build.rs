@@ -8,9 +8,9 @@ use serde_json::{Map, Number, Value};
 
 use super::error::YamlError;
 use super::key::Key;
-use super::scalar::{Meaning, resolve};
+use super::scalar::{ResolvedScalar, resolve};
 use super::tree::{Content, NodeId, Scalar, Tree};
-use crate::json::Notes;
+use crate::json::Observations;
 use crate::strict::ALREADY_SET;
 use crate::{Decoded, KEPT_DEPTH};
 
@@ -18,7 +18,7 @@ use crate::{Decoded, KEPT_DEPTH};
 pub(super) fn build(tree: &Tree<'_>) -> Result<Decoded, YamlError> {
     let mut builder = Builder {
         tree,
-        notes: Notes::new(),
+        observations: Observations::new(),
         already_set: Vec::new(),
         inside: vec![],
         decoded: 1,
@@ -29,14 +29,14 @@ pub(super) fn build(tree: &Tree<'_>) -> Result<Decoded, YamlError> {
         Some(root) => builder.value(root, &Path::Root, 0)?,
         None => Value::Null,
     };
-    let mut decoded = builder.notes.finish(value);
+    let mut decoded = builder.observations.finish(value);
     if !builder.already_set.is_empty() {
         decoded.already_set = Some(format!("{ALREADY_SET}  {}", builder.already_set.join("\n  ")));
     }
     Ok(decoded)
 }
 
-/// The way to a place, for notes about it.
+/// The path of a node, for what is observed there.
 enum Path<'a> {
     Root,
     Field(&'a Path<'a>, &'a Key),
@@ -60,7 +60,7 @@ fn name(key: &Key) -> String {
 
 struct Builder<'a> {
     tree: &'a Tree<'a>,
-    notes: Notes,
+    observations: Observations,
     already_set: Vec<String>,
     /// The aliases being followed.
     inside: Vec<NodeId>,
@@ -79,7 +79,7 @@ impl Builder<'_> {
             Content::Alias { at, target } => self.follow(id, *at, |builder| builder.value(*target, path, depth)),
             Content::Scalar(scalar) => self.scalar(scalar, path),
             _ if depth >= KEPT_DEPTH => {
-                self.notes.left_out_deep_parts();
+                self.observations.mark_too_deep();
                 Ok(Value::Null)
             }
             Content::Sequence(items) => {
@@ -180,8 +180,8 @@ impl Builder<'_> {
             Content::Scalar(scalar) => {
                 self.count()?;
                 self.count_bytes(&scalar.text)?;
-                let (meaning, decoded) = resolve(scalar)?;
-                Ok(Key::new(meaning, decoded.as_deref().unwrap_or(&scalar.text)))
+                let (resolved, decoded) = resolve(scalar)?;
+                Ok(Key::new(resolved, decoded.as_deref().unwrap_or(&scalar.text)))
             }
             Content::Alias { at, target } => {
                 self.count()?;
@@ -239,14 +239,14 @@ impl Builder<'_> {
 
     fn scalar(&mut self, scalar: &Scalar<'_>, path: &Path<'_>) -> Result<Value, YamlError> {
         self.count_bytes(&scalar.text)?;
-        let (meaning, decoded) = resolve(scalar)?;
-        Ok(match meaning {
-            Meaning::Null => Value::Null,
-            Meaning::Bool(value) => Value::Bool(value),
-            Meaning::Integer(number) => Value::from(number),
-            Meaning::Unsigned(number) => self.number(&number.to_string(), number as f64, path),
-            Meaning::Float(number) => self.float(number, path)?,
-            Meaning::Timestamp | Meaning::Text => {
+        let (resolved, decoded) = resolve(scalar)?;
+        Ok(match resolved {
+            ResolvedScalar::Null => Value::Null,
+            ResolvedScalar::Bool(value) => Value::Bool(value),
+            ResolvedScalar::Integer(number) => Value::from(number),
+            ResolvedScalar::Unsigned(number) => self.number(&number.to_string(), number as f64, path),
+            ResolvedScalar::Float(number) => self.float(number, path)?,
+            ResolvedScalar::Timestamp | ResolvedScalar::Text => {
                 Value::String(decoded.unwrap_or_else(|| scalar.text.clone().into_owned()))
             }
         })
@@ -269,7 +269,7 @@ impl Builder<'_> {
     }
 
     fn number(&mut self, text: &str, number: f64, path: &Path<'_>) -> Value {
-        self.notes.number(text, false, || path.print());
+        self.observations.record_number(text, false, || path.print());
         Number::from_f64(number).map_or(Value::Null, Value::Number)
     }
 }

@@ -7,7 +7,7 @@ use kubewright_apimachinery::go::{float, quote};
 use serde_json::Value;
 
 use super::error::YamlError;
-use super::scalar::Meaning;
+use super::scalar::ResolvedScalar;
 
 /// A key as Go's `yaml` holds it: `1` and `"1"` are two keys.
 #[derive(Clone, Debug)]
@@ -22,14 +22,14 @@ pub(super) enum Key {
 
 impl Key {
     /// The key that a scalar makes; `text` is what it says.
-    pub(super) fn new(meaning: Meaning, text: &str) -> Self {
-        match meaning {
-            Meaning::Null => Self::Null,
-            Meaning::Bool(value) => Self::Bool(value),
-            Meaning::Integer(number) => Self::Integer(number),
-            Meaning::Unsigned(number) => Self::Unsigned(number),
-            Meaning::Float(number) => Self::Float(number),
-            Meaning::Timestamp | Meaning::Text => Self::Text(text.to_owned()),
+    pub(super) fn new(resolved: ResolvedScalar, text: &str) -> Self {
+        match resolved {
+            ResolvedScalar::Null => Self::Null,
+            ResolvedScalar::Bool(value) => Self::Bool(value),
+            ResolvedScalar::Integer(number) => Self::Integer(number),
+            ResolvedScalar::Unsigned(number) => Self::Unsigned(number),
+            ResolvedScalar::Float(number) => Self::Float(number),
+            ResolvedScalar::Timestamp | ResolvedScalar::Text => Self::Text(text.to_owned()),
         }
     }
 

@@ -6,9 +6,9 @@ use super::error::YamlError;
 use super::timestamp::is_timestamp;
 use super::tree::Scalar;
 
-/// The meaning of a scalar.
+/// The value that a scalar stands for, by its tag or its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum ResolvedScalar {
     Null,
     Bool(bool),
     Integer(i64),
@@ -22,7 +22,7 @@ pub(super) enum Meaning {
 
 const CORE: &str = "tag:yaml.org,2002:";
 
-impl Meaning {
+impl ResolvedScalar {
     /// The name of the tag, as messages print it.
     fn tag(&self) -> &'static str {
         match self {
@@ -37,76 +37,78 @@ impl Meaning {
 }
 
 /// What a scalar of a document means; a `!!binary` one comes with its decoded text.
-pub(super) fn resolve(scalar: &Scalar<'_>) -> Result<(Meaning, Option<String>), YamlError> {
+pub(super) fn resolve(scalar: &Scalar<'_>) -> Result<(ResolvedScalar, Option<String>), YamlError> {
     let Some(tag) = &scalar.tag else {
-        let meaning = if scalar.implicit {
+        let resolved = if scalar.implicit {
             of_plain(&scalar.text)
         } else {
-            Meaning::Text
+            ResolvedScalar::Text
         };
-        return Ok((meaning, None));
+        return Ok((resolved, None));
     };
     let tag = match tag.strip_prefix(CORE).or_else(|| tag.strip_prefix("!!")) {
-        Some("binary") => return Ok((Meaning::Text, Some(binary(&scalar.text)?))),
+        Some("binary") => return Ok((ResolvedScalar::Text, Some(binary(&scalar.text)?))),
         Some(tag @ ("bool" | "int" | "float" | "null" | "timestamp")) => tag,
         // `!!str` and tags that nobody knows.
-        _ => return Ok((Meaning::Text, None)),
+        _ => return Ok((ResolvedScalar::Text, None)),
     };
-    let meaning = of_text(&scalar.text, tag == "timestamp");
-    match (tag, &meaning) {
-        (tag, meaning) if tag == meaning.tag() => {}
-        ("float", Meaning::Integer(number)) => return Ok((Meaning::Float(*number as f64), None)),
-        (tag, meaning) => {
-            let found = meaning.tag();
+    let resolved = of_text(&scalar.text, tag == "timestamp");
+    match (tag, &resolved) {
+        (tag, resolved) if tag == resolved.tag() => {}
+        ("float", ResolvedScalar::Integer(number)) => return Ok((ResolvedScalar::Float(*number as f64), None)),
+        (tag, resolved) => {
+            let found = resolved.tag();
             return Err(YamlError::yaml(format_args!(
                 "cannot decode !!{found} `{}` as a !!{tag}",
                 scalar.text
             )));
         }
     }
-    Ok((meaning, None))
+    Ok((resolved, None))
 }
 
 /// What a plain scalar without a tag means.
-pub(super) fn of_plain(text: &str) -> Meaning {
+pub(super) fn of_plain(text: &str) -> ResolvedScalar {
     of_text(text, true)
 }
 
-fn of_text(text: &str, timestamps: bool) -> Meaning {
+fn of_text(text: &str, timestamps: bool) -> ResolvedScalar {
     let Some(&first) = text.as_bytes().first() else {
-        return Meaning::Null;
+        return ResolvedScalar::Null;
     };
     match first {
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => of_word(text),
         b'.' => of_dotted(text),
         b'+' | b'-' | b'0'..=b'9' => of_digits(text, timestamps),
-        _ => Meaning::Text,
+        _ => ResolvedScalar::Text,
     }
 }
 
-fn of_word(text: &str) -> Meaning {
+fn of_word(text: &str) -> ResolvedScalar {
     match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Meaning::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Meaning::Bool(false),
-        "~" | "null" | "Null" | "NULL" => Meaning::Null,
-        _ => Meaning::Text,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => ResolvedScalar::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            ResolvedScalar::Bool(false)
+        }
+        "~" | "null" | "Null" | "NULL" => ResolvedScalar::Null,
+        _ => ResolvedScalar::Text,
     }
 }
 
-fn of_dotted(text: &str) -> Meaning {
+fn of_dotted(text: &str) -> ResolvedScalar {
     match text {
-        ".nan" | ".NaN" | ".NAN" => Meaning::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" => Meaning::Float(f64::INFINITY),
+        ".nan" | ".NaN" | ".NAN" => ResolvedScalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" => ResolvedScalar::Float(f64::INFINITY),
         text if is_decimal(text) => float(text),
-        _ => Meaning::Text,
+        _ => ResolvedScalar::Text,
     }
 }
 
-fn of_digits(text: &str, timestamps: bool) -> Meaning {
+fn of_digits(text: &str, timestamps: bool) -> ResolvedScalar {
     match text {
-        "+.inf" | "+.Inf" | "+.INF" => return Meaning::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => return Meaning::Float(f64::NEG_INFINITY),
-        text if timestamps && is_timestamp(text) => return Meaning::Timestamp,
+        "+.inf" | "+.Inf" | "+.INF" => return ResolvedScalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => return ResolvedScalar::Float(f64::NEG_INFINITY),
+        text if timestamps && is_timestamp(text) => return ResolvedScalar::Timestamp,
         _ => {}
     }
     let plain = if text.contains('_') {
@@ -115,14 +117,14 @@ fn of_digits(text: &str, timestamps: bool) -> Meaning {
         std::borrow::Cow::Borrowed(text)
     };
     match integer(&plain) {
-        Some(meaning) => meaning,
+        Some(resolved) => resolved,
         None if is_decimal(&plain) => float(&plain),
-        None => Meaning::Text,
+        None => ResolvedScalar::Text,
     }
 }
 
 /// An integer with Go's prefixes: `0x`, `0o`, `0b`, and a leading zero for octal.
-fn integer(text: &str) -> Option<Meaning> {
+fn integer(text: &str) -> Option<ResolvedScalar> {
     let (sign, magnitude) = match text.as_bytes().first() {
         Some(b'-') => (Some('-'), &text[1..]),
         Some(b'+') => (Some('+'), &text[1..]),
@@ -141,11 +143,11 @@ fn integer(text: &str) -> Option<Meaning> {
     }
     let number = u64::from_str_radix(digits, radix).ok()?;
     match sign {
-        Some('-') => 0i64.checked_sub_unsigned(number).map(Meaning::Integer),
+        Some('-') => 0i64.checked_sub_unsigned(number).map(ResolvedScalar::Integer),
         sign => match i64::try_from(number) {
-            Ok(number) => Some(Meaning::Integer(number)),
+            Ok(number) => Some(ResolvedScalar::Integer(number)),
             // Go's unsigned parser takes no sign.
-            Err(_) => sign.is_none().then_some(Meaning::Unsigned(number)),
+            Err(_) => sign.is_none().then_some(ResolvedScalar::Unsigned(number)),
         },
     }
 }
@@ -168,10 +170,10 @@ fn is_decimal(text: &str) -> bool {
 }
 
 /// A decimal number; one too large for a float stays a string.
-fn float(text: &str) -> Meaning {
+fn float(text: &str) -> ResolvedScalar {
     match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Meaning::Float(number),
-        _ => Meaning::Text,
+        Ok(number) if number.is_finite() => ResolvedScalar::Float(number),
+        _ => ResolvedScalar::Text,
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a string is written: plain, quoted one way or the other, or as a literal block.
 
-use super::scalar::{Meaning, of_plain};
+use super::scalar::{ResolvedScalar, of_plain};
 
 /// A way to write a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) fn is_multiline(text: &str) -> bool {
 pub(super) fn of_string(text: &str, is_simple_key: bool) -> Style {
     let wanted = if text.contains('\n') {
         Style::Literal
-    } else if of_plain(text) == Meaning::Text && !is_base_60(text) {
+    } else if of_plain(text) == ResolvedScalar::Text && !is_base_60(text) {
         Style::Plain
     } else {
         Style::DoubleQuoted
