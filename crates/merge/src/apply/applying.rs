@@ -6,12 +6,12 @@ use super::conflict::Conflicts;
 use super::error::ApplyError;
 use super::last_applied;
 use super::metadata::{NEVER_OWNED, describe_kind, describe_object, managed_fields, set_managed_fields};
-use super::ownership::{Failure, Taking, reconcile_all, take_changes};
+use super::ownership::{Failure, OnConflict, reconcile_all, take_changes};
 use super::prune::prune;
 use super::typed::{Origin, field_set, merge, validate};
 use super::updating::{manager_name, updated_entries};
 use super::versions::{FieldManager, Versions};
-use crate::managed::{Entries, Entry, ManagerId, Operation, equal_values};
+use crate::managed::{ManagedFields, ManagedFieldsEntry, ManagerId, Operation, equal_values};
 
 /// Who owned the fields of an object that had no managers when it was first applied to (S8).
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -39,7 +39,7 @@ pub(super) fn apply<'t, V: Versions<'t>>(
         &zero
     };
     let owners = || {
-        Entries::decode(managed_fields(live).clone())
+        ManagedFields::decode(managed_fields(live).clone())
             .map_err(|error| ApplyError::Failed(format!("failed to decode managed fields: {error}")))
     };
     let attempt = Attempt {
@@ -76,7 +76,7 @@ struct Attempt<'a, V> {
 
 impl<'t, V: Versions<'t>> Attempt<'_, V> {
     /// The object and its owners; the live object if nothing changes.
-    fn apply(&self, mut entries: Entries, force: bool) -> Result<(Value, Entries), Failure> {
+    fn apply(&self, mut entries: ManagedFields, force: bool) -> Result<(Value, ManagedFields), Failure> {
         let Self {
             versions,
             manager,
@@ -105,12 +105,24 @@ impl<'t, V: Versions<'t>> Attempt<'_, V> {
         );
         let last = entries.get(&id).cloned();
         let time = last.as_ref().and_then(|last| last.time.as_deref());
-        let mut own = Entry::new(id.clone(), manager.api_version, time, set);
+        let mut own = ManagedFieldsEntry::new(id.clone(), manager.api_version, time, set);
         entries.put(own.clone());
         let new = prune(versions, merged, &entries, &id, last.as_ref())
             .map_err(|error| Failure::Failed(format!("failed to prune fields: {error}")))?;
-        let taking = if force { Taking::Allowed } else { Taking::Refused };
-        take_changes(versions, manager.api_version, live, &new, &mut entries, &id, taking)?;
+        let on_conflict = if force {
+            OnConflict::TakeOwnership
+        } else {
+            OnConflict::Refuse
+        };
+        take_changes(
+            versions,
+            manager.api_version,
+            live,
+            &new,
+            &mut entries,
+            &id,
+            on_conflict,
+        )?;
         let is_changed = !equal_values(live, &new);
         entries.take(&id);
         own.replace_set(own.set().difference(&NEVER_OWNED));
@@ -164,7 +176,11 @@ impl<'t, V: Versions<'t>> Attempt<'_, V> {
     }
 
     /// Applies by force if every conflict is about a field that client-side apply set and nobody changed since.
-    fn apply_over_client_side(&self, entries: Entries, conflicts: Conflicts) -> Result<(Value, Entries), Failure> {
+    fn apply_over_client_side(
+        &self,
+        entries: ManagedFields,
+        conflicts: Conflicts,
+    ) -> Result<(Value, ManagedFields), Failure> {
         let of = self.versions.topology(self.manager.api_version);
         let Some(allowed) = of.and_then(|of| last_applied::unchanged_fields(of, self.live, self.manager.api_version))
         else {

@@ -6,7 +6,7 @@ use super::error::ApplyError;
 use super::metadata::managed_fields;
 use super::typed::{Origin, extract_items, validate};
 use crate::Topology;
-use crate::managed::{Entries, ManagerId, Operation};
+use crate::managed::{ManagedFields, ManagerId, Operation};
 
 /// The configuration that `manager` applied through `subresource` (empty for the main resource), as far as it still owns
 /// it; `None` if it owns nothing. Fails for an object that holds an item twice or whose owners cannot be read. An applier that changes a field of it and applies it again loses none of its fields.
@@ -20,7 +20,7 @@ pub fn extract<'t, T: Topology<'t>>(
     if !problems.is_empty() {
         return Err(ApplyError::Failed(format!("error converting obj to typed: {problems}")));
     }
-    let entries = Entries::decode(managed_fields(object).clone())
+    let entries = ManagedFields::decode(managed_fields(object).clone())
         .map_err(|error| ApplyError::Failed(format!("error accessing metadata: {error}")))?;
     let Some(entry) = entries.get(&ManagerId::new(manager, Operation::Apply, "", subresource)) else {
         return Ok(None);

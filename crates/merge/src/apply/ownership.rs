@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::conflict::Conflicts;
 use super::typed::{Comparison, Origin, compare, reconcile, validate};
 use super::versions::{ConversionError, Versions};
-use crate::managed::{Entries, Entry, FieldSet, ManagerId};
+use crate::managed::{FieldSet, ManagedFields, ManagedFieldsEntry, ManagerId};
 
 /// Why ownership could not be computed.
 #[derive(Debug)]
@@ -17,13 +17,13 @@ pub(super) enum Failure {
     Failed(String),
 }
 
-/// What happens to fields that other managers own.
+/// What to do about changed fields that other managers own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taking {
-    /// They are lost to whoever changes them.
-    Allowed,
-    /// Changing them is a conflict.
-    Refused,
+pub(super) enum OnConflict {
+    /// The other managers lose them: an update, or an apply with `force`.
+    TakeOwnership,
+    /// Report them as conflicts.
+    Refuse,
 }
 
 /// An object at some version. What a conversion answers has to fit its type, and unlike a live object may not hold an
@@ -50,7 +50,7 @@ pub(super) fn at_version<'t, 'v, V: Versions<'t>>(
 pub(super) fn reconcile_all<'t, V: Versions<'t>>(
     versions: &V,
     live: &Value,
-    entries: &mut Entries,
+    entries: &mut ManagedFields,
 ) -> Result<(), Failure> {
     let mut failure = None;
     let mut convertible: Vec<Box<str>> = Vec::new();
@@ -141,7 +141,7 @@ impl Change {
     }
 
     /// What an owner loses.
-    pub(super) fn take_from(&self, entry: &mut Entry) {
+    pub(super) fn take_from(&self, entry: &mut ManagedFieldsEntry) {
         for lost in [&self.changed, &self.removed] {
             if entry.set().intersects(lost) {
                 entry.replace_set(entry.set().difference(lost));
@@ -171,9 +171,9 @@ pub(super) fn take_changes<'t, V: Versions<'t>>(
     api_version: &str,
     live: &Value,
     new: &Value,
-    entries: &mut Entries,
+    entries: &mut ManagedFields,
     own: &ManagerId,
-    taking: Taking,
+    on_conflict: OnConflict,
 ) -> Result<Change, Failure> {
     let of = versions
         .topology(api_version)
@@ -190,7 +190,7 @@ pub(super) fn take_changes<'t, V: Versions<'t>>(
             gone.push(entry.api_version.clone());
             continue;
         };
-        if taking == Taking::Refused && entry.set().intersects(&change.changed) {
+        if on_conflict == OnConflict::Refuse && entry.set().intersects(&change.changed) {
             conflicts.push((entry.id.clone(), entry.set().intersection(&change.changed)));
         }
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::testing::{Thing, manager};
+use super::testing::{TestVersions, manager};
 use super::{ApplyError, FieldManager, Versions, apply, extract, update};
 use crate::managed::FieldSet;
 
@@ -97,7 +97,7 @@ fn is_recorded(object: &Value) -> bool {
 
 fn create(author: &str, mut object: Value) -> Value {
     object["metadata"]["uid"] = json!("u");
-    update(&Thing::default(), &manager(author, T1), None, object)
+    update(&TestVersions::default(), &manager(author, T1), None, object)
 }
 
 proptest! {
@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn forcing_and_applying_again_changes_nothing(live in config(), config in config()) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let live = create("other", live);
         let once = apply(&things, &manager("me", T1), Some(&live), &config, true).expect("force always applies");
         prop_assume!(is_recorded(&once));
@@ -115,7 +115,7 @@ proptest! {
 
     #[test]
     fn conflicts_are_about_other_owners_and_other_values(live in config(), first in config(), second in config()) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let live = apply(&things, &manager("one", T1), Some(&create("other", live)), &first, true).expect("forced");
         let forced = apply(&things, &manager("two", T2), Some(&live), &second, true).expect("forced");
         match apply(&things, &manager("two", T2), Some(&live), &second, false) {
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn what_only_i_own_goes_when_i_stop_applying_it(config in config()) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let nothing = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}});
         let bare = create("other", nothing.clone());
         let with = apply(&things, &manager("me", T1), Some(&bare), &config, false).expect("nobody else owns anything");
@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn what_i_applied_can_be_read_back_and_applied_again(live in config(), config in config()) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let applied = apply(&things, &manager("me", T1), Some(&create("other", live)), &config, true).expect("forced");
         let of = things.topology("v1").expect("a type");
         if let Some(mut extracted) = extract(of, &applied, "me", "").expect("readable owners") {
@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn an_update_owns_exactly_what_differs(live in config(), new in config()) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let live = create("one", live);
         let mut new = new;
         new["metadata"]["uid"] = json!("u");
@@ -175,7 +175,7 @@ proptest! {
 
     #[test]
     fn nothing_panics(live in anything(), object in anything(), owners in anything(), spec in anything(), force: bool) {
-        let things = Thing::default();
+        let things = TestVersions::default();
         let author = FieldManager { subresource: if force { "status" } else { "" }, ..manager("me", T1) };
         let mut strange = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"managedFields": owners}, "spec": spec});
         strange["data"] = object.clone();
@@ -195,7 +195,7 @@ fn an_object_deeper_than_any_type_is_owned_as_a_whole_where_it_gets_too_deep() {
         deep = json!({"a": deep});
     }
     let config = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"free": deep}});
-    let things = Thing::default();
+    let things = TestVersions::default();
     let live = apply(&things, &manager("me", T1), None, &config, false).expect("applies");
     assert_eq!(
         apply(&things, &manager("me", T2), Some(&live), &config, false),

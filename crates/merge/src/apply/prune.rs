@@ -6,15 +6,15 @@ use super::ownership::at_version;
 use super::typed::{field_set, remove_items, with_named_fields};
 use super::versions::{ConversionError, Versions};
 use crate::Topology;
-use crate::managed::{Entries, Entry, FieldSet, ManagerId};
+use crate::managed::{FieldSet, ManagedFields, ManagedFieldsEntry, ManagerId};
 
 /// `merged` without what only the applier `own` owned (`last`) and does not apply any more. `entries` hold its new set.
 pub(super) fn prune<'t, V: Versions<'t>>(
     versions: &V,
     merged: Value,
-    entries: &Entries,
+    entries: &ManagedFields,
     own: &ManagerId,
-    last: Option<&Entry>,
+    last: Option<&ManagedFieldsEntry>,
 ) -> Result<Value, String> {
     let Some(last) = last.filter(|last| !last.set().is_empty()) else {
         return Ok(merged);
@@ -73,7 +73,7 @@ fn add_back_owned<'t, V: Versions<'t>>(
     merged: &Value,
     mut pruned: Value,
     pruned_version: &str,
-    entries: &Entries,
+    entries: &ManagedFields,
 ) -> Result<Value, String> {
     let mut owned: Vec<(&str, FieldSet)> = Vec::new();
     for entry in entries.iter() {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::apply::testing::Thing;
+use crate::apply::testing::TestVersions;
 use crate::apply::{ApplyError, ConflictCause, FieldManager, Versions, apply, extract, update};
 use crate::managed::FieldFilter;
 
@@ -32,9 +32,9 @@ fn replay(recording: &Value) -> Result<(), String> {
         let exclude = texts(&step["exclude"]);
         let exclude: Vec<&str> = exclude.iter().map(String::as_str).collect();
         let filter = (!exclude.is_empty()).then(|| FieldFilter::exclude(&exclude));
-        let things = Thing {
+        let things = TestVersions {
             filter,
-            ..Thing::default()
+            ..TestVersions::default()
         };
         // Step by step a second, as in the recording.
         let time = format!("2001-01-01T00:00:{number:02}Z");

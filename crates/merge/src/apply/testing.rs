@@ -89,8 +89,8 @@ impl Topology<'static> for TestType {
     }
 }
 
-/// A kind `Thing` at `v1`, and at `v2` where `spec.replicas` is called `spec.count`.
-pub(crate) struct Thing {
+/// The versions of a kind `Thing`: `v1`, and `v2` where `spec.replicas` is called `spec.count`.
+pub(crate) struct TestVersions {
     pub(crate) v1: TestType,
     pub(crate) v2: TestType,
     pub(crate) filter: Option<FieldFilter>,
@@ -141,7 +141,7 @@ fn thing_type(replicas: &str) -> TestType {
     }}))
 }
 
-impl Default for Thing {
+impl Default for TestVersions {
     fn default() -> Self {
         Self {
             v1: thing_type("replicas"),
@@ -152,7 +152,7 @@ impl Default for Thing {
     }
 }
 
-impl Versions<'static> for Thing {
+impl Versions<'static> for TestVersions {
     type Topology = TestType;
 
     fn topology(&self, api_version: &str) -> Option<TestType> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::testing::{Thing, manager, metadata_type, test_type};
+use super::testing::{TestVersions, manager, metadata_type, test_type};
 use super::{ApplyError, FieldManager, apply, keep_times_of_a_no_op, update};
 
 const T1: &str = "2026-01-01T00:00:01Z";
@@ -24,11 +24,23 @@ fn stored(mut object: Value) -> Value {
 }
 
 fn created(name: &str, time: &str, rest: Value) -> Value {
-    stored(update(&Thing::default(), &manager(name, time), None, thing(rest)))
+    stored(update(
+        &TestVersions::default(),
+        &manager(name, time),
+        None,
+        thing(rest),
+    ))
 }
 
 fn applied(name: &str, time: &str, live: &Value, rest: Value) -> Value {
-    apply(&Thing::default(), &manager(name, time), Some(live), &thing(rest), false).expect("no conflict")
+    apply(
+        &TestVersions::default(),
+        &manager(name, time),
+        Some(live),
+        &thing(rest),
+        false,
+    )
+    .expect("no conflict")
 }
 
 fn owners(object: &Value) -> Value {
@@ -58,7 +70,7 @@ fn an_update_takes_what_it_changes_and_empty_owners_vanish() {
     let live = created("one", T1, json!({"data": {"x": "1"}}));
     let mut new = live.clone();
     new["data"]["x"] = json!("2");
-    let object = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+    let object = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
     let expected = json!([
         entry("one", "Update", T1, json!({"f:data": {}})),
         entry("two", "Update", T2, json!({"f:data": {"f:x": {}}})),
@@ -66,14 +78,14 @@ fn an_update_takes_what_it_changes_and_empty_owners_vanish() {
     assert_eq!(owners(&object), expected);
     let mut without = object.clone();
     without.as_object_mut().expect("an object").remove("data");
-    let object = update(&Thing::default(), &manager("three", T3), Some(&object), without);
+    let object = update(&TestVersions::default(), &manager("three", T3), Some(&object), without);
     assert_eq!(owners(&object), Value::Null);
 }
 
 #[test]
 fn a_write_that_changes_nothing_leaves_times_alone() {
     let live = created("one", T1, json!({"data": {"x": "1"}}));
-    let object = update(&Thing::default(), &manager("one", T2), Some(&live), live.clone());
+    let object = update(&TestVersions::default(), &manager("one", T2), Some(&live), live.clone());
     assert_eq!(object, live);
 }
 
@@ -91,7 +103,15 @@ fn equal_values_are_shared_and_the_second_owner_has_no_time() {
 #[test]
 fn different_values_conflict_in_the_words_of_the_api_server() {
     let live = applied("one", T1, &stored(thing(json!({}))), json!({"data": {"x": "1"}}));
-    let attempt = |live: &Value, rest| apply(&Thing::default(), &manager("two", T2), Some(live), &thing(rest), false);
+    let attempt = |live: &Value, rest| {
+        apply(
+            &TestVersions::default(),
+            &manager("two", T2),
+            Some(live),
+            &thing(rest),
+            false,
+        )
+    };
     let Err(ApplyError::Conflict(conflicts)) = attempt(&live, json!({"data": {"x": "2"}})) else {
         panic!("expected a conflict");
     };
@@ -102,7 +122,7 @@ fn different_values_conflict_in_the_words_of_the_api_server() {
     let mut new = live.clone();
     new["data"]["y"] = json!("1");
     new["data"]["z"] = json!("1");
-    let live = update(&Thing::default(), &manager("upd", T2), Some(&live), new);
+    let live = update(&TestVersions::default(), &manager("upd", T2), Some(&live), new);
     let Err(ApplyError::Conflict(conflicts)) = attempt(&live, json!({"data": {"x": "2", "y": "2", "z": "2"}})) else {
         panic!("expected a conflict");
     };
@@ -129,7 +149,14 @@ fn force_takes_the_field_for_itself() {
         json!({"data": {"x": "1", "y": "1"}}),
     );
     let config = thing(json!({"data": {"x": "2"}}));
-    let object = apply(&Thing::default(), &manager("two", T2), Some(&live), &config, true).expect("forced");
+    let object = apply(
+        &TestVersions::default(),
+        &manager("two", T2),
+        Some(&live),
+        &config,
+        true,
+    )
+    .expect("forced");
     let expected = json!([
         entry("one", "Apply", T1, json!({"f:data": {"f:y": {}}})),
         entry("two", "Apply", T2, json!({"f:data": {"f:x": {}}})),
@@ -163,7 +190,7 @@ fn what_an_updater_added_below_my_field_survives_its_removal() {
     let live = applied("one", T1, &stored(thing(json!({}))), json!({"data": {"x": "1"}}));
     let mut new = live.clone();
     new["data"]["y"] = json!("1");
-    let live = update(&Thing::default(), &manager("upd", T2), Some(&live), new);
+    let live = update(&TestVersions::default(), &manager("upd", T2), Some(&live), new);
     let object = applied("one", T3, &live, json!({}));
     assert_eq!(object["data"], json!({"y": "1"}));
 }
@@ -205,7 +232,13 @@ fn the_applied_order_wins_and_other_items_keep_their_place() {
 fn duplicates_are_refused_in_a_configuration_and_tolerated_in_a_live_object() {
     let config = thing(json!({"metadata": {"name": "a", "finalizers": ["f", "f"]}}));
     let live = stored(thing(json!({})));
-    let refused = apply(&Thing::default(), &manager("one", T1), Some(&live), &config, false);
+    let refused = apply(
+        &TestVersions::default(),
+        &manager("one", T1),
+        Some(&live),
+        &config,
+        false,
+    );
     let message = "failed to create typed patch object (/a; /v1, Kind=Thing): .metadata.finalizers: duplicate entries for \
                    key [=\"f\"]";
     assert_eq!(refused, Err(ApplyError::Failed(message.to_owned())));
@@ -229,7 +262,7 @@ fn what_does_not_fit_the_type_is_told_in_upstreams_words() {
         },
     }));
     let refused = apply(
-        &Thing::default(),
+        &TestVersions::default(),
         &manager("one", T1),
         Some(&thing(json!({}))),
         &config,
@@ -250,7 +283,7 @@ fn what_does_not_fit_the_type_is_told_in_upstreams_words() {
     assert_eq!(refused, Err(ApplyError::Failed(message.join("\n"))));
     let config = thing(json!({"spec": {"unknown": 1}}));
     let refused = apply(
-        &Thing::default(),
+        &TestVersions::default(),
         &manager("one", T1),
         Some(&thing(json!({}))),
         &config,
@@ -264,7 +297,15 @@ fn what_does_not_fit_the_type_is_told_in_upstreams_words() {
 #[test]
 fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
     let live = thing(json!({}));
-    let attempt = |config: Value| apply(&Thing::default(), &manager("one", T1), Some(&live), &config, false);
+    let attempt = |config: Value| {
+        apply(
+            &TestVersions::default(),
+            &manager("one", T1),
+            Some(&live),
+            &config,
+            false,
+        )
+    };
     let mut other = thing(json!({}));
     other["apiVersion"] = json!("apps/v1beta1");
     assert_eq!(
@@ -296,12 +337,12 @@ fn an_empty_list_and_a_list_of_nothing_reset_the_owners() {
     for reset in [json!([]), json!([{}])] {
         let mut new = live.clone();
         new["metadata"]["managedFields"] = reset;
-        let object = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+        let object = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
         assert_eq!(owners(&object), Value::Null);
     }
     let mut new = live.clone();
     new["metadata"]["managedFields"] = json!([{"manager": "x", "operation": "Nonsense"}]);
-    let object = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+    let object = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
     assert_eq!(
         owners(&object),
         owners(&live),
@@ -314,7 +355,7 @@ fn an_object_without_owners_gets_none_before_its_first_apply() {
     let live = stored(thing(json!({"data": {"x": "1"}})));
     let mut new = live.clone();
     new["data"]["x"] = json!("2");
-    let live = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+    let live = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
     assert_eq!(owners(&live), Value::Null);
     let object = applied("one", T3, &live, json!({"data": {"y": "1"}}));
     let expected = json!([
@@ -336,7 +377,7 @@ fn of_more_than_ten_updaters_the_oldest_become_ancient_changes() {
         let mut new = live.clone();
         new["data"][format!("k{index:02}")] = json!("x");
         let (name, time) = (format!("manager-{index:02}"), format!("2026-01-01T00:00:{index:02}Z"));
-        live = update(&Thing::default(), &manager(&name, &time), Some(&live), new);
+        live = update(&TestVersions::default(), &manager(&name, &time), Some(&live), new);
     }
     let managers = owners(&live).as_array().cloned().expect("a list");
     assert_eq!(managers.len(), 10);
@@ -358,7 +399,7 @@ fn owners_at_another_version_are_compared_there_and_owners_at_a_lost_version_for
     old.as_array_mut().expect("a list").push(lost);
     let mut new = live.clone();
     new["spec"]["replicas"] = json!(2);
-    let object = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+    let object = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
     let mut first = entry("one", "Update", T1, json!({"f:data": {".": {}, "f:x": {}}}));
     first["apiVersion"] = json!("v2");
     let expected = json!([first, entry("two", "Update", T2, json!({"f:spec": {"f:replicas": {}}}))]);
@@ -373,7 +414,7 @@ fn an_applier_that_changes_version_still_removes_what_it_dropped() {
         &stored(thing(json!({}))),
         json!({"spec": {"replicas": 3, "paused": true}}),
     );
-    let things = Thing::default();
+    let things = TestVersions::default();
     let live_v2 = super::Versions::convert(&things, &live, "v2").expect("converts");
     let config = json!({"apiVersion": "v2", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"paused": true}});
     let author = FieldManager {
@@ -393,9 +434,9 @@ fn subresources_have_entries_of_their_own_and_own_only_their_part() {
     new["status"] = json!({"ready": 1});
     new["metadata"]["labels"] = json!({"a": "b"});
     new["metadata"]["managedFields"] = json!([]);
-    let things = Thing {
+    let things = TestVersions {
         filter: Some(crate::FieldFilter::exclude(&["spec", "metadata.labels"])),
-        ..Thing::default()
+        ..TestVersions::default()
     };
     let status = FieldManager {
         subresource: "status",
@@ -412,7 +453,7 @@ fn subresources_have_entries_of_their_own_and_own_only_their_part() {
         ])
     );
     let Err(ApplyError::Conflict(conflicts)) = apply(
-        &Thing::default(),
+        &TestVersions::default(),
         &manager("two", T3),
         Some(&object),
         &thing(json!({"status": {"ready": 2}})),
@@ -433,7 +474,7 @@ fn what_became_atomic_is_owned_as_a_whole() {
         json!({"f:spec": {"f:replicas": {}, "f:selector": {"f:a": {}}, "f:args": {"i:0": {}}}});
     let mut new = live.clone();
     new["spec"]["replicas"] = json!(2);
-    let object = update(&Thing::default(), &manager("two", T2), Some(&live), new);
+    let object = update(&TestVersions::default(), &manager("two", T2), Some(&live), new);
     assert_eq!(
         owners(&object)[0]["fieldsV1"],
         json!({"f:spec": {"f:args": {}, "f:selector": {}}})
@@ -454,16 +495,23 @@ fn kubectl_takes_over_from_its_client_side_apply_and_keeps_the_annotation_in_ste
         }),
     );
     let config = thing(json!({"data": {"x": "<2>"}}));
-    let object = apply(&Thing::default(), &manager("kubectl", T2), Some(&live), &config, false).expect("taken over");
+    let object = apply(
+        &TestVersions::default(),
+        &manager("kubectl", T2),
+        Some(&live),
+        &config,
+        false,
+    )
+    .expect("taken over");
     assert_eq!(object["data"]["x"], json!("<2>"));
     let text = "{\"apiVersion\":\"v1\",\"data\":{\"x\":\"\\u003c2\\u003e\"},\"kind\":\"Thing\",\"metadata\":{\"name\":\"a\",\
                 \"namespace\":\"n\"}}\n";
     assert_eq!(object["metadata"]["annotations"][annotation], json!(text));
     let mut changed = live.clone();
     changed["data"]["x"] = json!("by hand");
-    let changed = update(&Thing::default(), &manager("someone", T2), Some(&live), changed);
+    let changed = update(&TestVersions::default(), &manager("someone", T2), Some(&live), changed);
     let refused = apply(
-        &Thing::default(),
+        &TestVersions::default(),
         &manager("kubectl", T2),
         Some(&changed),
         &config,
@@ -473,7 +521,13 @@ fn kubectl_takes_over_from_its_client_side_apply_and_keeps_the_annotation_in_ste
         refused.map_err(|error| error.to_string()),
         Err(r#"Apply failed with 1 conflict: conflict with "someone" using v1: .data.x"#.to_owned())
     );
-    let refused = apply(&Thing::default(), &manager("other", T2), Some(&live), &config, false);
+    let refused = apply(
+        &TestVersions::default(),
+        &manager("other", T2),
+        Some(&live),
+        &config,
+        false,
+    );
     assert!(
         matches!(refused, Err(ApplyError::Conflict(_))),
         "only kubectl's own manager takes over"
@@ -510,7 +564,7 @@ fn very_many_submitted_owners_are_no_burden() {
         owner
     });
     new["metadata"]["managedFields"] = many.collect();
-    let object = update(&Thing::default(), &manager("one", T2), Some(&live), new);
+    let object = update(&TestVersions::default(), &manager("one", T2), Some(&live), new);
     assert_eq!(owners(&object).as_array().map(Vec::len), Some(10));
 }
 
@@ -539,10 +593,10 @@ fn a_created_deployment_is_owned_as_the_api_server_says() {
     let zero = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {}, "status": {}, "spec": {
         "selector": null, "strategy": {}, "template": {"metadata": {}, "spec": {"containers": null}},
     }});
-    let things = Thing {
+    let things = TestVersions {
         v1,
         zero: Some(zero),
-        ..Thing::default()
+        ..TestVersions::default()
     };
     let object = thing(json!({
         "metadata": {"name": "a", "labels": {"a": "b"}},

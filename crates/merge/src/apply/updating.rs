@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::metadata::{NEVER_OWNED, describe_object, managed_fields, metadata_mut, metadata_text, set_managed_fields};
-use super::ownership::{Failure, Taking, reconcile_all, take_changes};
+use super::ownership::{Failure, OnConflict, reconcile_all, take_changes};
 use super::typed::{Origin, validate};
 use super::versions::{FieldManager, Versions};
-use crate::managed::{Entries, Entry, FieldSet, ManagerId, Operation};
+use crate::managed::{FieldSet, ManagedFields, ManagedFieldsEntry, ManagerId, Operation};
 
 /// How many managers may own fields by updates.
 const MAX_UPDATE_MANAGERS: usize = 10;
@@ -48,16 +48,19 @@ pub(super) fn update<'t, V: Versions<'t>>(
 }
 
 /// The owners that the request submits, if it may and does; else those of the live object.
-fn entries_to_start_from(manager: &FieldManager<'_>, live: &Value, submitted: Value) -> Entries {
+fn entries_to_start_from(manager: &FieldManager<'_>, live: &Value, submitted: Value) -> ManagedFields {
     if manager.subresource.is_empty() {
-        if Entries::is_reset(&submitted) {
-            return Entries::default();
+        if ManagedFields::is_reset(&submitted) {
+            return ManagedFields::default();
         }
-        if let Some(entries) = Entries::decode(submitted).ok().filter(|entries| !entries.is_empty()) {
+        if let Some(entries) = ManagedFields::decode(submitted)
+            .ok()
+            .filter(|entries| !entries.is_empty())
+        {
             return entries;
         }
     }
-    Entries::decode(managed_fields(live).clone()).unwrap_or_default()
+    ManagedFields::decode(managed_fields(live).clone()).unwrap_or_default()
 }
 
 /// The owners once `name` has changed `live` to `new`. Its time is only refreshed when it changed something it can own.
@@ -67,8 +70,8 @@ pub(super) fn updated_entries<'t, V: Versions<'t>>(
     name: &str,
     live: &Value,
     new: &Value,
-    mut entries: Entries,
-) -> Result<Entries, Failure> {
+    mut entries: ManagedFields,
+) -> Result<ManagedFields, Failure> {
     if versions.may_be_malformed() {
         let of = versions
             .topology(manager.api_version)
@@ -97,12 +100,17 @@ pub(super) fn updated_entries<'t, V: Versions<'t>>(
         new,
         &mut entries,
         &id,
-        Taking::Allowed,
+        OnConflict::TakeOwnership,
     )?;
     let owned = change.changed.difference(&NEVER_OWNED);
     let Some(entry) = entries.get_mut(&id) else {
         if !owned.is_empty() {
-            entries.put(Entry::new(id, manager.api_version, Some(manager.time), owned));
+            entries.put(ManagedFieldsEntry::new(
+                id,
+                manager.api_version,
+                Some(manager.time),
+                owned,
+            ));
         }
         return Ok(entries);
     };
@@ -133,7 +141,7 @@ struct Bucket {
 }
 
 /// Merges the oldest updaters, version by version, until there are few enough (S8).
-fn cap(mut entries: Entries) -> Entries {
+fn cap(mut entries: ManagedFields) -> ManagedFields {
     let mut count = entries.of(Operation::Update).count();
     if count <= MAX_UPDATE_MANAGERS {
         return entries;
@@ -178,7 +186,7 @@ fn cap(mut entries: Entries) -> Entries {
     entries.retain(|entry| !gone.contains(&entry.id));
     for (version, bucket) in buckets.into_iter().filter(|(_, bucket)| !bucket.sets.is_empty()) {
         let set = FieldSet::union_of(bucket.sets);
-        entries.put(Entry::new(
+        entries.put(ManagedFieldsEntry::new(
             ancient_changes(&version),
             &version,
             bucket.time.as_deref(),

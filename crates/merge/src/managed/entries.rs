@@ -73,20 +73,20 @@ impl ManagerId {
 
 /// One manager and what it owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Who.
+pub struct ManagedFieldsEntry {
+    /// The manager.
     pub id: ManagerId,
     /// The version that the fields belong to.
     pub api_version: Box<str>,
     /// When it last changed something.
     pub time: Option<Box<str>>,
-    /// What it owns.
+    /// The fields that it owns.
     set: FieldSet,
     /// The set as it was read, if writing it would give the same again.
     written: Option<Value>,
 }
 
-impl Entry {
+impl ManagedFieldsEntry {
     /// A manager with its fields.
     pub fn new(id: ManagerId, api_version: &str, time: Option<&str>, set: FieldSet) -> Self {
         Self {
@@ -216,12 +216,12 @@ pub enum DecodeError {
 
 /// All managers of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entries {
+pub struct ManagedFields {
     /// Sorted by identity: a client may submit very many.
-    entries: Vec<Entry>,
+    entries: Vec<ManagedFieldsEntry>,
 }
 
-impl Entries {
+impl ManagedFields {
     /// Reads `metadata.managedFields`; anything but a list is no managers at all.
     pub fn decode(managed_fields: Value) -> Result<Self, DecodeError> {
         let Value::Array(list) = managed_fields else {
@@ -230,7 +230,7 @@ impl Entries {
         let decoded = list
             .into_iter()
             .enumerate()
-            .map(|(index, entry)| Entry::decode(entry, index));
+            .map(|(index, entry)| ManagedFieldsEntry::decode(entry, index));
         let mut entries = decoded.collect::<Result<Vec<_>, _>>()?;
         entries.sort_by(|left, right| left.id.cmp(&right.id));
         // Of several entries of one manager the last counts.
@@ -249,7 +249,8 @@ impl Entries {
         if self.entries.is_empty() {
             return None;
         }
-        let mut entries: Vec<(i64, Entry)> = self.entries.into_iter().map(|entry| (entry.seconds(), entry)).collect();
+        let mut entries: Vec<(i64, ManagedFieldsEntry)> =
+            self.entries.into_iter().map(|entry| (entry.seconds(), entry)).collect();
         entries.sort_by(|(left_seconds, left), (right_seconds, right)| {
             let order = left
                 .id
@@ -282,12 +283,12 @@ impl Entries {
     }
 
     /// The managers, in the order of their identities.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub fn iter(&self) -> impl Iterator<Item = &ManagedFieldsEntry> {
         self.entries.iter()
     }
 
     /// The managers, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ManagedFieldsEntry> {
         self.entries.iter_mut()
     }
 
@@ -296,17 +297,17 @@ impl Entries {
     }
 
     /// The entry of a manager, to change it.
-    pub fn get_mut(&mut self, id: &ManagerId) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, id: &ManagerId) -> Option<&mut ManagedFieldsEntry> {
         self.position(id).ok().map(|index| &mut self.entries[index])
     }
 
     /// The entry of a manager.
-    pub fn get(&self, id: &ManagerId) -> Option<&Entry> {
+    pub fn get(&self, id: &ManagerId) -> Option<&ManagedFieldsEntry> {
         self.position(id).ok().map(|index| &self.entries[index])
     }
 
     /// Adds an entry, or replaces the one of the same manager.
-    pub fn put(&mut self, entry: Entry) {
+    pub fn put(&mut self, entry: ManagedFieldsEntry) {
         match self.position(&entry.id) {
             Ok(index) => self.entries[index] = entry,
             Err(index) => self.entries.insert(index, entry),
@@ -314,12 +315,12 @@ impl Entries {
     }
 
     /// Takes the entry of a manager out.
-    pub fn take(&mut self, id: &ManagerId) -> Option<Entry> {
+    pub fn take(&mut self, id: &ManagerId) -> Option<ManagedFieldsEntry> {
         self.position(id).ok().map(|index| self.entries.remove(index))
     }
 
     /// Keeps only some managers.
-    pub fn retain(&mut self, keep: impl FnMut(&mut Entry) -> bool) {
+    pub fn retain(&mut self, keep: impl FnMut(&mut ManagedFieldsEntry) -> bool) {
         self.entries.retain_mut(keep);
     }
 
@@ -329,14 +330,14 @@ impl Entries {
     }
 
     /// The managers of one operation, oldest first; equally old ones by upstream's identity.
-    pub(crate) fn oldest_first(&self, operation: Operation) -> Vec<&Entry> {
-        let mut found: Vec<&Entry> = self.of(operation).collect();
+    pub(crate) fn oldest_first(&self, operation: Operation) -> Vec<&ManagedFieldsEntry> {
+        let mut found: Vec<&ManagedFieldsEntry> = self.of(operation).collect();
         found.sort_by_cached_key(|entry| (entry.seconds(), entry.id.sort_key()));
         found
     }
 
     /// The managers of one operation.
-    pub(crate) fn of(&self, operation: Operation) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn of(&self, operation: Operation) -> impl Iterator<Item = &ManagedFieldsEntry> {
         self.entries.iter().filter(move |entry| entry.id.operation == operation)
     }
 }

@@ -1,6 +1,6 @@
 //! Sets of fields and the managers that own them: what `metadata.managedFields` says.
 //!
-//! [`FieldSet`] is what one manager owns, [`Entries`] are all managers of an object, [`FieldFilter`] is what an endpoint
+//! [`FieldSet`] is what one manager owns, [`ManagedFields`] has all managers of an object, [`FieldFilter`] is what an endpoint
 //! never owns.
 
 mod algebra;
@@ -16,7 +16,7 @@ mod tests;
 mod time;
 
 pub use element::{Path, PathElement};
-pub use entries::{DecodeError, Entries, Entry, ManagerId, Operation};
+pub use entries::{DecodeError, ManagedFields, ManagedFieldsEntry, ManagerId, Operation};
 pub use fields_v1::FieldsError;
 pub use filter::FieldFilter;
 pub use scale::{ReplicasPaths, parent_managed_fields, scale_managed_fields};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DecodeError, Entries, Entry, FieldSet, PathElement};
+use super::{DecodeError, FieldSet, ManagedFields, ManagedFieldsEntry, PathElement};
 
 /// The version that the subresource is served at.
 const SCALE_VERSION: &str = "autoscaling/v1";
@@ -28,14 +28,19 @@ fn steps(path: &str) -> Vec<PathElement> {
 
 /// `managedFields` of the scale of an object: those that own its replicas.
 pub fn scale_managed_fields(parent: &Value, paths: &ReplicasPaths<'_>) -> Result<Option<Value>, DecodeError> {
-    let parent = Entries::decode(parent.clone())?;
-    let mut scale = Entries::default();
+    let parent = ManagedFields::decode(parent.clone())?;
+    let mut scale = ManagedFields::default();
     for entry in parent.iter() {
         if let Some(path) = path_at(paths, &entry.api_version)
             && entry.set().contains(&steps(path))
         {
             let set = FieldSet::of_fields(&[SCALE_REPLICAS]);
-            scale.put(Entry::new(entry.id.clone(), SCALE_VERSION, entry.time.as_deref(), set));
+            scale.put(ManagedFieldsEntry::new(
+                entry.id.clone(),
+                SCALE_VERSION,
+                entry.time.as_deref(),
+                set,
+            ));
         }
     }
     Ok(scale.encode())
@@ -50,9 +55,9 @@ pub fn parent_managed_fields(
     api_version: &str,
     paths: &ReplicasPaths<'_>,
 ) -> Result<Option<Value>, DecodeError> {
-    let parent = Entries::decode(parent.clone())?;
-    let mut scale = Entries::decode(scale.clone())?;
-    let mut merged = Entries::default();
+    let parent = ManagedFields::decode(parent.clone())?;
+    let mut scale = ManagedFields::decode(scale.clone())?;
+    let mut merged = ManagedFields::default();
     for entry in parent.iter().filter(|entry| is_known(paths, &entry.api_version)) {
         let owned = path_at(paths, &entry.api_version).filter(|path| entry.set().contains(&steps(path)));
         let mut entry = entry.clone();
@@ -73,7 +78,7 @@ pub fn parent_managed_fields(
     {
         let set = replicas.map(|path| FieldSet::of_fields(&[path])).unwrap_or_default();
         let time = parent.get(&entry.id).and_then(|known| known.time.as_deref());
-        merged.put(Entry::new(entry.id.clone(), api_version, time, set));
+        merged.put(ManagedFieldsEntry::new(entry.id.clone(), api_version, time, set));
     }
     Ok(merged.encode())
 }

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Entries, FieldFilter, FieldSet, FieldsError, Path, PathElement, parent_managed_fields, scale_managed_fields, time,
+    FieldFilter, FieldSet, FieldsError, ManagedFields, Path, PathElement, parent_managed_fields, scale_managed_fields,
+    time,
 };
 
 fn set(fields: &Value) -> FieldSet {
@@ -116,7 +117,10 @@ fn entries_are_ordered_by_operation_time_and_name() {
         entry("c", "Apply", Some("2026-01-01T01:00:00.5+01:00")),
         entry("d", "Apply", None),
     ]);
-    let ordered = Entries::decode(unordered).expect("entries").encode().expect("a list");
+    let ordered = ManagedFields::decode(unordered)
+        .expect("entries")
+        .encode()
+        .expect("a list");
     let names: Vec<_> = ordered
         .as_array()
         .into_iter()
@@ -129,7 +133,7 @@ fn entries_are_ordered_by_operation_time_and_name() {
 #[test]
 fn entries_that_cannot_be_read_say_why() {
     let decode = |entry: Value| {
-        Entries::decode(json!([entry]))
+        ManagedFields::decode(json!([entry]))
             .map(|_| ())
             .map_err(|error| error.to_string())
     };

@@ -1,7 +1,7 @@
 //! managedFields that a webhook may have broken: they are put back, and the client hears why (S1, S2).
 
 use kubewright_codec::json;
-use kubewright_merge::managed::{DecodeError, Entries, FieldSet, FieldsError};
+use kubewright_merge::managed::{DecodeError, ManagedFields, FieldSet, FieldsError};
 use serde_json::{Value, json};
 
 use crate::object;
@@ -20,7 +20,7 @@ pub(crate) fn restore_owners(object: &mut Value, before: Option<Value>, warnings
     let Some(after) = owners(object).filter(|after| Some(after) != before.as_ref()) else {
         return;
     };
-    let Err(error) = Entries::decode(after.clone()) else {
+    let Err(error) = ManagedFields::decode(after.clone()) else {
         return;
     };
     warnings.push(format!(
@@ -43,7 +43,7 @@ fn worded(owners: &Value, error: &DecodeError) -> String {
         .as_array()
         .into_iter()
         .flatten()
-        .find(|entry| Entries::decode(json!([entry])).is_err());
+        .find(|entry| ManagedFields::decode(json!([entry])).is_err());
     let Some(entry) = broken else {
         return error.to_string();
     };

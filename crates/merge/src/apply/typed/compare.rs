@@ -56,7 +56,7 @@ pub(in super::super) fn compare<'t, T: Topology<'t>>(
     }
 }
 
-/// What happened to a place itself.
+/// How a node itself differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Added,
@@ -64,14 +64,14 @@ enum Change {
     Removed,
 }
 
-/// What happened at and below a place.
+/// How a node differs, itself and below.
 #[derive(Default)]
-struct Found {
+struct Difference {
     here: Option<Change>,
     below: Comparison,
 }
 
-impl Found {
+impl Difference {
     fn attach(&mut self, element: &dyn Fn() -> PathElement, found: Self) {
         self.below
             .added
@@ -97,8 +97,8 @@ impl Walk {
         left: Option<&Value>,
         right: Option<&Value>,
         depth: usize,
-    ) -> Found {
-        let mut found = Found::default();
+    ) -> Difference {
+        let mut found = Difference::default();
         let left_form = left.map(|value| form(of, value, depth));
         let right_form = right.map(|value| form(of, value, depth));
         // A place without type may hold a scalar on one side and an object on the other: then both readings count.
@@ -127,7 +127,7 @@ impl Walk {
         left: Option<&Value>,
         right: Option<&Value>,
         depth: usize,
-        found: &mut Found,
+        found: &mut Difference,
     ) -> bool {
         match (form, of) {
             (Form::Fields, _) if entries(left).is_some() || entries(right).is_some() => {
@@ -156,7 +156,7 @@ impl Walk {
         left: Option<&Map<String, Value>>,
         right: Option<&Map<String, Value>>,
         depth: usize,
-        found: &mut Found,
+        found: &mut Difference,
     ) {
         let mut left = left.into_iter().flatten().peekable();
         let mut right = right.into_iter().flatten().peekable();
@@ -183,7 +183,7 @@ impl Walk {
         left: &[Value],
         right: &[Value],
         depth: usize,
-        found: &mut Found,
+        found: &mut Difference,
     ) {
         if left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal_values(left, right)) {
             return;
@@ -216,10 +216,10 @@ impl Walk {
         left: &[(PathElement, bool, &'v Value)],
         right: &[(PathElement, bool, &'v Value)],
         depth: usize,
-    ) -> Vec<Found> {
+    ) -> Vec<Difference> {
         let of = item_type(Some(list));
         let first = |items: &[(PathElement, bool, &'v Value)]| items.first().map(|(_, _, item)| *item);
-        let here = |change| Found {
+        let here = |change| Difference {
             here: Some(change),
             below: Comparison::default(),
         };
