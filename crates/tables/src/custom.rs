@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::age;
 use crate::builtin::metadata_columns;
 use crate::column::Column;
-use crate::jsonpath::{Found, JsonPath};
+use crate::jsonpath::{JsonPath, JsonPathValue};
 use crate::read::{int, text, text_or};
 use crate::row::{Cell, Row};
 
@@ -106,7 +106,7 @@ fn age_column() -> Value {
     })
 }
 
-fn cell(kind: &str, found: &Found<'_>, now: Timestamp) -> Cell {
+fn cell(kind: &str, found: &JsonPathValue<'_>, now: Timestamp) -> Cell {
     match kind {
         "string" => found.print().into(),
         "integer" => match found.number() {

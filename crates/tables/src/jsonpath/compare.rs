@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::found::Found;
+use super::value::JsonPathValue;
 
 /// Whether `left operator right` holds; `None` when the two do not compare that way.
-pub(super) fn holds(left: Found<'_>, operator: &str, right: Found<'_>) -> Option<bool> {
+pub(super) fn holds(left: JsonPathValue<'_>, operator: &str, right: JsonPathValue<'_>) -> Option<bool> {
     let (left, right) = (basic(left)?, basic(right)?);
     match operator {
         "==" => equal(left, right),
@@ -28,20 +28,20 @@ enum Basic<'a> {
     Text(&'a str),
 }
 
-fn basic(found: Found<'_>) -> Option<Basic<'_>> {
+fn basic(found: JsonPathValue<'_>) -> Option<Basic<'_>> {
     Some(match found {
-        Found::Json(Value::Bool(value)) => Basic::Boolean(*value),
-        Found::Json(Value::String(text)) => Basic::Text(text),
-        Found::Json(Value::Number(number)) => match number.as_i64() {
+        JsonPathValue::Json(Value::Bool(value)) => Basic::Boolean(*value),
+        JsonPathValue::Json(Value::String(text)) => Basic::Text(text),
+        JsonPathValue::Json(Value::Number(number)) => match number.as_i64() {
             Some(integer) => Basic::Integer(integer),
             None => Basic::Float(number.as_f64()?),
         },
-        Found::Text(text) => Basic::Text(text),
-        Found::Integer(integer) => Basic::Integer(integer),
-        Found::Float(float) => Basic::Float(float),
-        Found::Boolean(value) => Basic::Boolean(value),
-        Found::Byte(byte) => Basic::Integer(byte.into()),
-        Found::Json(_) | Found::Nothing => return None,
+        JsonPathValue::Text(text) => Basic::Text(text),
+        JsonPathValue::Integer(integer) => Basic::Integer(integer),
+        JsonPathValue::Float(float) => Basic::Float(float),
+        JsonPathValue::Boolean(value) => Basic::Boolean(value),
+        JsonPathValue::Byte(byte) => Basic::Integer(byte.into()),
+        JsonPathValue::Json(_) | JsonPathValue::Nothing => return None,
     })
 }
 

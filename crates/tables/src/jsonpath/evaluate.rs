@@ -3,19 +3,19 @@
 use serde_json::Value;
 
 use super::compare;
-use super::found::Found;
 use super::parse::{Node, Slice};
+use super::value::JsonPathValue;
 
 /// How many values one evaluation may touch: nested `..` would otherwise multiply them.
 const BUDGET: usize = 1 << 20;
 
 /// Where an evaluation failed, and what it held then: an `exists` filter looks at that.
-struct TypeMismatch<'a>(Vec<Found<'a>>);
+struct TypeMismatch<'a>(Vec<JsonPathValue<'a>>);
 
-type Walked<'a> = Result<Vec<Found<'a>>, TypeMismatch<'a>>;
+type Walked<'a> = Result<Vec<JsonPathValue<'a>>, TypeMismatch<'a>>;
 
 /// What each node of the template finds.
-pub(super) fn results<'a>(nodes: &'a [Node], object: &'a Value) -> Option<Vec<Vec<Found<'a>>>> {
+pub(super) fn results<'a>(nodes: &'a [Node], object: &'a Value) -> Option<Vec<Vec<JsonPathValue<'a>>>> {
     let mut evaluation = Evaluation {
         begun: 0,
         inside: 0,
@@ -23,7 +23,7 @@ pub(super) fn results<'a>(nodes: &'a [Node], object: &'a Value) -> Option<Vec<Ve
         last_end: 0,
         budget: BUDGET,
     };
-    evaluation.template(nodes, 0, Found::Json(object))
+    evaluation.template(nodes, 0, JsonPathValue::Json(object))
 }
 
 struct Evaluation {
@@ -40,7 +40,12 @@ struct Evaluation {
 
 impl Evaluation {
     /// Evaluates the nodes from `from` on, up to the end of the running loop.
-    fn template<'a>(&mut self, nodes: &'a [Node], from: usize, data: Found<'a>) -> Option<Vec<Vec<Found<'a>>>> {
+    fn template<'a>(
+        &mut self,
+        nodes: &'a [Node],
+        from: usize,
+        data: JsonPathValue<'a>,
+    ) -> Option<Vec<Vec<JsonPathValue<'a>>>> {
         let mut all = Vec::new();
         let mut at = from;
         while let Some(node) = nodes.get(at) {
@@ -55,7 +60,7 @@ impl Evaluation {
                 self.inside += 1;
                 if found.is_empty() {
                     // The body is walked once on nothing, to find the loop's end.
-                    self.template(nodes, at + 1, Found::Nothing)?;
+                    self.template(nodes, at + 1, JsonPathValue::Nothing)?;
                 }
                 for value in found {
                     all.extend(self.template(nodes, at + 1, value)?);
@@ -70,15 +75,15 @@ impl Evaluation {
         Some(all)
     }
 
-    fn walk<'a>(&mut self, input: Vec<Found<'a>>, node: &'a Node) -> Walked<'a> {
+    fn walk<'a>(&mut self, input: Vec<JsonPathValue<'a>>, node: &'a Node) -> Walked<'a> {
         self.spend(input.len() + 1)?;
-        let each = |value: Found<'a>| vec![value; input.len()];
+        let each = |value: JsonPathValue<'a>| vec![value; input.len()];
         Ok(match node {
             Node::List(nodes) => return self.list(input, nodes),
-            Node::Text(text) => vec![Found::Text(text)],
-            Node::Integer(integer) => each(Found::Integer(*integer)),
-            Node::Float(float) => each(Found::Float(*float)),
-            Node::Boolean(value) => each(Found::Boolean(*value)),
+            Node::Text(text) => vec![JsonPathValue::Text(text)],
+            Node::Integer(integer) => each(JsonPathValue::Integer(*integer)),
+            Node::Float(float) => each(JsonPathValue::Float(*float)),
+            Node::Boolean(value) => each(JsonPathValue::Boolean(*value)),
             Node::Field(name) => input.iter().filter_map(|value| field(*value, name)).collect(),
             Node::Array(slice) => return self.array(input, *slice),
             Node::Wildcard => {
@@ -115,16 +120,16 @@ impl Evaluation {
         })
     }
 
-    fn list<'a>(&mut self, input: Vec<Found<'a>>, nodes: &'a [Node]) -> Walked<'a> {
+    fn list<'a>(&mut self, input: Vec<JsonPathValue<'a>>, nodes: &'a [Node]) -> Walked<'a> {
         nodes.iter().try_fold(input, |found, node| self.walk(found, node))
     }
 
-    fn array<'a>(&mut self, input: Vec<Found<'a>>, slice: Slice) -> Walked<'a> {
+    fn array<'a>(&mut self, input: Vec<JsonPathValue<'a>>, slice: Slice) -> Walked<'a> {
         let mut found = Vec::new();
         for value in &input {
             let items = match value {
-                Found::Json(Value::Null) => continue,
-                Found::Json(Value::Array(items)) => items,
+                JsonPathValue::Json(Value::Null) => continue,
+                JsonPathValue::Json(Value::Array(items)) => items,
                 _ => return Err(TypeMismatch(input)),
             };
             let Some(range) = bounds(slice, items.len()) else {
@@ -141,15 +146,15 @@ impl Evaluation {
                 return Err(TypeMismatch(input));
             }
             self.spend(range.len())?;
-            found.extend(items[range].iter().step_by(step).map(Found::Json));
+            found.extend(items[range].iter().step_by(step).map(JsonPathValue::Json));
         }
         Ok(found)
     }
 
-    fn recursive<'a>(&mut self, input: Vec<Found<'a>>) -> Walked<'a> {
+    fn recursive<'a>(&mut self, input: Vec<JsonPathValue<'a>>) -> Walked<'a> {
         let mut found = Vec::new();
         // Depth first, in order: a stack of what is still to visit.
-        let mut stack: Vec<Found<'a>> = input.into_iter().rev().collect();
+        let mut stack: Vec<JsonPathValue<'a>> = input.into_iter().rev().collect();
         while let Some(value) = stack.pop() {
             let mut children = Vec::new();
             self.children(value, &mut children)?;
@@ -162,25 +167,35 @@ impl Evaluation {
     }
 
     /// The items of a list, the values of a map, the bytes of a string.
-    fn children<'a>(&mut self, value: Found<'a>, into: &mut Vec<Found<'a>>) -> Result<(), TypeMismatch<'a>> {
+    fn children<'a>(
+        &mut self,
+        value: JsonPathValue<'a>,
+        into: &mut Vec<JsonPathValue<'a>>,
+    ) -> Result<(), TypeMismatch<'a>> {
         let before = into.len();
         match value {
-            Found::Json(Value::Array(items)) => into.extend(items.iter().map(Found::Json)),
-            Found::Json(Value::Object(fields)) => into.extend(fields.values().map(Found::Json)),
-            Found::Json(Value::String(text)) => into.extend(text.bytes().map(Found::Byte)),
-            Found::Text(text) => into.extend(text.bytes().map(Found::Byte)),
+            JsonPathValue::Json(Value::Array(items)) => into.extend(items.iter().map(JsonPathValue::Json)),
+            JsonPathValue::Json(Value::Object(fields)) => into.extend(fields.values().map(JsonPathValue::Json)),
+            JsonPathValue::Json(Value::String(text)) => into.extend(text.bytes().map(JsonPathValue::Byte)),
+            JsonPathValue::Text(text) => into.extend(text.bytes().map(JsonPathValue::Byte)),
             _ => {}
         }
         self.spend(into.len() - before + 1)
     }
 
-    fn filter<'a>(&mut self, input: Vec<Found<'a>>, left: &'a [Node], operator: &str, right: &'a [Node]) -> Walked<'a> {
+    fn filter<'a>(
+        &mut self,
+        input: Vec<JsonPathValue<'a>>,
+        left: &'a [Node],
+        operator: &str,
+        right: &'a [Node],
+    ) -> Walked<'a> {
         let mut found = Vec::new();
         for value in &input {
-            let Found::Json(Value::Array(items)) = value else {
+            let JsonPathValue::Json(Value::Array(items)) = value else {
                 return Err(TypeMismatch(input));
             };
-            for item in items.iter().map(Found::Json) {
+            for item in items.iter().map(JsonPathValue::Json) {
                 let lefts = self.list(vec![item], left);
                 if operator == "exists" {
                     let (Ok(lefts) | Err(TypeMismatch(lefts))) = lefts;
@@ -223,9 +238,9 @@ impl Evaluation {
 }
 
 /// A map's value. What is no map has no fields, which is no misfit.
-fn field<'a>(value: Found<'a>, name: &str) -> Option<Found<'a>> {
+fn field<'a>(value: JsonPathValue<'a>, name: &str) -> Option<JsonPathValue<'a>> {
     match value {
-        Found::Json(Value::Object(fields)) => fields.get(name).map(Found::Json),
+        JsonPathValue::Json(Value::Object(fields)) => fields.get(name).map(JsonPathValue::Json),
         _ => None,
     }
 }

@@ -3,11 +3,11 @@
 
 mod compare;
 mod evaluate;
-mod found;
 mod parse;
+mod value;
 
-pub use found::Found;
 pub use parse::ParseError;
+pub use value::JsonPathValue;
 
 use serde_json::Value;
 
@@ -29,12 +29,12 @@ impl JsonPath {
 
     /// What each part of the template finds, or `None` when the template does not fit the object. Missing keys find
     /// nothing and are no misfit.
-    pub fn find<'a>(&'a self, object: &'a Value) -> Option<Vec<Vec<Found<'a>>>> {
+    pub fn find<'a>(&'a self, object: &'a Value) -> Option<Vec<Vec<JsonPathValue<'a>>>> {
         evaluate::results(&self.nodes, object)
     }
 
     /// The first finding of the first part.
-    pub fn first<'a>(&'a self, object: &'a Value) -> Option<Found<'a>> {
+    pub fn first<'a>(&'a self, object: &'a Value) -> Option<JsonPathValue<'a>> {
         self.find(object)?.into_iter().next()?.into_iter().next()
     }
 }

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::custom::Number;
 
-/// What a path finds.
+/// A value that a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Found<'a> {
+pub enum JsonPathValue<'a> {
     /// A part of the object.
     Json(&'a Value),
     /// Text of the template.
@@ -27,52 +27,52 @@ pub enum Found<'a> {
     Nothing,
 }
 
-impl<'a> Found<'a> {
+impl<'a> JsonPathValue<'a> {
     /// The value as a template prints it: strings as they are, lists and maps as JSON, numbers in Go's `%v`.
     pub fn print(&self) -> Cow<'a, str> {
         match self {
-            Found::Json(Value::String(text)) => text.into(),
-            Found::Json(Value::Null) | Found::Nothing => "<no value>".into(),
-            Found::Json(Value::Number(number)) => match number.as_i64() {
+            JsonPathValue::Json(Value::String(text)) => text.into(),
+            JsonPathValue::Json(Value::Null) | JsonPathValue::Nothing => "<no value>".into(),
+            JsonPathValue::Json(Value::Number(number)) => match number.as_i64() {
                 Some(integer) => integer.to_string().into(),
                 None => float::general(number.as_f64().unwrap_or_default()).into(),
             },
-            Found::Json(Value::Bool(value)) | Found::Boolean(value) => value.to_string().into(),
-            Found::Json(value) => {
+            JsonPathValue::Json(Value::Bool(value)) | JsonPathValue::Boolean(value) => value.to_string().into(),
+            JsonPathValue::Json(value) => {
                 let mut out = Vec::new();
                 json::write(value, &mut out);
                 String::from_utf8_lossy(&out).into_owned().into()
             }
-            Found::Text(text) => (*text).into(),
-            Found::Integer(integer) => integer.to_string().into(),
-            Found::Float(number) => float::general(*number).into(),
-            Found::Byte(byte) => byte.to_string().into(),
+            JsonPathValue::Text(text) => (*text).into(),
+            JsonPathValue::Integer(integer) => integer.to_string().into(),
+            JsonPathValue::Float(number) => float::general(*number).into(),
+            JsonPathValue::Byte(byte) => byte.to_string().into(),
         }
     }
 
     /// The number in it. An integer of the template is none: its Go type is not one that cells take.
     pub(crate) fn number(&self) -> Option<Number> {
         match self {
-            Found::Json(Value::Number(number)) => Some(match number.as_i64() {
+            JsonPathValue::Json(Value::Number(number)) => Some(match number.as_i64() {
                 Some(integer) => Number::Integer(integer),
                 None => Number::Float(number.as_f64()?),
             }),
-            Found::Float(number) => Some(Number::Float(*number)),
+            JsonPathValue::Float(number) => Some(Number::Float(*number)),
             _ => None,
         }
     }
 
     pub(crate) fn boolean(&self) -> Option<bool> {
         match self {
-            Found::Json(Value::Bool(value)) | Found::Boolean(value) => Some(*value),
+            JsonPathValue::Json(Value::Bool(value)) | JsonPathValue::Boolean(value) => Some(*value),
             _ => None,
         }
     }
 
     pub(crate) fn text(&self) -> Option<&'a str> {
         match self {
-            Found::Json(Value::String(text)) => Some(text),
-            Found::Text(text) => Some(text),
+            JsonPathValue::Json(Value::String(text)) => Some(text),
+            JsonPathValue::Text(text) => Some(text),
             _ => None,
         }
     }
