@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use kubewright_codec::json;
-use kubewright_store::{Draft, Record, Revision};
+use kubewright_store::{Record, RecordDraft, Revision};
 use serde_json::{Map, Value};
 
 use crate::custom::conversion::{ConversionCache, Unfinished};
@@ -48,7 +48,11 @@ pub(crate) fn to_value(resource: &Resource, record: &Record, revision: Revision)
 }
 
 /// What the store keeps of an object.
-pub(crate) fn to_draft(resource: &Resource, object: &Value, cache: &ConversionCache) -> Result<Draft, Unfinished> {
+pub(crate) fn to_draft(
+    resource: &Resource,
+    object: &Value,
+    cache: &ConversionCache,
+) -> Result<RecordDraft, Unfinished> {
     let Some(version) = resource.custom() else {
         return Ok(to_built_in_draft(resource, object));
     };
@@ -59,7 +63,7 @@ pub(crate) fn to_draft(resource: &Resource, object: &Value, cache: &ConversionCa
 }
 
 /// What the store keeps of an object of a built-in resource, in the version that is stored.
-pub(crate) fn to_built_in_draft(resource: &Resource, object: &Value) -> Draft {
+pub(crate) fn to_built_in_draft(resource: &Resource, object: &Value) -> RecordDraft {
     let draft = draft(resource, object);
     // Storage does not tell an empty list or map from none; only what looks like one is worth the second look.
     let has = |text: &[u8]| memchr::memmem::find(&draft.body, text).is_some();
@@ -72,8 +76,8 @@ pub(crate) fn to_built_in_draft(resource: &Resource, object: &Value) -> Draft {
 }
 
 /// What the store keeps of an object whose metadata alone has changed: it stays in the version it was stored in.
-pub(crate) fn redraft(resource: &Resource, record: &Record, object: &Value) -> Draft {
-    Draft {
+pub(crate) fn redraft(resource: &Resource, record: &Record, object: &Value) -> RecordDraft {
+    RecordDraft {
         fields: record.fields.clone(),
         ..draft(resource, object)
     }
@@ -94,7 +98,7 @@ fn built_in_as_stored(resource: &Resource, object: Value) -> Value {
     }
 }
 
-fn draft(resource: &Resource, object: &Value) -> Draft {
+fn draft(resource: &Resource, object: &Value) -> RecordDraft {
     let mut body = Vec::with_capacity(512);
     body.extend_from_slice(HEAD.as_bytes());
     let mut first = true;
@@ -115,7 +119,7 @@ fn draft(resource: &Resource, object: &Value) -> Draft {
     let labels = metadata(object)
         .and_then(|metadata| metadata.get("labels"))
         .and_then(Value::as_object);
-    Draft {
+    RecordDraft {
         body: body.into(),
         uid: meta_text(object, "uid").into(),
         labels: labels

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kubewright_store::{Draft, Limits, ResourceId, Store};
+use kubewright_store::{Limits, RecordDraft, ResourceId, Store};
 
 const RESOURCE: ResourceId = ResourceId(0);
 const RECORDS: usize = 100_000;
@@ -31,8 +31,8 @@ fn main() {
     }
 }
 
-fn draft() -> Draft {
-    Draft {
+fn draft() -> RecordDraft {
+    RecordDraft {
         body: Bytes::from(vec![b'x'; 300]),
         uid: "7f2a1c66-5f0e-4c4b-9d3a-0c5d6f0b9a11".into(),
         labels: [("app".into(), "web".into())].into(),

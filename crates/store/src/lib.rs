@@ -1,5 +1,5 @@
-//! A versioned object store: one structure serves lists, pages, watches, forks and time travel.
-//! [`Store`] is the door; [`Snapshot`] reads a revision, [`Watcher`] follows the revisions after it.
+//! A versioned object store: one structure serves lists, pages, watches, forks and reads of past revisions.
+//! [`Store`] reads and writes the present state; [`Snapshot`] reads a revision, [`Watcher`] follows the revisions after it.
 //!
 //! A resource is a persistent ordered map from key to [`Record`] plus a log of the events that led to it. Every
 //! event keeps the map as it was then, so that a list at a past revision is a lookup and a fork copies pointers.
@@ -8,17 +8,17 @@
 //! The crate knows neither JSON nor time nor randomness, and the only thing it ever waits for is [`Watcher::ready`].
 //!
 //! ```
-//! use kubewright_store::{Draft, EventKind, Limits, ResourceId, Store};
+//! use kubewright_store::{EventKind, Limits, RecordDraft, ResourceId, Store};
 //!
 //! let store = Store::new(Limits::default());
 //! let settings = ResourceId(1);
-//! let draft = |text: &str| Draft { body: text.to_owned().into(), ..Draft::default() };
+//! let draft = |text: &str| RecordDraft { body: text.to_owned().into(), ..RecordDraft::default() };
 //!
 //! let first = store.create(settings, "shop/app", draft("blue")).unwrap();
 //! let (snapshot, mut watcher) = store.snapshot_and_watch(settings, Some("shop"));
 //! assert_eq!((snapshot.len(), first.namespace(), first.name()), (1, Some("shop"), "app"));
 //!
-//! // A write names the revision it has seen; who comes late is told what is there.
+//! // A write names the revision it has seen; one that is too late fails with the record as it is now.
 //! let second = store.update(settings, "shop/app", first.revision, draft("green")).unwrap();
 //! assert!(store.update(settings, "shop/app", first.revision, draft("red")).is_err());
 //! let events = watcher.try_next(10).unwrap().events;
@@ -45,7 +45,7 @@ mod topic;
 mod watch;
 
 pub use error::{CommitError, Compacted, SnapshotError, WatchEnd};
-pub use record::{Draft, Record, ResourceId, Revision};
+pub use record::{Record, RecordDraft, ResourceId, Revision};
 pub use snapshot::{Records, Snapshot};
 pub use store::{Deleted, Limits, Store};
 pub use watch::{Batch, Event, EventKind, Watcher};

@@ -1,5 +1,5 @@
 //! An object at rest and the numbers that address it.
-//! A [`Draft`] is what a writer brings; the commit makes it a [`Record`] by giving it key and revision.
+//! A [`RecordDraft`] is what a writer brings; the commit makes it a [`Record`] by giving it key and revision.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct ResourceId(pub u32);
 
 /// An object as a writer hands it in: everything but its key and its revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct RecordDraft {
     /// The serialized object, opaque to the store.
     pub body: Bytes,
     /// The object's uid, so that preconditions need no parsing.
@@ -51,11 +51,11 @@ pub struct Record {
 
 impl Record {
     /// The record a draft becomes; the commit sets the revision.
-    pub(crate) fn new(key: &str, mut draft: Draft) -> Record {
+    pub(crate) fn new(key: &str, mut draft: RecordDraft) -> Record {
         if !draft.labels.is_sorted() {
             draft.labels.sort_unstable();
         }
-        let Draft {
+        let RecordDraft {
             body,
             uid,
             labels,

@@ -1,5 +1,5 @@
-//! The door: reads take a short shared lock, writes a short exclusive one, and nothing is awaited under either.
-//! What a write allocates is made before the lock, what it frees and whom it wakes comes after it.
+//! The handle: reads take a short shared lock, writes a short exclusive one, and nothing is awaited under either.
+//! What a write allocates is made before the lock, what it frees is freed and whom it wakes is woken after it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use crate::state::State;
-use crate::{CommitError, Compacted, Draft, Record, ResourceId, Revision, Snapshot, SnapshotError, Watcher};
+use crate::{CommitError, Compacted, Record, RecordDraft, ResourceId, Revision, Snapshot, SnapshotError, Watcher};
 
 /// How many events one hold of the lock forgets when the history is compacted on demand.
 const COMPACTION_STEP: usize = 512;
@@ -28,7 +28,7 @@ impl Default for Limits {
     }
 }
 
-/// A record that is no more.
+/// A record that was deleted.
 #[derive(Clone, Debug)]
 pub struct Deleted {
     /// The last state, under the revision that wrote it.
@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// Writes a new record.
-    pub fn create(&self, resource: ResourceId, key: &str, draft: Draft) -> Result<Arc<Record>, CommitError> {
+    pub fn create(&self, resource: ResourceId, key: &str, draft: RecordDraft) -> Result<Arc<Record>, CommitError> {
         let record = Arc::new(Record::new(key, draft));
         let committed = self
             .state()
@@ -95,7 +95,7 @@ impl Store {
         resource: ResourceId,
         key: &str,
         expect: Revision,
-        draft: Draft,
+        draft: RecordDraft,
     ) -> Result<Arc<Record>, CommitError> {
         let record = Arc::new(Record::new(key, draft));
         let committed = self

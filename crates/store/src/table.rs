@@ -235,12 +235,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Draft, Revision};
+    use crate::{RecordDraft, Revision};
 
     fn record(key: &str, revision: u64) -> Arc<Record> {
         Arc::new(Record {
             revision: Revision(revision),
-            ..Record::new(key, Draft::default())
+            ..Record::new(key, RecordDraft::default())
         })
     }
 

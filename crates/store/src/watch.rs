@@ -1,5 +1,6 @@
 //! A watcher is a cursor into a resource's log: it sleeps on its topic and reads in batches under a short shared lock.
-//! It holds nothing but its place, so a stalled one costs nothing and holds nobody up; the history passes it by.
+//! It holds nothing but its position, so that a stalled watcher costs nothing and delays nobody; events may be compacted
+//! before it has read them.
 
 use std::fmt;
 use std::ops::ControlFlow;

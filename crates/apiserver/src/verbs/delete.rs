@@ -4,7 +4,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use kubewright_kinds::pod::deletion;
 use kubewright_kinds::strategy::Propagation as DefaultPropagation;
-use kubewright_store::{CommitError, Draft, Record};
+use kubewright_store::{CommitError, Record, RecordDraft};
 use kubewright_structural::crd;
 use kubewright_system::clock;
 use serde_json::{Value, json};
@@ -379,7 +379,7 @@ fn commit(
     resource: &Resource,
     record: &Record,
     live: Value,
-    marked: Option<(Value, Draft)>,
+    marked: Option<(Value, RecordDraft)>,
     remove: bool,
 ) -> Option<Outcome> {
     let (store, key) = (&server.store, &record.key);

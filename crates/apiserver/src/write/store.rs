@@ -1,6 +1,6 @@
 //! The store stage: compare-and-swap on a revision, with what follows from it.
 
-use kubewright_store::{CommitError, Draft};
+use kubewright_store::{CommitError, RecordDraft};
 use serde_json::Value;
 
 use super::{PendingWrite, Written};
@@ -86,7 +86,7 @@ impl PendingWrite<'_, '_> {
 
     /// What storage gets. An object that only its owners' records make too large loses those (M13); an applied one, whose
     /// meaning they are, is refused.
-    async fn draft(&mut self) -> Result<Draft> {
+    async fn draft(&mut self) -> Result<RecordDraft> {
         let draft = self.unlimited_draft().await?;
         if draft.body.len() <= MAX_OBJECT_BYTES {
             return Ok(draft);
@@ -103,7 +103,7 @@ impl PendingWrite<'_, '_> {
         Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message))
     }
 
-    async fn unlimited_draft(&self) -> Result<Draft> {
+    async fn unlimited_draft(&self) -> Result<RecordDraft> {
         let (resource, object) = (self.resource, &self.object);
         with_conversions(self.call.server, resource, |cache| {
             object::to_draft(resource, object, cache)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use kubewright_store::{Draft, Event, EventKind, ResourceId, Revision, Snapshot, Store};
+use kubewright_store::{Event, EventKind, RecordDraft, ResourceId, Revision, Snapshot, Store};
 use proptest::prelude::*;
 
 pub(crate) const RESOURCES: [ResourceId; 2] = [ResourceId(3), ResourceId(7)];
@@ -14,10 +14,10 @@ pub(crate) const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six
 /// Key to body: what a table holds, without its revisions.
 pub(crate) type Contents = BTreeMap<String, String>;
 
-pub(crate) fn draft(body: &str) -> Draft {
-    Draft {
+pub(crate) fn draft(body: &str) -> RecordDraft {
+    RecordDraft {
         body: Bytes::copy_from_slice(body.as_bytes()),
-        ..Draft::default()
+        ..RecordDraft::default()
     }
 }
 

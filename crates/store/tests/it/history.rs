@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Contents, Modelled, NAMESPACES, RESOURCES, contents, draft, in_scope, scope, text, writes};
-use kubewright_store::{CommitError, Compacted, Draft, Limits, ResourceId, Revision, SnapshotError, Store};
+use kubewright_store::{CommitError, Compacted, Limits, RecordDraft, ResourceId, Revision, SnapshotError, Store};
 use proptest::prelude::*;
 
 const RESOURCE: ResourceId = RESOURCES[0];
@@ -272,7 +272,7 @@ fn labels_are_sorted_and_found() {
         .create(
             RESOURCE,
             "a/one",
-            Draft {
+            RecordDraft {
                 labels: labels.into(),
                 ..draft("")
             },

@@ -1,7 +1,7 @@
 //! managedFields that a webhook may have broken: they are put back, and the client hears why (S1, S2).
 
 use kubewright_codec::json;
-use kubewright_merge::managed::{DecodeError, ManagedFields, FieldSet, FieldsError};
+use kubewright_merge::managed::{DecodeError, FieldSet, FieldsError, ManagedFields};
 use serde_json::{Value, json};
 
 use crate::object;
