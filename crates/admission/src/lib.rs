@@ -41,9 +41,9 @@
 //!     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
 //!     "response": { "uid": "uid-1", "allowed": false, "status": { "message": "no more Pods" } },
 //! });
-//! let verdict = response::read(version, Phase::Validating, "uid-1", answer.to_string().as_bytes()).unwrap();
-//! assert!(!verdict.allowed);
-//! assert_eq!(verdict.status["message"], "no more Pods");
+//! let decision = response::read(version, Phase::Validating, "uid-1", answer.to_string().as_bytes()).unwrap();
+//! assert!(!decision.allowed);
+//! assert_eq!(decision.status["message"], "no more Pods");
 //! ```
 
 mod attributes;

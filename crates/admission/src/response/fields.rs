@@ -26,7 +26,7 @@ pub(super) struct Reader {
 
 /// Where a field is: the struct that has it and the path from the root.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct FieldLocation<'a> {
     owner: &'a str,
     path: &'a str,
 }
@@ -35,7 +35,7 @@ impl Reader {
     /// The response of a review, if it has one.
     pub(super) fn read(review: &Value, version: ReviewVersion) -> Result<Option<ResponseFields>, String> {
         let mut reader = Reader { mistake: None };
-        let at = At {
+        let at = FieldLocation {
             owner: "AdmissionReview",
             path: "",
         };
@@ -50,7 +50,7 @@ impl Reader {
     }
 
     fn response(&mut self, response: &Map<String, Value>, version: ReviewVersion) -> ResponseFields {
-        let at = At {
+        let at = FieldLocation {
             owner: "AdmissionResponse",
             path: "response.",
         };
@@ -70,7 +70,7 @@ impl Reader {
     }
 
     fn status(&mut self, status: &Map<String, Value>) -> Value {
-        let at = At {
+        let at = FieldLocation {
             owner: "Status",
             path: "response.status.",
         };
@@ -86,7 +86,7 @@ impl Reader {
             kept.insert("code".into(), code.into());
         }
         if let Some(metadata) = self.object(at, status.get("metadata"), "metadata", "v1.ListMeta") {
-            let at = At {
+            let at = FieldLocation {
                 owner: "ListMeta",
                 path: "response.status.metadata.",
             };
@@ -107,7 +107,7 @@ impl Reader {
     }
 
     fn details(&mut self, details: &Map<String, Value>) -> Value {
-        let at = At {
+        let at = FieldLocation {
             owner: "StatusDetails",
             path: "response.status.details.",
         };
@@ -131,8 +131,8 @@ impl Reader {
         Value::Object(kept)
     }
 
-    fn cause(&mut self, list: At<'_>, cause: &Value) -> Value {
-        let at = At {
+    fn cause(&mut self, list: FieldLocation<'_>, cause: &Value) -> Value {
+        let at = FieldLocation {
             owner: "StatusCause",
             path: "response.status.details.causes.",
         };
@@ -145,7 +145,14 @@ impl Reader {
         Value::Object(kept)
     }
 
-    fn keep_text(&mut self, at: At<'_>, from: &Map<String, Value>, key: &str, ty: &str, kept: &mut Map<String, Value>) {
+    fn keep_text(
+        &mut self,
+        at: FieldLocation<'_>,
+        from: &Map<String, Value>,
+        key: &str,
+        ty: &str,
+        kept: &mut Map<String, Value>,
+    ) {
         if let Some(text) = self.text(at, from.get(key), key, ty).filter(|text| !text.is_empty()) {
             kept.insert(key.into(), text.into());
         }
@@ -153,7 +160,7 @@ impl Reader {
 
     fn object<'v>(
         &mut self,
-        at: At<'_>,
+        at: FieldLocation<'_>,
         value: Option<&'v Value>,
         key: &str,
         ty: &str,
@@ -168,7 +175,7 @@ impl Reader {
         }
     }
 
-    fn list<'v>(&mut self, at: At<'_>, value: Option<&'v Value>, key: &str, ty: &str) -> &'v [Value] {
+    fn list<'v>(&mut self, at: FieldLocation<'_>, value: Option<&'v Value>, key: &str, ty: &str) -> &'v [Value] {
         match value {
             None | Some(Value::Null) => &[],
             Some(Value::Array(items)) => items,
@@ -179,7 +186,7 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, at: At<'_>, value: Option<&Value>, key: &str, ty: &str) -> Option<String> {
+    fn text(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str, ty: &str) -> Option<String> {
         match value? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
@@ -190,7 +197,7 @@ impl Reader {
         }
     }
 
-    fn texts(&mut self, at: At<'_>, value: Option<&Value>, key: &str) -> Vec<String> {
+    fn texts(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str) -> Vec<String> {
         let items = self.list(at, value, key, "[]string");
         items
             .iter()
@@ -198,7 +205,7 @@ impl Reader {
             .collect()
     }
 
-    fn texts_by_key(&mut self, at: At<'_>, value: Option<&Value>, key: &str) -> Vec<(String, String)> {
+    fn texts_by_key(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str) -> Vec<(String, String)> {
         let entries = self.object(at, value, key, "map[string]string");
         entries
             .into_iter()
@@ -212,7 +219,7 @@ impl Reader {
             .collect()
     }
 
-    fn flag(&mut self, at: At<'_>, value: Option<&Value>, key: &str) -> bool {
+    fn flag(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str) -> bool {
         match value {
             None | Some(Value::Null) => false,
             Some(Value::Bool(flag)) => *flag,
@@ -223,7 +230,7 @@ impl Reader {
         }
     }
 
-    fn integer(&mut self, at: At<'_>, value: Option<&Value>, key: &str) -> Option<i32> {
+    fn integer(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str) -> Option<i32> {
         match value? {
             Value::Null => None,
             Value::Number(number) => {
@@ -241,7 +248,7 @@ impl Reader {
         }
     }
 
-    fn bytes(&mut self, at: At<'_>, value: Option<&Value>, key: &str) -> Vec<u8> {
+    fn bytes(&mut self, at: FieldLocation<'_>, value: Option<&Value>, key: &str) -> Vec<u8> {
         let Some(text) = value.and_then(Value::as_str) else {
             if let Some(other) = value.filter(|value| !value.is_null()) {
                 self.wrong(at, other, key, "[]uint8");
@@ -255,12 +262,12 @@ impl Reader {
         })
     }
 
-    fn wrong(&mut self, at: At<'_>, value: &Value, key: &str, ty: &str) {
+    fn wrong(&mut self, at: FieldLocation<'_>, value: &Value, key: &str, ty: &str) {
         self.refuse(at, json_kind(value), key, ty);
     }
 
-    fn refuse(&mut self, at: At<'_>, what: &str, key: &str, ty: &str) {
-        let At { owner, path } = at;
+    fn refuse(&mut self, at: FieldLocation<'_>, what: &str, key: &str, ty: &str) {
+        let FieldLocation { owner, path } = at;
         let mistake = format!("json: cannot unmarshal {what} into Go struct field {owner}.{path}{key} of type {ty}");
         self.mistake.get_or_insert(mistake);
     }

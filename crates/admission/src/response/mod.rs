@@ -17,7 +17,7 @@ const KIND: &str = "AdmissionReview";
 
 /// What a webhook decided.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct WebhookDecision {
     /// Whether the request may go on.
     pub allowed: bool,
     /// The `Status` it gave, reduced to what that type has; null when it gave none.
@@ -31,7 +31,7 @@ pub struct Verdict {
 }
 
 /// Reads and checks the answer to the review `uid`.
-pub fn read(version: ReviewVersion, phase: Phase, uid: &str, body: &[u8]) -> Result<Verdict, Reason> {
+pub fn read(version: ReviewVersion, phase: Phase, uid: &str, body: &[u8]) -> Result<WebhookDecision, Reason> {
     let sent = GroupVersionKind::new(GROUP, version.name(), KIND);
     let (value, found) = document::read(&sent, &["v1", "v1beta1"], body).map_err(Reason::Call)?;
     let answer = Reader::read(&value, version).map_err(Reason::Call)?;
@@ -44,7 +44,7 @@ fn check(
     uid: &str,
     found: &GroupVersionKind,
     answer: Option<fields::ResponseFields>,
-) -> Result<Verdict, String> {
+) -> Result<WebhookDecision, String> {
     let answer = answer.ok_or("webhook response was absent")?;
     let patch = match version {
         ReviewVersion::V1 => {
@@ -64,7 +64,7 @@ fn check(
         }
         ReviewVersion::V1Beta1 => None,
     };
-    Ok(Verdict {
+    Ok(WebhookDecision {
         allowed: answer.allowed,
         status: answer.status,
         warnings: answer.warnings,

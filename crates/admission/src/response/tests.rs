@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn answer(phase: Phase, body: &str) -> Result<Verdict, String> {
+fn answer(phase: Phase, body: &str) -> Result<WebhookDecision, String> {
     read(ReviewVersion::V1, phase, "u", body.as_bytes()).map_err(|reason| reason.to_string())
 }
 
@@ -20,12 +20,12 @@ fn a_verdict_is_read_whole() {
         "status": {"code": 422, "message": "m", "reason": "Invalid", "more": 1, "metadata": {"resourceVersion": "7"},
             "details": {"name": "n", "causes": [{"reason": "R", "message": "mm", "field": "f"}], "retryAfterSeconds": 3}},
     }));
-    let verdict = answer(Phase::Validating, &body).unwrap();
-    assert!(!verdict.allowed);
-    assert_eq!(verdict.warnings, ["w"]);
-    assert_eq!(verdict.audit_annotations, [("k".to_owned(), "v".to_owned())]);
+    let decision = answer(Phase::Validating, &body).unwrap();
+    assert!(!decision.allowed);
+    assert_eq!(decision.warnings, ["w"]);
+    assert_eq!(decision.audit_annotations, [("k".to_owned(), "v".to_owned())]);
     assert_eq!(
-        verdict.status,
+        decision.status,
         json!({"code": 422, "message": "m", "reason": "Invalid", "metadata": {"resourceVersion": "7"},
             "details": {"name": "n", "causes": [{"reason": "R", "message": "mm", "field": "f"}], "retryAfterSeconds": 3}})
     );
@@ -213,8 +213,8 @@ fn a_patch_and_its_type_come_together_and_only_from_mutating_webhooks() {
 #[test]
 fn the_older_version_of_reviews_checks_less() {
     let body = json!({"response": {"uid": "other", "allowed": true, "patch": "W10="}}).to_string();
-    let verdict = read(ReviewVersion::V1Beta1, Phase::Mutating, "u", body.as_bytes()).unwrap();
-    assert_eq!(verdict.patch, Some((b"[]".to_vec(), "JSONPatch".to_owned())));
+    let decision = read(ReviewVersion::V1Beta1, Phase::Mutating, "u", body.as_bytes()).unwrap();
+    assert_eq!(decision.patch, Some((b"[]".to_vec(), "JSONPatch".to_owned())));
 }
 
 proptest! {

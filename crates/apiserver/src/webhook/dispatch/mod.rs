@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use kubewright_admission::failure::{self, CallFailure, Reason};
-use kubewright_admission::response::{self, Verdict};
+use kubewright_admission::response::{self, WebhookDecision};
 use kubewright_admission::review::{self, ReviewVersion};
 use kubewright_admission::{
     Attributes as Facts, FailurePolicy, Invocation, Phase, SideEffects, Undecided, Variables, Webhook, is_exempt,
@@ -132,7 +132,7 @@ impl<'a> Request<'a> {
         invocation: &Invocation,
         shown: &Shown,
         warnings: &mut Vec<String>,
-    ) -> std::result::Result<Verdict, Refusal> {
+    ) -> std::result::Result<WebhookDecision, Refusal> {
         let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
         if self.facts.dry_run {
             match webhook.side_effects {
@@ -163,19 +163,22 @@ impl<'a> Request<'a> {
                 other => Reason::Call(other.to_string()),
             })
         })?;
-        let verdict = response::read(version, self.phase, &uid, &answer).map_err(failed)?;
-        for (key, value) in &verdict.audit_annotations {
+        let decision = response::read(version, self.phase, &uid, &answer).map_err(failed)?;
+        for (key, value) in &decision.audit_annotations {
             self.attributes
                 .annotations
                 .add(format!("{}/{key}", webhook.name), value.as_str());
         }
         // Upstream cannot put others into a header.
         let tellable = |warning: &&String| !warning.chars().any(char::is_control);
-        warnings.extend(verdict.warnings.iter().filter(tellable).cloned());
-        if verdict.allowed {
-            Ok(verdict)
+        warnings.extend(decision.warnings.iter().filter(tellable).cloned());
+        if decision.allowed {
+            Ok(decision)
         } else {
-            Err(Refusal::Final(denied(&failure::denial(&webhook.name, &verdict.status))))
+            Err(Refusal::Final(denied(&failure::denial(
+                &webhook.name,
+                &decision.status,
+            ))))
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use kubewright_admission::failure::{self, Reason};
-use kubewright_admission::response::Verdict;
+use kubewright_admission::response::WebhookDecision;
 use kubewright_admission::{Phase, Webhook, patch};
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ pub(crate) async fn mutate(
             continue;
         }
         let outcome = match request.ask(webhook, &invocation, current, warnings).await {
-            Ok(verdict) => apply(&request, webhook, verdict, current, &mut dirty),
+            Ok(decision) => apply(&request, webhook, decision, current, &mut dirty),
             Err(refusal) => Err(refusal),
         };
         let changed = matches!(outcome, Ok(true));
@@ -120,15 +120,15 @@ pub(crate) async fn mutate(
     Ok(())
 }
 
-/// Takes over the patch of a verdict. Returns whether the object is another one now.
+/// Applies the patch of a decision. Returns whether it changed the object.
 fn apply(
     request: &Request<'_>,
     webhook: &Webhook,
-    verdict: Verdict,
+    decision: WebhookDecision,
     shown: &mut Shown,
     dirty: &mut bool,
 ) -> std::result::Result<bool, Refusal> {
-    let Some((bytes, ty)) = verdict.patch else {
+    let Some((bytes, ty)) = decision.patch else {
         return Ok(false);
     };
     let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
