@@ -1,4 +1,4 @@
-//! What a request is about, as webhooks are told (A3).
+//! The attributes of a request that webhooks are sent (A3).
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ pub enum Operation {
     Create,
     /// A change of an object.
     Update,
-    /// The end of an object.
+    /// The deletion of an object.
     Delete,
-    /// A connection to what an object stands for: `pods/exec` and the like (A15).
+    /// A connection to `pods/exec`, `services/proxy` and the like (A15).
     Connect,
 }
 
@@ -87,7 +87,7 @@ impl GroupVersionResource {
     }
 }
 
-/// Who asks.
+/// The user who sent the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The user's name.
@@ -101,7 +101,7 @@ pub struct UserInfo {
 }
 
 impl UserInfo {
-    /// As it is written: what is empty is left out.
+    /// The user as JSON; empty fields are left out.
     pub fn to_value(&self) -> Value {
         let mut map = Map::new();
         if !self.username.is_empty() {
@@ -125,7 +125,7 @@ impl UserInfo {
     }
 }
 
-/// What webhooks may know about a request beside its objects.
+/// A request without its objects.
 #[derive(Clone, Debug)]
 pub struct Attributes {
     /// What is being done.
@@ -134,15 +134,15 @@ pub struct Attributes {
     pub kind: GroupVersionKind,
     /// The resource that was addressed.
     pub resource: GroupVersionResource,
-    /// The part of it that was addressed; empty for the object itself.
+    /// The subresource that was addressed; empty for the object itself.
     pub subresource: String,
     /// The name of the object; empty while a name is still to be generated (M2).
     pub name: String,
     /// Its namespace; a Namespace's own name for itself.
     pub namespace: String,
-    /// Who asks.
+    /// The user who sent the request.
     pub user: UserInfo,
-    /// Whether nothing is to be kept (A9).
+    /// Whether it is a dry run (A9).
     pub dry_run: bool,
     /// `CreateOptions`, `UpdateOptions` …; null when there are none.
     pub options: Value,

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// Where a webhook is and whom its certificate must come from.
+/// The address of a webhook and the authorities that may have signed its certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientConfig {
     /// How it is reached.

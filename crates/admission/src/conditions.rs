@@ -26,11 +26,11 @@ pub struct Conditions {
 #[derive(Debug)]
 struct Condition {
     expression: String,
-    /// Or why it cannot be compiled.
+    /// The compiled expression, or why it cannot be compiled.
     program: Result<Program, String>,
 }
 
-/// What conditions may ask about.
+/// The variables that conditions are evaluated with.
 pub struct Variables<'a> {
     /// The request.
     pub attributes: &'a Attributes,
@@ -40,7 +40,7 @@ pub struct Variables<'a> {
     pub object: &'a Value,
     /// The object before; null when there is none.
     pub old: &'a Value,
-    /// Who answers what the user may do.
+    /// Answers the checks that conditions make through `authorizer`.
     pub authorizer: Arc<dyn Authorize>,
 }
 
@@ -66,8 +66,8 @@ impl Conditions {
         self.conditions.is_empty()
     }
 
-    /// Whether all hold. One that does not hold outweighs errors of the others; errors alone are told, or the webhook is
-    /// passed over if its policy is to ignore failures.
+    /// Whether all hold. If one does not hold, errors of the others do not matter; otherwise errors are returned, or
+    /// the webhook is not called if its policy is to ignore failures.
     pub fn hold(&self, variables: &Variables<'_>) -> Result<bool, String> {
         if self.conditions.is_empty() {
             return Ok(true);
@@ -134,7 +134,7 @@ impl Condition {
             .ok_or_else(|| OUT_OF_BUDGET.to_owned())?;
         Ok(match evaluation.outcome {
             Ok(Cel::Bool(holds)) => Ok(holds),
-            // What is no boolean is not false: upstream compares with that.
+            // Upstream compares with `false`, so that a value of another type counts as true.
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::Internal => return Err(error.message().to_owned()),
             Err(error) => Err(format!(

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::attributes::GroupVersionKind;
 
-/// Where upstream made the scheme it does not find kinds in, which its message tells.
+/// The place in upstream's sources that its message for an unknown kind names.
 const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
 /// Decodes the answer to a document of this kind; also gives the kind the answer says it has. `versions` are all those of
@@ -19,7 +19,7 @@ pub fn read(sent: &GroupVersionKind, versions: &[&str], body: &[u8]) -> Result<(
     Ok((value, found))
 }
 
-/// What does not begin as JSON is read as YAML, whatever the content type says.
+/// An answer that does not begin as JSON is read as YAML, whatever its content type.
 fn decode(body: &[u8]) -> Result<Value, String> {
     let begin = body.iter().find(|byte| !byte.is_ascii_whitespace());
     let decoded = if begin == Some(&b'{') {
@@ -57,7 +57,7 @@ fn type_meta(value: &Value) -> Result<GroupVersionKind, String> {
     Ok(GroupVersionKind::new(group, version, kind))
 }
 
-/// Whether the answer can be read as the review that was sent. What it does not say it is taken to be.
+/// Whether the answer is of the kind that was sent. Where it names no group, version or kind, it is taken to be.
 fn check_type(sent: &GroupVersionKind, versions: &[&str], mut found: GroupVersionKind) -> Result<(), String> {
     if found.kind.is_empty() {
         found.kind.clone_from(&sent.kind);

@@ -3,7 +3,7 @@
 use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value, json};
 
-/// A call that gave no answer, or none that counts. Its policy decides whether that matters.
+/// A call that failed or had an invalid answer. The webhook's failure policy decides whether the request fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed calling webhook {}: {}", quote(.webhook), .reason)]
 pub struct CallFailure {
@@ -16,35 +16,35 @@ pub struct CallFailure {
 /// What went wrong with a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// It understands no version of reviews that is known.
+    /// The webhook accepts no known version of `AdmissionReview`.
     #[error("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")]
     UnknownReviewVersions,
-    /// It cannot be reached as configured.
+    /// Its `clientConfig` is not usable.
     #[error("could not get REST client: {0}")]
     NoClient(String),
     /// The call failed, or its answer cannot be read.
     #[error("failed to call webhook: {0}")]
     Call(String),
-    /// The answer is no valid one.
+    /// The answer is not valid.
     #[error("received invalid webhook response: {0}")]
     InvalidResponse(String),
     /// The patch cannot be read.
     #[error("received undecodable patch in webhook response: {0}")]
     UndecodablePatch(String),
-    /// The patch is of another type.
+    /// The patch has an unknown type.
     #[error("unsupported patch type {}", quote(.0))]
     UnsupportedPatchType(String),
-    /// It does not say whether it has side effects, and there must be none.
+    /// A dry run, and the webhook does not declare that it has no side effects.
     #[error("Webhook SideEffects is nil")]
     UnstatedSideEffects,
 }
 
-/// The sentence for a dry run that a webhook cannot take part in (400, whatever its policy).
+/// The message for a dry run of a webhook with side effects (400, whatever the failure policy).
 pub fn no_dry_run(webhook: &str) -> String {
     format!("admission webhook {} does not support dry run", quote(webhook))
 }
 
-/// The sentence for a patch of what cannot be changed (500, whatever its policy).
+/// The message for a patch of an object that cannot be changed (500, whatever the failure policy).
 pub fn nothing_to_modify(webhook: &str) -> String {
     format!(
         "admission webhook {} attempted to modify the object, which is not supported for this operation",

@@ -1,8 +1,8 @@
-//! Admission webhooks without I/O: which of them a request is shown to, what they are sent, and what their answers mean.
+//! Admission webhooks without I/O: which of them are called for a request, what they are sent, and what their answers mean.
 //!
 //! A configuration is compiled once ([`Webhook::read`]); a request is described by its [`Attributes`];
-//! [`Webhook::invocation`] and [`Webhook::conditions`] decide whether it is shown, [`review::write`] words the question,
-//! [`response::read`] reads the answer and [`failure`] words what went wrong.
+//! [`Webhook::invocation`] and [`Webhook::conditions`] decide whether the webhook is called, [`review::write`] writes the
+//! `AdmissionReview`, [`response::read`] reads the answer and [`failure`] has the messages for what went wrong.
 //!
 //! ```
 //! use kubewright_admission::{Attributes, GroupVersionKind, Operation, Phase, GroupVersionResource, UserInfo, Webhook, response, review};
@@ -34,8 +34,8 @@
 //! let invocation = webhook.invocation(&attributes, &pod, &Value::Null, &[], labels).unwrap().unwrap();
 //!
 //! let version = review::ReviewVersion::of(webhook).unwrap();
-//! let question = review::write(version, "uid-1", &attributes, &invocation, &pod, &Value::Null);
-//! assert!(String::from_utf8(question).unwrap().contains(r#""operation":"CREATE""#));
+//! let body = review::write(version, "uid-1", &attributes, &invocation, &pod, &Value::Null);
+//! assert!(String::from_utf8(body).unwrap().contains(r#""operation":"CREATE""#));
 //!
 //! let answer = json!({
 //!     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",

@@ -11,7 +11,7 @@ pub struct Patch {
     compiled: JsonPatch,
 }
 
-/// Reads a patch; `None` when it has no operations. The error is upstream's sentence.
+/// Reads a patch; `None` when it has no operations. The error is upstream's message.
 pub fn read(patch: &[u8]) -> Result<Option<Patch>, String> {
     let decoded = json::decode(patch).map_err(|error| error.to_string())?;
     let operations = match &decoded.value {
@@ -30,12 +30,12 @@ impl Patch {
         &self.operations
     }
 
-    /// Applies it; the error is upstream's sentence.
+    /// Applies it; the error is upstream's message.
     pub fn apply(&self, object: &Value) -> Result<Value, String> {
         self.compiled.apply(object.clone()).map_err(|error| {
-            // Unlike a client's mistake, a webhook's is told in full: which operation it was matters then.
+            // The message for a webhook's patch names the operation that failed; the one for a client's patch does not.
             match error {
-                // What grew too large once would do so again, step by step.
+                // Applying the operations one by one would exceed the size limit again.
                 PatchError::TooLarge(_) => reason(&error),
                 _ => self.first_mistake(object.clone()).unwrap_or_else(|| reason(&error)),
             }
@@ -61,7 +61,7 @@ fn reason(error: &PatchError) -> String {
     }
 }
 
-/// The whole sentence of the library for an operation that failed for this reason.
+/// The complete message of the library for an operation that failed for this reason.
 fn worded(operation: &Value, reason: &str) -> String {
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
     let (op, path) = (text("op").unwrap_or_default(), text("path").unwrap_or_default());

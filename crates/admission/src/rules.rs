@@ -20,7 +20,7 @@ enum Scope {
     All,
     Cluster,
     Namespaced,
-    /// One that does not exist matches nothing.
+    /// A scope that does not exist, which matches nothing.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! A webhook of a configuration, compiled, and whether a request is shown to it (A6).
+//! A webhook of a configuration, compiled, and whether it is called for a request (A6).
 
 use kubewright_apimachinery::labels::Selector;
 use serde_json::Value;
@@ -22,18 +22,18 @@ pub enum Phase {
 pub enum FailurePolicy {
     /// The request fails.
     Fail,
-    /// The webhook is passed over.
+    /// The request goes on without the webhook.
     Ignore,
 }
 
-/// What a webhook does beside answering (A9).
+/// Which side effects a webhook declares (A9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SideEffects {
-    /// It says nothing about it.
+    /// It declares nothing.
     Unstated,
-    /// Nothing, or nothing when nothing is to be kept.
+    /// `None` or `NoneOnDryRun`.
     NoneOnDryRun,
-    /// Something, or it is not known.
+    /// `Some` or `Unknown`.
     Some,
 }
 
@@ -44,13 +44,13 @@ pub struct Webhook {
     pub configuration: String,
     /// The webhook's name.
     pub name: String,
-    /// Tells it apart from every other of its phase.
+    /// Unique among the webhooks of its phase.
     pub id: String,
     /// Where it is; `None` when the configuration does not say.
     pub client: Option<ClientConfig>,
     /// What a failed call means.
     pub failure_policy: FailurePolicy,
-    /// What it does beside answering.
+    /// Which side effects it declares.
     pub side_effects: SideEffects,
     /// How long it may take, in seconds.
     pub timeout_seconds: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Webhook {
     pub review_versions: Vec<String>,
     /// Whether it is called again when another changed the object after it (A8).
     pub reinvoke: bool,
-    /// Under which conditions it is called.
+    /// Its match conditions.
     pub conditions: Conditions,
     equivalent: bool,
     rules: Vec<Rule>,
@@ -66,7 +66,7 @@ pub struct Webhook {
     objects: Result<Selector, String>,
 }
 
-/// A call to be made: in which form the request is shown.
+/// A call to be made: the version of resource and kind in which the webhook gets the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The resource the rule is about, which may be another version of the requested one.
@@ -75,12 +75,12 @@ pub struct Invocation {
     pub kind: GroupVersionKind,
 }
 
-/// Why it cannot be said whether a request is shown to a webhook.
+/// Why it is not known whether a webhook is called for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undecided<E> {
-    /// The labels of the namespace are not to be had.
+    /// The labels of the namespace could not be read.
     Namespace(E),
-    /// A selector makes no sense, in upstream's words.
+    /// A selector is invalid; upstream's message.
     Selector(String),
 }
 
@@ -131,10 +131,10 @@ impl Webhook {
         }
     }
 
-    /// In which form, if at all, a request is shown to this webhook, its conditions aside.
+    /// In which version, if at all, this webhook gets a request, its match conditions aside.
     ///
-    /// `equivalents` are the other places and kinds under which the same objects are served, in discovery's order;
-    /// `namespace_labels` are asked for when they matter, and what prevents them matters only to a request that is shown
+    /// `equivalents` are the other resources and kinds under which the same objects are served, in discovery's order.
+    /// `namespace_labels` is called only when the answer depends on it; its error counts only for a request that matches
     /// otherwise.
     pub fn invocation<E>(
         &self,
@@ -161,7 +161,7 @@ impl Webhook {
         in_namespace.and(selected).map(|_| Some(invocation))
     }
 
-    /// Rules come in their order, the requested resource before its equivalents.
+    /// Tries the rules in their order, each for the requested resource before its equivalents.
     fn by_rules(
         &self,
         attributes: &Attributes,
@@ -198,7 +198,7 @@ impl Webhook {
         attributes: &Attributes,
         labels: impl FnOnce() -> Result<Value, E>,
     ) -> Result<bool, Undecided<E>> {
-        // What is in no namespace cannot be excluded by one, Namespaces themselves apart.
+        // A namespace selector does not exclude cluster-scoped objects, except Namespaces themselves.
         if attributes.namespace.is_empty() && attributes.resource.resource != "namespaces" {
             return Ok(true);
         }
@@ -218,7 +218,7 @@ fn selector(hook: &Value, field: &str) -> Result<Selector, String> {
     Selector::from_label_selector(selector).map_err(|error| error.to_string())
 }
 
-/// Whether a selector selects an object by its own labels. What is no object is not selected.
+/// Whether a selector selects an object by its own labels. Null is not selected.
 fn selects(selector: &Selector, object: &Value) -> bool {
     object.get("metadata").is_some_and(|metadata| {
         let labels = metadata.get("labels").and_then(Value::as_object);
@@ -226,7 +226,7 @@ fn selects(selector: &Selector, object: &Value) -> bool {
     })
 }
 
-/// Whether requests about this kind are shown to no webhook, so that none can lock its own configuration (A10).
+/// Whether no webhook is called for this kind, so that none can prevent changes of its own configuration (A10).
 pub fn is_exempt(kind: &GroupVersionKind) -> bool {
     kind.group == "admissionregistration.k8s.io"
         && matches!(

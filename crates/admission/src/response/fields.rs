@@ -1,4 +1,4 @@
-//! The fields of an answer, read with the type errors of Go's decoder: the first mistake is told, null is nothing.
+//! The fields of an answer, read with the type errors of Go's decoder, which reports the first and takes null for absent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::review::ReviewVersion;
 
-/// The response of an answer, with the types it has.
+/// The fields of an `AdmissionResponse`, typed.
 #[derive(Debug, Default)]
 pub(super) struct ResponseFields {
     pub(super) uid: String,
@@ -280,7 +280,7 @@ fn decode_base64(text: &str) -> Result<Vec<u8>, usize> {
         let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
         let digits = lines.iter().take_while(|byte| is_digit(byte)).count();
         match lines.get(digits) {
-            // A text that ends too early is told at the beginning of its last quantum.
+            // Go reports a text that ends too early at the beginning of its last group of four characters.
             None => digits - digits % 4,
             Some(b'=') if digits % 4 >= 2 => {
                 let padding = 4 - digits % 4;

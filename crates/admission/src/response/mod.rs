@@ -22,9 +22,9 @@ pub struct WebhookDecision {
     pub allowed: bool,
     /// The `Status` it gave, reduced to what that type has; null when it gave none.
     pub status: Value,
-    /// What the client is to be told.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// What the audit trail is to keep, by key.
+    /// Annotations for the audit log, by key.
     pub audit_annotations: Vec<(String, String)>,
     /// A patch of the object and its type.
     pub patch: Option<(Vec<u8>, String)>,
@@ -58,7 +58,7 @@ fn check(
             }
             check_patch(phase, answer.patch, answer.patch_type)?
         }
-        // Neither uid nor kind nor patchType mattered then.
+        // Upstream checks neither uid nor kind nor patchType of a v1beta1 answer.
         ReviewVersion::V1Beta1 if phase == Phase::Mutating && !answer.patch.is_empty() => {
             Some((answer.patch, "JSONPatch".to_owned()))
         }
