@@ -280,7 +280,7 @@ fn namespace() -> Type {
 
 #[cfg(test)]
 mod tests {
-    use kubewright_cel::authorizer::{Decision, Question};
+    use kubewright_cel::authorizer::{AuthorizationCheck, Decision};
     use serde_json::json;
 
     use super::*;
@@ -290,9 +290,9 @@ mod tests {
     struct OnlyGet;
 
     impl Authorize for OnlyGet {
-        fn authorize(&self, question: &Question) -> Decision {
+        fn authorize(&self, check: &AuthorizationCheck) -> Decision {
             Decision {
-                allowed: question.verb == "get",
+                allowed: check.verb == "get",
                 ..Decision::default()
             }
         }

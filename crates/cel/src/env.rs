@@ -218,7 +218,7 @@ impl Env {
 
     /// Whether an object literal of this name can be built.
     pub(crate) fn knows_object(&self, name: &str) -> bool {
-        self.object(name).is_some() || wellknown::message(name).is_some() || self.open_object(name).is_some()
+        self.object(name).is_some() || wellknown::well_known_type(name).is_some() || self.open_object(name).is_some()
     }
 
     /// The function with this name, if any overload of it is visible.

@@ -7,28 +7,28 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError {
     kind: ErrorKind,
-    message: Message,
+    message: ErrorText,
 }
 
 #[derive(Clone, Debug)]
-enum Message {
+enum ErrorText {
     Fixed(&'static str),
     Computed(Arc<str>),
 }
 
-impl PartialEq for Message {
+impl PartialEq for ErrorText {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
     }
 }
 
-impl Eq for Message {}
+impl Eq for ErrorText {}
 
-impl Message {
+impl ErrorText {
     fn as_str(&self) -> &str {
         match self {
-            Message::Fixed(text) => text,
-            Message::Computed(text) => text,
+            ErrorText::Fixed(text) => text,
+            ErrorText::Computed(text) => text,
         }
     }
 }
@@ -51,14 +51,14 @@ impl EvalError {
     pub fn new(message: impl Into<Arc<str>>) -> Self {
         Self {
             kind: ErrorKind::Value,
-            message: Message::Computed(message.into()),
+            message: ErrorText::Computed(message.into()),
         }
     }
 
     pub(crate) const fn fixed(message: &'static str) -> Self {
         Self {
             kind: ErrorKind::Value,
-            message: Message::Fixed(message),
+            message: ErrorText::Fixed(message),
         }
     }
 
@@ -69,7 +69,7 @@ impl EvalError {
     pub(crate) const fn cost_limit() -> Self {
         Self {
             kind: ErrorKind::CostLimit,
-            message: Message::Fixed("operation cancelled: actual cost limit exceeded"),
+            message: ErrorText::Fixed("operation cancelled: actual cost limit exceeded"),
         }
     }
 
@@ -77,14 +77,14 @@ impl EvalError {
         let message = "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add";
         Self {
             kind: ErrorKind::Internal,
-            message: Message::Fixed(message),
+            message: ErrorText::Fixed(message),
         }
     }
 
     pub(crate) const fn interrupted() -> Self {
         Self {
             kind: ErrorKind::Interrupted,
-            message: Message::Fixed("operation interrupted"),
+            message: ErrorText::Fixed("operation interrupted"),
         }
     }
 

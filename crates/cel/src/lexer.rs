@@ -4,7 +4,7 @@
 use crate::source::Source;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Eof,
     Equals,
     NotEquals,
@@ -43,53 +43,53 @@ pub(crate) enum Kind {
     EscIdent,
 }
 
-impl Kind {
+impl TokenKind {
     /// How the token is named in a syntax error.
     pub(crate) fn display(self) -> &'static str {
         match self {
-            Kind::Eof => "<EOF>",
-            Kind::Equals => "'=='",
-            Kind::NotEquals => "'!='",
-            Kind::In => "'in'",
-            Kind::Less => "'<'",
-            Kind::LessEquals => "'<='",
-            Kind::GreaterEquals => "'>='",
-            Kind::Greater => "'>'",
-            Kind::And => "'&&'",
-            Kind::Or => "'||'",
-            Kind::LBracket => "'['",
-            Kind::RBracket => "']'",
-            Kind::LBrace => "'{'",
-            Kind::RBrace => "'}'",
-            Kind::LParen => "'('",
-            Kind::RParen => "')'",
-            Kind::Dot => "'.'",
-            Kind::Comma => "','",
-            Kind::Minus => "'-'",
-            Kind::Exclam => "'!'",
-            Kind::Question => "'?'",
-            Kind::Colon => "':'",
-            Kind::Plus => "'+'",
-            Kind::Star => "'*'",
-            Kind::Slash => "'/'",
-            Kind::Percent => "'%'",
-            Kind::True => "'true'",
-            Kind::False => "'false'",
-            Kind::Null => "'null'",
-            Kind::Float => "NUM_FLOAT",
-            Kind::Int => "NUM_INT",
-            Kind::Uint => "NUM_UINT",
-            Kind::String => "STRING",
-            Kind::Bytes => "BYTES",
-            Kind::Ident => "IDENTIFIER",
-            Kind::EscIdent => "ESC_IDENTIFIER",
+            TokenKind::Eof => "<EOF>",
+            TokenKind::Equals => "'=='",
+            TokenKind::NotEquals => "'!='",
+            TokenKind::In => "'in'",
+            TokenKind::Less => "'<'",
+            TokenKind::LessEquals => "'<='",
+            TokenKind::GreaterEquals => "'>='",
+            TokenKind::Greater => "'>'",
+            TokenKind::And => "'&&'",
+            TokenKind::Or => "'||'",
+            TokenKind::LBracket => "'['",
+            TokenKind::RBracket => "']'",
+            TokenKind::LBrace => "'{'",
+            TokenKind::RBrace => "'}'",
+            TokenKind::LParen => "'('",
+            TokenKind::RParen => "')'",
+            TokenKind::Dot => "'.'",
+            TokenKind::Comma => "','",
+            TokenKind::Minus => "'-'",
+            TokenKind::Exclam => "'!'",
+            TokenKind::Question => "'?'",
+            TokenKind::Colon => "':'",
+            TokenKind::Plus => "'+'",
+            TokenKind::Star => "'*'",
+            TokenKind::Slash => "'/'",
+            TokenKind::Percent => "'%'",
+            TokenKind::True => "'true'",
+            TokenKind::False => "'false'",
+            TokenKind::Null => "'null'",
+            TokenKind::Float => "NUM_FLOAT",
+            TokenKind::Int => "NUM_INT",
+            TokenKind::Uint => "NUM_UINT",
+            TokenKind::String => "STRING",
+            TokenKind::Bytes => "BYTES",
+            TokenKind::Ident => "IDENTIFIER",
+            TokenKind::EscIdent => "ESC_IDENTIFIER",
         }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -131,7 +131,7 @@ pub(crate) fn tokens(source: &Source) -> (Vec<Token>, Vec<LexError>) {
         }
     }
     out.push(Token {
-        kind: Kind::Eof,
+        kind: TokenKind::Eof,
         start: chars.len(),
         end: chars.len(),
     });
@@ -139,11 +139,11 @@ pub(crate) fn tokens(source: &Source) -> (Vec<Token>, Vec<LexError>) {
 }
 
 /// The token at `at` and its end, or the index of the character at which no token was possible any more.
-fn token(chars: &[char], at: usize) -> Result<(Kind, usize), usize> {
+fn token(chars: &[char], at: usize) -> Result<(TokenKind, usize), usize> {
     let c = chars[at];
     let next = chars.get(at + 1).copied();
     let one = |kind| Ok((kind, at + 1));
-    let pair = |second: char, kind: Kind| {
+    let pair = |second: char, kind: TokenKind| {
         if next == Some(second) {
             Ok((kind, at + 2))
         } else {
@@ -151,30 +151,32 @@ fn token(chars: &[char], at: usize) -> Result<(Kind, usize), usize> {
         }
     };
     match c {
-        '=' => pair('=', Kind::Equals),
-        '&' => pair('&', Kind::And),
-        '|' => pair('|', Kind::Or),
-        '!' => pair('=', Kind::NotEquals).or_else(|_| one(Kind::Exclam)),
-        '<' => pair('=', Kind::LessEquals).or_else(|_| one(Kind::Less)),
-        '>' => pair('=', Kind::GreaterEquals).or_else(|_| one(Kind::Greater)),
-        '[' => one(Kind::LBracket),
-        ']' => one(Kind::RBracket),
-        '{' => one(Kind::LBrace),
-        '}' => one(Kind::RBrace),
-        '(' => one(Kind::LParen),
-        ')' => one(Kind::RParen),
-        ',' => one(Kind::Comma),
-        '-' => one(Kind::Minus),
-        '?' => one(Kind::Question),
-        ':' => one(Kind::Colon),
-        '+' => one(Kind::Plus),
-        '*' => one(Kind::Star),
-        '/' => one(Kind::Slash),
-        '%' => one(Kind::Percent),
-        '.' if next.is_some_and(|c| c.is_ascii_digit()) => Ok((Kind::Float, exponent(chars, digits(chars, at + 1)))),
-        '.' => one(Kind::Dot),
+        '=' => pair('=', TokenKind::Equals),
+        '&' => pair('&', TokenKind::And),
+        '|' => pair('|', TokenKind::Or),
+        '!' => pair('=', TokenKind::NotEquals).or_else(|_| one(TokenKind::Exclam)),
+        '<' => pair('=', TokenKind::LessEquals).or_else(|_| one(TokenKind::Less)),
+        '>' => pair('=', TokenKind::GreaterEquals).or_else(|_| one(TokenKind::Greater)),
+        '[' => one(TokenKind::LBracket),
+        ']' => one(TokenKind::RBracket),
+        '{' => one(TokenKind::LBrace),
+        '}' => one(TokenKind::RBrace),
+        '(' => one(TokenKind::LParen),
+        ')' => one(TokenKind::RParen),
+        ',' => one(TokenKind::Comma),
+        '-' => one(TokenKind::Minus),
+        '?' => one(TokenKind::Question),
+        ':' => one(TokenKind::Colon),
+        '+' => one(TokenKind::Plus),
+        '*' => one(TokenKind::Star),
+        '/' => one(TokenKind::Slash),
+        '%' => one(TokenKind::Percent),
+        '.' if next.is_some_and(|c| c.is_ascii_digit()) => {
+            Ok((TokenKind::Float, exponent(chars, digits(chars, at + 1))))
+        }
+        '.' => one(TokenKind::Dot),
         '0'..='9' => Ok(number(chars, at)),
-        '"' | '\'' => string(chars, at, false).map(|end| (Kind::String, end)),
+        '"' | '\'' => string(chars, at, false).map(|end| (TokenKind::String, end)),
         '`' => escaped_identifier(chars, at),
         'a'..='z' | 'A'..='Z' | '_' => Ok(word(chars, at)),
         _ => Err(at),
@@ -202,7 +204,7 @@ fn exponent(chars: &[char], at: usize) -> usize {
     if end > from { end } else { at }
 }
 
-fn number(chars: &[char], at: usize) -> (Kind, usize) {
+fn number(chars: &[char], at: usize) -> (TokenKind, usize) {
     let is_u = |at: usize| matches!(chars.get(at), Some('u' | 'U'));
     if chars[at] == '0' && chars.get(at + 1) == Some(&'x') {
         let mut end = at + 2;
@@ -211,28 +213,28 @@ fn number(chars: &[char], at: usize) -> (Kind, usize) {
         }
         if end > at + 2 {
             return if is_u(end) {
-                (Kind::Uint, end + 1)
+                (TokenKind::Uint, end + 1)
             } else {
-                (Kind::Int, end)
+                (TokenKind::Int, end)
             };
         }
     }
     let end = digits(chars, at);
     if chars.get(end) == Some(&'.') && chars.get(end + 1).is_some_and(char::is_ascii_digit) {
-        return (Kind::Float, exponent(chars, digits(chars, end + 1)));
+        return (TokenKind::Float, exponent(chars, digits(chars, end + 1)));
     }
     let with_exponent = exponent(chars, end);
     if with_exponent > end {
-        return (Kind::Float, with_exponent);
+        return (TokenKind::Float, with_exponent);
     }
     if is_u(end) {
-        (Kind::Uint, end + 1)
+        (TokenKind::Uint, end + 1)
     } else {
-        (Kind::Int, end)
+        (TokenKind::Int, end)
     }
 }
 
-fn word(chars: &[char], at: usize) -> (Kind, usize) {
+fn word(chars: &[char], at: usize) -> (TokenKind, usize) {
     let quote = |at: usize| matches!(chars.get(at), Some('"' | '\''));
     let raw = |at: usize| matches!(chars.get(at), Some('r' | 'R'));
     let bytes = matches!(chars[at], 'b' | 'B');
@@ -245,7 +247,7 @@ fn word(chars: &[char], at: usize) -> (Kind, usize) {
         None
     };
     if let Some(end) = prefixed {
-        return (if bytes { Kind::Bytes } else { Kind::String }, end);
+        return (if bytes { TokenKind::Bytes } else { TokenKind::String }, end);
     }
     let mut end = at;
     while chars.get(end).is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_') {
@@ -253,20 +255,20 @@ fn word(chars: &[char], at: usize) -> (Kind, usize) {
     }
     let is = |word: &str| word.chars().eq(chars[at..end].iter().copied());
     let kind = if is("in") {
-        Kind::In
+        TokenKind::In
     } else if is("true") {
-        Kind::True
+        TokenKind::True
     } else if is("false") {
-        Kind::False
+        TokenKind::False
     } else if is("null") {
-        Kind::Null
+        TokenKind::Null
     } else {
-        Kind::Ident
+        TokenKind::Ident
     };
     (kind, end)
 }
 
-fn escaped_identifier(chars: &[char], at: usize) -> Result<(Kind, usize), usize> {
+fn escaped_identifier(chars: &[char], at: usize) -> Result<(TokenKind, usize), usize> {
     let mut end = at + 1;
     while chars
         .get(end)
@@ -275,7 +277,7 @@ fn escaped_identifier(chars: &[char], at: usize) -> Result<(Kind, usize), usize>
         end += 1;
     }
     if end > at + 1 && chars.get(end) == Some(&'`') {
-        Ok((Kind::EscIdent, end + 1))
+        Ok((TokenKind::EscIdent, end + 1))
     } else {
         Err(end)
     }

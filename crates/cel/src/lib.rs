@@ -3,7 +3,9 @@
 pub mod ast;
 /// What policies ask about the user of a request.
 pub mod authorizer {
-    pub use crate::library::authorizer::{Authorization, Authorize, Decision, Question, ResourceCheck, Target};
+    pub use crate::library::authorizer::{
+        Authorization, AuthorizationCheck, Authorize, Decision, ResourceCheck, Target,
+    };
 }
 mod checker;
 mod decl;

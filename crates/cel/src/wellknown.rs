@@ -11,8 +11,8 @@ use crate::library::time::{self, Timestamp};
 use crate::types::{ObjectType, Type};
 use crate::value::{Key, Map, Object, Outcome, Value};
 
-/// One message: its name, the type of its value and its fields with their types.
-pub(crate) struct Message {
+/// One such message: its name, the type of its value and its fields with their types.
+pub(crate) struct WellKnownType {
     pub(crate) name: &'static str,
     result: &'static str,
     fields: &'static [(&'static str, &'static str)],
@@ -20,7 +20,7 @@ pub(crate) struct Message {
 
 const NUMBERED: &[(&str, &str)] = &[("seconds", "int"), ("nanos", "int")];
 
-const MESSAGES: [Message; 16] = [
+const WELL_KNOWN_TYPES: [WellKnownType; 16] = [
     wrapper("google.protobuf.BoolValue", "wrapper(bool)", &[("value", "bool")]),
     wrapper("google.protobuf.BytesValue", "wrapper(bytes)", &[("value", "bytes")]),
     wrapper("google.protobuf.DoubleValue", "wrapper(double)", &[("value", "double")]),
@@ -58,20 +58,24 @@ const MESSAGES: [Message; 16] = [
     ),
 ];
 
-const fn wrapper(name: &'static str, result: &'static str, fields: &'static [(&'static str, &'static str)]) -> Message {
-    Message { name, result, fields }
+const fn wrapper(
+    name: &'static str,
+    result: &'static str,
+    fields: &'static [(&'static str, &'static str)],
+) -> WellKnownType {
+    WellKnownType { name, result, fields }
 }
 
 /// The constant of the only enumeration among them.
 pub(crate) const NULL_VALUE: &str = "google.protobuf.NullValue.NULL_VALUE";
 
-/// The message of a name.
-pub(crate) fn message(name: &str) -> Option<&'static Message> {
+/// The type of this name.
+pub(crate) fn well_known_type(name: &str) -> Option<&'static WellKnownType> {
     name.strip_prefix("google.protobuf.")?;
-    MESSAGES.iter().find(|message| message.name == name)
+    WELL_KNOWN_TYPES.iter().find(|known| known.name == name)
 }
 
-impl Message {
+impl WellKnownType {
     /// The type of what it becomes.
     pub(crate) fn value_type(&self) -> Type {
         match Type::parse(self.result) {

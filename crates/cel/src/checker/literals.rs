@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ast::{Entry, Expr, ExprKind, Literal};
 use crate::types::{ObjectType, Type};
-use crate::wellknown::{self, Message};
+use crate::wellknown::{self, WellKnownType};
 
 use super::unify::most_general;
 use super::{Checker, type_name};
@@ -12,7 +12,7 @@ use super::{Checker, type_name};
 /// What an object literal builds.
 enum Built {
     Declared(Arc<ObjectType>),
-    WellKnown(&'static Message),
+    WellKnown(&'static WellKnownType),
     /// An object of a type that has every field.
     Open(Arc<ObjectType>),
 }
@@ -91,7 +91,7 @@ impl Checker<'_> {
         if let Some(object) = self.env.object(name) {
             return Some(Built::Declared(object.clone()));
         }
-        if let Some(message) = wellknown::message(name) {
+        if let Some(message) = wellknown::well_known_type(name) {
             return Some(Built::WellKnown(message));
         }
         self.env.open_object(name).map(Built::Open)

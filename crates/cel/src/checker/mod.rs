@@ -266,7 +266,7 @@ impl<'e> Checker<'e> {
 
     fn named_type(&self, name: &str) -> Option<Type> {
         type_name(name)
-            .or_else(|| wellknown::message(name).map(wellknown::Message::value_type))
+            .or_else(|| wellknown::well_known_type(name).map(wellknown::WellKnownType::value_type))
             .or_else(|| self.env.open_object(name).map(Type::Object))
     }
 

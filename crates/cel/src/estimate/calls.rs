@@ -1,4 +1,4 @@
-//! The prices of calls, from the sizes their arguments may have.
+//! What calls cost at most, from the sizes their arguments may have.
 
 use crate::ast::{Expr, ExprKind, Literal, op};
 use crate::eval::cost::{AUTHORIZATION, FORMAT_PATTERN, LIST, PER_CHARACTER, PER_PATTERN_CHARACTER, selector};
@@ -6,21 +6,21 @@ use crate::types::Type;
 
 use super::{Argument, EntrySize, Estimator, PathElement, Range};
 
-/// The price of a call without its arguments, and the size of its result if known.
-struct Price {
+/// What a call costs without its arguments, and the size of its result if known.
+struct CallEstimate {
     cost: Range,
     size: Option<Range>,
 }
 
-impl Price {
-    #[expect(clippy::unnecessary_wraps, reason = "the arms of a price list")]
-    fn of(cost: Range) -> Option<Price> {
-        Some(Price { cost, size: None })
+impl CallEstimate {
+    #[expect(clippy::unnecessary_wraps, reason = "the arms of a match return options")]
+    fn of(cost: Range) -> Option<CallEstimate> {
+        Some(CallEstimate { cost, size: None })
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the arms of a price list")]
-    fn sized(cost: Range, size: Range) -> Option<Price> {
-        Some(Price { cost, size: Some(size) })
+    #[expect(clippy::unnecessary_wraps, reason = "the arms of a match return options")]
+    fn sized(cost: Range, size: Range) -> Option<CallEstimate> {
+        Some(CallEstimate { cost, size: Some(size) })
     }
 }
 
@@ -53,9 +53,9 @@ impl Estimator<'_> {
         let mut total = Range { min: u64::MAX, max: 0 };
         let mut size: Option<Range> = None;
         for overload in overloads {
-            let price = self.price(expr, function, overload, receiver.as_ref(), &arguments, &costs);
-            total = total.union(price.cost);
-            size = match (size, price.size) {
+            let estimate = self.estimate_call(expr, function, overload, receiver.as_ref(), &arguments, &costs);
+            total = total.union(estimate.cost);
+            size = match (size, estimate.size) {
                 (Some(known), Some(found)) => Some(known.union(found)),
                 (known, found) => known.or(found),
             };
@@ -91,7 +91,7 @@ impl Estimator<'_> {
         }
     }
 
-    fn price(
+    fn estimate_call(
         &mut self,
         expr: &Expr,
         function: &str,
@@ -99,28 +99,28 @@ impl Estimator<'_> {
         target: Option<&Argument<'_>>,
         args: &[Argument<'_>],
         costs: &[Range],
-    ) -> Price {
+    ) -> CallEstimate {
         let arguments = costs.iter().copied().fold(Range::ZERO, Range::add);
-        let with_arguments = |price: Price| Price {
-            cost: price.cost.add(arguments),
-            size: price.size,
+        let with_arguments = |estimate: CallEstimate| CallEstimate {
+            cost: estimate.cost.add(arguments),
+            size: estimate.size,
         };
-        if let Some(price) = self.library_price(function, overload, target, args) {
-            return with_arguments(price);
+        if let Some(estimate) = self.library_estimate(function, overload, target, args) {
+            return with_arguments(estimate);
         }
         let size =
             |argument: Option<&Argument<'_>>| argument.and_then(|argument| argument.size).unwrap_or(Range::UNKNOWN);
         let (first, second) = (size(args.first()), size(args.get(1)));
-        let price = match overload {
-            "string_format" => Price::of(size(target).scale(PER_CHARACTER)),
+        let estimate = match overload {
+            "string_format" => CallEstimate::of(size(target).scale(PER_CHARACTER)),
             "string_to_bytes" => {
                 let result = Range {
                     min: first.min,
                     max: first.max.wrapping_mul(4),
                 };
-                Price::sized(first.scale(PER_CHARACTER), result)
+                CallEstimate::sized(first.scale(PER_CHARACTER), result)
             }
-            "bytes_to_string" => Price::sized(
+            "bytes_to_string" => CallEstimate::sized(
                 first.scale(PER_CHARACTER),
                 Range {
                     min: first.min / 4,
@@ -132,22 +132,24 @@ impl Estimator<'_> {
                     min: first.min.wrapping_add(2),
                     max: first.max.wrapping_mul(2).wrapping_add(2),
                 };
-                Price::sized(first.scale(PER_CHARACTER), result)
+                CallEstimate::sized(first.scale(PER_CHARACTER), result)
             }
-            "starts_with_string" | "ends_with_string" => Price::of(first.scale(PER_CHARACTER)),
-            "in_list" => Price::of(second.scale(1.0)),
-            "matches_string" => Price::of(
+            "starts_with_string" | "ends_with_string" => CallEstimate::of(first.scale(PER_CHARACTER)),
+            "in_list" => CallEstimate::of(second.scale(1.0)),
+            "matches_string" => CallEstimate::of(
                 size(target)
                     .add(ONE)
                     .scale(PER_CHARACTER)
                     .multiply(first.scale(PER_PATTERN_CHARACTER)),
             ),
-            "contains_string" => Price::of(size(target).scale(PER_CHARACTER).multiply(first.scale(PER_CHARACTER))),
+            "contains_string" => {
+                CallEstimate::of(size(target).scale(PER_CHARACTER).multiply(first.scale(PER_CHARACTER)))
+            }
             "logical_or" | "logical_and" => {
                 let (Some(left), Some(right)) = (costs.first(), costs.get(1)) else {
                     return unit(arguments);
                 };
-                return Price {
+                return CallEstimate {
                     cost: Range {
                         min: left.min,
                         max: left.max.saturating_add(right.max),
@@ -166,7 +168,7 @@ impl Estimator<'_> {
                 } else {
                     result.scale(PER_CHARACTER)
                 };
-                Price::sized(cost, result)
+                CallEstimate::sized(cost, result)
             }
             "less_string"
             | "greater_string"
@@ -179,7 +181,7 @@ impl Estimator<'_> {
             | "equals"
             | "not_equals" => {
                 let smallest = first.max.min(second.max);
-                Price::of(
+                CallEstimate::of(
                     Range {
                         min: u64::from(smallest > 0),
                         max: smallest,
@@ -189,10 +191,10 @@ impl Estimator<'_> {
             }
             _ => None,
         };
-        price.map_or_else(|| unit(arguments), with_arguments)
+        estimate.map_or_else(|| unit(arguments), with_arguments)
     }
 
-    fn conditional(&mut self, expr: &Expr, args: &[Argument<'_>], costs: &[Range]) -> Price {
+    fn conditional(&mut self, expr: &Expr, args: &[Argument<'_>], costs: &[Range]) -> CallEstimate {
         let ([_, then, otherwise], [condition, then_cost, otherwise_cost]) = (args, costs) else {
             return unit(Range::ZERO);
         };
@@ -203,7 +205,7 @@ impl Estimator<'_> {
         let entry = |argument: &Argument<'_>| argument.expr.and_then(|expr| self.entry(expr));
         let entry = EntrySize::union(entry(then), entry(otherwise));
         self.remember(expr.id, None, entry);
-        Price {
+        CallEstimate {
             cost: condition.add(then_cost.union(*otherwise_cost)),
             size: Some(size),
         }
@@ -231,10 +233,15 @@ impl Estimator<'_> {
         })
     }
 
-    /// The prices of cel-go's libraries of lists and sets, by overload.
-    fn list_price(&self, overload: &str, target: Option<&Argument<'_>>, args: &[Argument<'_>]) -> Option<Price> {
+    /// Calls of cel-go's libraries of lists and sets, by overload.
+    fn list_estimate(
+        &self,
+        overload: &str,
+        target: Option<&Argument<'_>>,
+        args: &[Argument<'_>],
+    ) -> Option<CallEstimate> {
         let allocating =
-            |factor: f64, size: Range| Price::sized(size.scale(factor).add(ONE).add(Range::fixed(LIST)), size);
+            |factor: f64, size: Range| CallEstimate::sized(size.scale(factor).add(ONE).add(Range::fixed(LIST)), size);
         match (overload, target, args) {
             ("list_slice", Some(list), [start, end]) => {
                 let start = literal_int(start).unwrap_or(0);
@@ -265,7 +272,7 @@ impl Estimator<'_> {
                 } else {
                     1.0
                 };
-                Price::of(
+                CallEstimate::of(
                     self.estimated(left)
                         .multiply(self.estimated(right))
                         .scale(times)
@@ -276,24 +283,24 @@ impl Estimator<'_> {
         }
     }
 
-    /// The prices of Kubernetes' libraries, by function.
-    fn library_price(
+    /// Calls of Kubernetes' libraries, by function.
+    fn library_estimate(
         &self,
         function: &str,
         overload: &str,
         target: Option<&Argument<'_>>,
         args: &[Argument<'_>],
-    ) -> Option<Price> {
+    ) -> Option<CallEstimate> {
         let scan = |argument: &Argument<'_>, factor: f64| self.estimated(argument).scale(factor);
-        if let Some(price) = self.list_price(overload, target, args) {
-            return Some(price);
+        if let Some(estimate) = self.list_estimate(overload, target, args) {
+            return Some(estimate);
         }
         match function {
-            "check" => Price::of(Range::fixed(AUTHORIZATION)),
+            "check" => CallEstimate::of(Range::fixed(AUTHORIZATION)),
             "fieldSelector" | "labelSelector" => {
                 let [text] = args else { return None };
                 let length = self.estimated(text);
-                Price::of(Range {
+                CallEstimate::of(Range {
                     min: selector(length.min),
                     max: selector(length.max),
                 })
@@ -306,23 +313,23 @@ impl Estimator<'_> {
                         if matches!(element.ty, Type::String | Type::Bytes) {
                             each = each.add(scan(&element, PER_CHARACTER));
                         }
-                        Price::of(self.estimated(target).multiply(each))
+                        CallEstimate::of(self.estimated(target).multiply(each))
                     }
-                    None => Price::of(scan(target, PER_CHARACTER)),
+                    None => CallEstimate::of(scan(target, PER_CHARACTER)),
                 }
             }
             "url" | "jsonpatch.escapeKey" => {
                 let [arg] = args else { return None };
-                Price::sized(scan(arg, PER_CHARACTER), self.estimated(arg))
+                CallEstimate::sized(scan(arg, PER_CHARACTER), self.estimated(arg))
             }
             "lowerAscii" | "upperAscii" | "substring" | "trim" => {
-                Price::sized(scan(target?, PER_CHARACTER), self.estimated(target?))
+                CallEstimate::sized(scan(target?, PER_CHARACTER), self.estimated(target?))
             }
             "replace" => {
                 let [old, new, ..] = args else { return None };
                 let text = self.estimated(target?);
                 let result = replaced_size(text, self.estimated(old), self.estimated(new));
-                Price::sized(text.scale(2.0 * PER_CHARACTER), result)
+                CallEstimate::sized(text.scale(2.0 * PER_CHARACTER), result)
             }
             "split" => {
                 let text = self.estimated(target?);
@@ -332,7 +339,7 @@ impl Estimator<'_> {
                 {
                     max = limit.cast_unsigned();
                 }
-                Price::sized(text.scale(2.0 * PER_CHARACTER), Range { min: 0, max })
+                CallEstimate::sized(text.scale(2.0 * PER_CHARACTER), Range { min: 0, max })
             }
             "join" => {
                 let count = self.estimated(target?);
@@ -347,19 +354,19 @@ impl Estimator<'_> {
                     };
                     size = size.add(self.estimated(separator).multiply(separators));
                 }
-                Price::sized(size.scale(PER_CHARACTER), size)
+                CallEstimate::sized(size.scale(PER_CHARACTER), size)
             }
             "find" | "findAll" => {
                 let text = self.estimated(target?);
                 let pattern = scan(args.first()?, PER_PATTERN_CHARACTER);
                 let cost = text.add(ONE).scale(PER_CHARACTER).multiply(pattern);
-                Price::sized(cost, Range { min: 0, max: text.max })
+                CallEstimate::sized(cost, Range { min: 0, max: text.max })
             }
-            "ip" if overload == "cidr_ip" => Price::of(ONE),
+            "ip" if overload == "cidr_ip" => CallEstimate::of(ONE),
             "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
-                Price::of(scan(args.first()?, PER_CHARACTER))
+                CallEstimate::of(scan(args.first()?, PER_CHARACTER))
             }
-            "ip.isCanonical" => Price::of(scan(args.first()?, 2.0 * PER_CHARACTER)),
+            "ip.isCanonical" => CallEstimate::of(scan(args.first()?, 2.0 * PER_CHARACTER)),
             "serviceAccount"
             | "path"
             | "group"
@@ -397,7 +404,7 @@ impl Estimator<'_> {
             | "getHost"
             | "getPort"
             | "getEscapedPath"
-            | "getQuery" => Price::of(ONE),
+            | "getQuery" => CallEstimate::of(ONE),
             "containsIP" | "containsCIDR" => {
                 let other = args.first()?;
                 let address = Range { min: 4, max: 16 };
@@ -408,11 +415,11 @@ impl Estimator<'_> {
                 if overload.ends_with("_string") {
                     cost = cost.add(scan(other, PER_CHARACTER));
                 }
-                Price::of(cost)
+                CallEstimate::of(cost)
             }
             "validate" => {
                 let pattern = FORMAT_PATTERN as f64 * PER_PATTERN_CHARACTER;
-                Price::of(scan(args.first()?, PER_CHARACTER).scale(pattern))
+                CallEstimate::of(scan(args.first()?, PER_CHARACTER).scale(pattern))
             }
             op::EQUALS => equality(args),
             _ => None,
@@ -428,28 +435,28 @@ fn literal_int(argument: &Argument<'_>) -> Option<u64> {
     }
 }
 
-fn unit(arguments: Range) -> Price {
-    Price {
+fn unit(arguments: Range) -> CallEstimate {
+    CallEstimate {
         cost: ONE.add(arguments),
         size: None,
     }
 }
 
 /// Values of libraries compare in one step, whatever they look like.
-fn equality(args: &[Argument<'_>]) -> Option<Price> {
+fn equality(args: &[Argument<'_>]) -> Option<CallEstimate> {
     let [left, right] = args else { return None };
     if left.ty != right.ty {
         return None;
     }
     match &left.ty {
-        Type::Opaque(name, _) if matches!(&**name, "net.IP" | "net.CIDR") => Price::of(ONE),
+        Type::Opaque(name, _) if matches!(&**name, "net.IP" | "net.CIDR") => CallEstimate::of(ONE),
         Type::Object(object) => match object.name.as_str() {
-            "kubernetes.NamedFormat" => Price::of(Range { min: 1, max: 64 }.scale(PER_CHARACTER)),
+            "kubernetes.NamedFormat" => CallEstimate::of(Range { min: 1, max: 64 }.scale(PER_CHARACTER)),
             "kubernetes.URL" => {
                 let max = right.size.map_or(1, |size| size.max);
-                Price::of(Range { min: 1, max }.scale(PER_CHARACTER))
+                CallEstimate::of(Range { min: 1, max }.scale(PER_CHARACTER))
             }
-            name if name.starts_with("kubernetes.") => Price::of(ONE),
+            name if name.starts_with("kubernetes.") => CallEstimate::of(ONE),
             _ => None,
         },
         _ => None,

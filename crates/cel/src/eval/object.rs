@@ -43,7 +43,7 @@ impl<'a> Run<'a, '_> {
             };
             fields.push((&field.name, value));
         }
-        if let Some(message) = wellknown::message(&literal.type_name) {
+        if let Some(message) = wellknown::well_known_type(&literal.type_name) {
             return message.build(&fields);
         }
         let fields: BTreeMap<Box<str>, Value<'a>> =

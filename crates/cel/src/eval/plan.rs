@@ -138,7 +138,7 @@ impl Planner<'_> {
             return Node::Local(slot);
         }
         if let Some(Reference::TypeName(ty)) = self.checked.reference(id) {
-            if wellknown::message(name).is_some_and(|message| !message.is_runtime_type()) {
+            if wellknown::well_known_type(name).is_some_and(|message| !message.is_runtime_type()) {
                 let error = EvalError::new(format!("reference to undefined type: {name}"));
                 self.defect = self.defect.take().or(Some(error));
             }

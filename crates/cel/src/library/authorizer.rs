@@ -1,4 +1,4 @@
-//! `authorizer`: what a policy asks about the user of a request. Who answers is the caller's [`Authorize`].
+//! `authorizer`: checks that a policy makes of what a user may do. The caller's [`Authorize`] decides them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use crate::error::EvalError;
 use crate::library::{Implementation, Opaque, wrong};
 use crate::value::{Outcome, Value};
 
-/// Answers what a user may do.
+/// Decides what a user may do.
 pub trait Authorize: fmt::Debug + Send + Sync {
-    /// Decides one question.
-    fn authorize(&self, question: &Question) -> Decision;
+    /// Decides one check.
+    fn authorize(&self, check: &AuthorizationCheck) -> Decision;
 }
 
-/// Whether someone may do something.
+/// A check whether a user may do something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct AuthorizationCheck {
     /// The namespace and name of a service account; `None` for the user of the request.
     pub service_account: Option<(String, String)>,
     /// What is to be done, such as `get`.
     pub verb: String,
-    /// What it is to be done with.
+    /// The path or resource.
     pub target: Target,
 }
 
-/// What something is to be done with.
+/// What an [`AuthorizationCheck`] is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A path that is no resource, such as `/healthz`.
@@ -35,7 +35,7 @@ pub enum Target {
     Resource(ResourceCheck),
 }
 
-/// An API resource that is asked about; what is empty is not asked for.
+/// An API resource; empty fields are not part of the check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceCheck {
     /// The group, empty for the core one.
@@ -54,7 +54,7 @@ pub struct ResourceCheck {
     pub label_selector: String,
 }
 
-/// The answer to a [`Question`].
+/// The answer to an [`AuthorizationCheck`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Whether it may be done; having no opinion is a no.
@@ -102,15 +102,15 @@ impl Value<'static> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use kubewright_cel::authorizer::{Authorize, Decision, Question, ResourceCheck};
+    /// use kubewright_cel::authorizer::{AuthorizationCheck, Authorize, Decision, ResourceCheck};
     /// use kubewright_cel::{Env, Limits, Value};
     ///
     /// #[derive(Debug)]
     /// struct ReadOnly;
     ///
     /// impl Authorize for ReadOnly {
-    ///     fn authorize(&self, question: &Question) -> Decision {
-    ///         Decision { allowed: question.verb == "get", ..Decision::default() }
+    ///     fn authorize(&self, check: &AuthorizationCheck) -> Decision {
+    ///         Decision { allowed: check.verb == "get", ..Decision::default() }
     ///     }
     /// }
     ///
@@ -129,7 +129,7 @@ impl Value<'static> {
         Self::authorization(by, State::Authorizer)
     }
 
-    /// The value of the variable `authorizer.requestResource`: a question about the resource of the request.
+    /// The value of the variable `authorizer.requestResource`: a check of the resource of the request.
     pub fn resource_check(by: Arc<dyn Authorize>, resource: ResourceCheck) -> Self {
         Self::authorization(by, State::Check(Target::Resource(resource)))
     }
@@ -223,7 +223,7 @@ fn check<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let (State::Check(target), [verb]) = (state, texts.as_slice()) else {
         return wrong();
     };
-    let decision = own.by.authorize(&Question {
+    let decision = own.by.authorize(&AuthorizationCheck {
         service_account: own.service_account.clone(),
         verb: (*verb).to_owned(),
         target: target.clone(),

@@ -8,7 +8,7 @@ mod primary;
 use std::collections::BTreeMap;
 
 use crate::ast::{Ast, Entry, Expr, ExprKind, Literal, op};
-use crate::lexer::{self, Kind, Token};
+use crate::lexer::{self, Token, TokenKind};
 use crate::macros::{self, Expansion};
 use crate::source::{Issue, Issues, Source};
 use crate::syntax;
@@ -103,7 +103,7 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
     let parsed = if lex_errors.is_empty() {
         parser.start()
     } else {
-        Err(Stop::Syntax)
+        Err(ParseFailure::Syntax)
     };
     let issues = match parsed {
         Ok(root) if parser.issues.is_empty() && !parser.too_deep => {
@@ -120,16 +120,16 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
             }]
         }
         Ok(_) => parser.issues,
-        Err(stop) => {
+        Err(failure) => {
             let mut issues = syntax::errors(source, &tokens, &lex_errors, options);
             if issues.is_empty() {
-                issues.push(match stop {
-                    Stop::Nesting => Issue {
+                issues.push(match failure {
+                    ParseFailure::TooDeep => Issue {
                         position: None,
                         message: format!("expression recursion limit exceeded: {MAX_NESTING}"),
                     },
                     // Following the grammar took more work than one text is worth.
-                    Stop::Syntax => Issue {
+                    ParseFailure::Syntax => Issue {
                         position: tokens.last().map(|end| source.position(end.start)),
                         message: "Syntax error: expression is too long to say where".to_owned(),
                     },
@@ -141,13 +141,13 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
     Err(Issues::new(source, issues))
 }
 
-/// Why parsing ended early.
-enum Stop {
+/// Why a text was not parsed.
+enum ParseFailure {
     Syntax,
-    Nesting,
+    TooDeep,
 }
 
-type Parsed<T> = Result<T, Stop>;
+type Parsed<T> = Result<T, ParseFailure>;
 
 /// How deep the rules of the grammar are nested at the moment.
 #[derive(Default, Clone, Copy)]
@@ -189,28 +189,30 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn peek(&self) -> Kind {
+    fn peek(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
-    fn peek_at(&self, ahead: usize) -> Kind {
-        self.tokens.get(self.at + ahead).map_or(Kind::Eof, |token| token.kind)
+    fn peek_at(&self, ahead: usize) -> TokenKind {
+        self.tokens
+            .get(self.at + ahead)
+            .map_or(TokenKind::Eof, |token| token.kind)
     }
 
     fn advance(&mut self) -> Token {
         let token = self.tokens[self.at];
-        if token.kind != Kind::Eof {
+        if token.kind != TokenKind::Eof {
             self.at += 1;
         }
         token
     }
 
-    fn eat(&mut self, kind: Kind) -> Option<Token> {
+    fn eat(&mut self, kind: TokenKind) -> Option<Token> {
         (self.peek() == kind).then(|| self.advance())
     }
 
-    fn expect(&mut self, kind: Kind) -> Parsed<Token> {
-        self.eat(kind).ok_or(Stop::Syntax)
+    fn expect(&mut self, kind: TokenKind) -> Parsed<Token> {
+        self.eat(kind).ok_or(ParseFailure::Syntax)
     }
 
     fn text(&self, token: Token) -> String {
@@ -267,22 +269,22 @@ impl<'s> Parser<'s> {
 
     fn start(&mut self) -> Parsed<Expr> {
         let root = self.expr()?;
-        self.expect(Kind::Eof)?;
+        self.expect(TokenKind::Eof)?;
         Ok(root)
     }
 
     fn expr(&mut self) -> Parsed<Expr> {
         self.depth.expr += 1;
         if self.depth.expr > MAX_NESTING {
-            return Err(Stop::Nesting);
+            return Err(ParseFailure::TooDeep);
         }
         let condition = self.operators()?;
-        let result = match self.eat(Kind::Question) {
+        let result = match self.eat(TokenKind::Question) {
             None => condition,
             Some(question) => {
                 let id = self.id_at(question.start);
                 let then = self.operators()?;
-                self.expect(Kind::Colon)?;
+                self.expect(TokenKind::Colon)?;
                 let otherwise = self.expr()?;
                 let parts = self.depth_of([&condition, &then, &otherwise]);
                 self.note_depth(id, 0, parts);
@@ -301,7 +303,7 @@ impl<'s> Parser<'s> {
             member,
         } = self.depth;
         if relation.max(calc).max(member) > MAX_NESTING {
-            Err(Stop::Nesting)
+            Err(ParseFailure::TooDeep)
         } else {
             Ok(())
         }
@@ -310,8 +312,8 @@ impl<'s> Parser<'s> {
     fn unary(&mut self) -> Parsed<Expr> {
         let operator = self.peek();
         // One minus before a number belongs to the number; more of them are operators.
-        let signed = operator == Kind::Minus && matches!(self.peek_at(1), Kind::Int | Kind::Float);
-        if signed || !matches!(operator, Kind::Exclam | Kind::Minus) {
+        let signed = operator == TokenKind::Minus && matches!(self.peek_at(1), TokenKind::Int | TokenKind::Float);
+        if signed || !matches!(operator, TokenKind::Exclam | TokenKind::Minus) {
             return self.member();
         }
         let first = self.advance();
@@ -326,7 +328,11 @@ impl<'s> Parser<'s> {
         let operand = self.member()?;
         let parts = self.depth_of([&operand]);
         self.note_depth(id, 0, parts);
-        let name = if operator == Kind::Exclam { op::NOT } else { op::NEGATE };
+        let name = if operator == TokenKind::Exclam {
+            op::NOT
+        } else {
+            op::NEGATE
+        };
         Ok(call(id, name, vec![operand]))
     }
 
@@ -337,8 +343,8 @@ impl<'s> Parser<'s> {
         let mut expr = self.primary()?;
         loop {
             match self.peek() {
-                Kind::Dot => expr = self.selection(expr)?,
-                Kind::LBracket => expr = self.index(expr)?,
+                TokenKind::Dot => expr = self.selection(expr)?,
+                TokenKind::LBracket => expr = self.index(expr)?,
                 _ => break,
             }
             expr = self.cut(expr);
@@ -349,12 +355,12 @@ impl<'s> Parser<'s> {
 
     fn selection(&mut self, operand: Expr) -> Parsed<Expr> {
         let dot = self.advance();
-        let optional = self.eat(Kind::Question).is_some();
+        let optional = self.eat(TokenKind::Question).is_some();
         let name = match self.peek() {
-            Kind::Ident | Kind::EscIdent => self.advance(),
-            _ => return Err(Stop::Syntax),
+            TokenKind::Ident | TokenKind::EscIdent => self.advance(),
+            _ => return Err(ParseFailure::Syntax),
         };
-        if !optional && name.kind == Kind::Ident && self.peek() == Kind::LParen {
+        if !optional && name.kind == TokenKind::Ident && self.peek() == TokenKind::LParen {
             let open = self.advance();
             let function = self.text(name);
             let id = self.id_at(open.start);
@@ -394,7 +400,7 @@ impl<'s> Parser<'s> {
 
     fn field_name(&mut self, token: Token) -> String {
         let text = self.text(token);
-        if token.kind == Kind::Ident {
+        if token.kind == TokenKind::Ident {
             return text;
         }
         if !self.options.escaped_identifiers {
@@ -406,9 +412,9 @@ impl<'s> Parser<'s> {
     fn index(&mut self, operand: Expr) -> Parsed<Expr> {
         let open = self.advance();
         let id = self.id_at(open.start);
-        let optional = self.eat(Kind::Question).is_some();
+        let optional = self.eat(TokenKind::Question).is_some();
         let index = self.expr()?;
-        self.expect(Kind::RBracket)?;
+        self.expect(TokenKind::RBracket)?;
         if optional && !self.options.optional_syntax {
             self.report(open.start, "unsupported syntax '[?'");
         }
@@ -423,16 +429,16 @@ impl<'s> Parser<'s> {
 
     fn arguments(&mut self) -> Parsed<Vec<Expr>> {
         let mut args = Vec::new();
-        if self.eat(Kind::RParen).is_some() {
+        if self.eat(TokenKind::RParen).is_some() {
             return Ok(args);
         }
         loop {
             args.push(self.expr()?);
-            if self.eat(Kind::Comma).is_none() {
+            if self.eat(TokenKind::Comma).is_none() {
                 break;
             }
         }
-        self.expect(Kind::RParen)?;
+        self.expect(TokenKind::RParen)?;
         Ok(args)
     }
 

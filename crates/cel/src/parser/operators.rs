@@ -1,9 +1,9 @@
 //! Binary operators: precedence, chains and how deep they nest.
 
 use crate::ast::{Expr, op};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
-use super::{Parsed, Parser, Stop, call};
+use super::{ParseFailure, Parsed, Parser, call};
 
 /// How strongly an operator binds, from the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,22 +22,22 @@ struct Operator {
     id: u32,
 }
 
-fn binary_operator(kind: Kind) -> Option<(&'static str, Level)> {
+fn binary_operator(kind: TokenKind) -> Option<(&'static str, Level)> {
     Some(match kind {
-        Kind::Or => (op::OR, Level::Or),
-        Kind::And => (op::AND, Level::And),
-        Kind::Less => ("_<_", Level::Relation),
-        Kind::LessEquals => ("_<=_", Level::Relation),
-        Kind::Greater => ("_>_", Level::Relation),
-        Kind::GreaterEquals => ("_>=_", Level::Relation),
-        Kind::Equals => (op::EQUALS, Level::Relation),
-        Kind::NotEquals => (op::NOT_EQUALS, Level::Relation),
-        Kind::In => (op::IN, Level::Relation),
-        Kind::Plus => (op::ADD, Level::Sum),
-        Kind::Minus => ("_-_", Level::Sum),
-        Kind::Star => ("_*_", Level::Product),
-        Kind::Slash => ("_/_", Level::Product),
-        Kind::Percent => ("_%_", Level::Product),
+        TokenKind::Or => (op::OR, Level::Or),
+        TokenKind::And => (op::AND, Level::And),
+        TokenKind::Less => ("_<_", Level::Relation),
+        TokenKind::LessEquals => ("_<=_", Level::Relation),
+        TokenKind::Greater => ("_>_", Level::Relation),
+        TokenKind::GreaterEquals => ("_>=_", Level::Relation),
+        TokenKind::Equals => (op::EQUALS, Level::Relation),
+        TokenKind::NotEquals => (op::NOT_EQUALS, Level::Relation),
+        TokenKind::In => (op::IN, Level::Relation),
+        TokenKind::Plus => (op::ADD, Level::Sum),
+        TokenKind::Minus => ("_-_", Level::Sum),
+        TokenKind::Star => ("_*_", Level::Product),
+        TokenKind::Slash => ("_/_", Level::Product),
+        TokenKind::Percent => ("_%_", Level::Product),
         _ => return None,
     })
 }
@@ -81,7 +81,7 @@ impl Parser<'_> {
         self.depth = before;
         self.reduce(&mut operands, &mut waiting, Level::Or);
         self.reduce_chain(&mut operands, &mut waiting);
-        operands.pop().ok_or(Stop::Syntax)
+        operands.pop().ok_or(ParseFailure::Syntax)
     }
 
     /// Builds everything that binds stronger than `level`, and what binds as strongly unless it is logic.

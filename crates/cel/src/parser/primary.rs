@@ -1,24 +1,24 @@
 //! What operators join: names, calls, literals, lists, maps and messages.
 
 use crate::ast::{Entry, Expr, ExprKind, Literal};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::names::is_keyword;
 use crate::unescape;
 
-use super::{Parsed, Parser, Stop, double_literal, int_literal, uint_literal};
+use super::{ParseFailure, Parsed, Parser, double_literal, int_literal, uint_literal};
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
         match self.peek() {
-            Kind::Dot | Kind::Ident => self.name(),
-            Kind::LParen => {
+            TokenKind::Dot | TokenKind::Ident => self.name(),
+            TokenKind::LParen => {
                 self.advance();
                 let expr = self.expr()?;
-                self.expect(Kind::RParen)?;
+                self.expect(TokenKind::RParen)?;
                 Ok(expr)
             }
-            Kind::LBracket => self.list(),
-            Kind::LBrace => {
+            TokenKind::LBracket => self.list(),
+            TokenKind::LBrace => {
                 let open = self.advance();
                 let id = self.id_at(open.start);
                 let entries = self.entries(false)?;
@@ -34,18 +34,18 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> Parsed<Expr> {
-        let dot = self.eat(Kind::Dot);
-        let first = self.expect(Kind::Ident)?;
+        let dot = self.eat(TokenKind::Dot);
+        let first = self.expect(TokenKind::Ident)?;
         let start = dot.map_or(first.start, |dot| dot.start);
         let mut name = if dot.is_some() { ".".to_owned() } else { String::new() };
         if self.is_message() {
             name.push_str(&self.text(first));
-            while self.eat(Kind::Dot).is_some() {
-                let part = self.expect(Kind::Ident)?;
+            while self.eat(TokenKind::Dot).is_some() {
+                let part = self.expect(TokenKind::Ident)?;
                 name.push('.');
                 name.push_str(&self.text(part));
             }
-            let open = self.expect(Kind::LBrace)?;
+            let open = self.expect(TokenKind::LBrace)?;
             let id = self.id_at(open.start);
             return Ok(Expr {
                 id,
@@ -61,7 +61,7 @@ impl Parser<'_> {
             self.report(start, format!("reserved identifier: {word}"));
         }
         name.push_str(&word);
-        if let Some(open) = self.eat(Kind::LParen) {
+        if let Some(open) = self.eat(TokenKind::LParen) {
             let id = self.id_at(open.start);
             let args = self.arguments()?;
             if reserved {
@@ -82,10 +82,10 @@ impl Parser<'_> {
     /// Whether `a.b.c {` follows the name just read.
     fn is_message(&self) -> bool {
         let mut ahead = 0;
-        while self.peek_at(ahead) == Kind::Dot && self.peek_at(ahead + 1) == Kind::Ident {
+        while self.peek_at(ahead) == TokenKind::Dot && self.peek_at(ahead + 1) == TokenKind::Ident {
             ahead += 2;
         }
-        self.peek_at(ahead) == Kind::LBrace
+        self.peek_at(ahead) == TokenKind::LBrace
     }
 
     fn list(&mut self) -> Parsed<Expr> {
@@ -93,11 +93,11 @@ impl Parser<'_> {
         let id = self.id_at(open.start);
         let (mut elements, mut optionals) = (Vec::new(), Vec::new());
         // `[,]` is an empty list.
-        if self.peek() == Kind::Comma && self.peek_at(1) == Kind::RBracket {
+        if self.peek() == TokenKind::Comma && self.peek_at(1) == TokenKind::RBracket {
             self.advance();
         }
-        while self.peek() != Kind::RBracket {
-            let question = self.eat(Kind::Question);
+        while self.peek() != TokenKind::RBracket {
+            let question = self.eat(TokenKind::Question);
             elements.push(self.expr()?);
             if let Some(question) = question {
                 if !self.options.optional_syntax {
@@ -105,11 +105,11 @@ impl Parser<'_> {
                 }
                 optionals.push(elements.len() - 1);
             }
-            if self.eat(Kind::Comma).is_none() {
+            if self.eat(TokenKind::Comma).is_none() {
                 break;
             }
         }
-        self.expect(Kind::RBracket)?;
+        self.expect(TokenKind::RBracket)?;
         let parts = self.depth_of(&elements);
         self.note_depth(id, 0, parts);
         Ok(Expr {
@@ -120,11 +120,11 @@ impl Parser<'_> {
 
     fn entries(&mut self, message: bool) -> Parsed<Vec<Entry>> {
         let mut entries = Vec::new();
-        if self.peek() == Kind::Comma && self.peek_at(1) == Kind::RBrace {
+        if self.peek() == TokenKind::Comma && self.peek_at(1) == TokenKind::RBrace {
             self.advance();
         }
-        while self.peek() != Kind::RBrace {
-            let question = self.eat(Kind::Question);
+        while self.peek() != TokenKind::RBrace {
+            let question = self.eat(TokenKind::Question);
             if let Some(question) = question
                 && !self.options.optional_syntax
             {
@@ -135,7 +135,7 @@ impl Parser<'_> {
             } else {
                 Ok(self.expr()?)
             };
-            let colon = self.expect(Kind::Colon)?;
+            let colon = self.expect(TokenKind::Colon)?;
             let id = self.id_at(colon.start);
             let key = match key {
                 Ok(key) => key,
@@ -154,17 +154,17 @@ impl Parser<'_> {
                 value,
                 optional: question.is_some(),
             });
-            if self.eat(Kind::Comma).is_none() {
+            if self.eat(TokenKind::Comma).is_none() {
                 break;
             }
         }
-        self.expect(Kind::RBrace)?;
+        self.expect(TokenKind::RBrace)?;
         Ok(entries)
     }
 
     fn message_field(&mut self) -> Parsed<(usize, String)> {
-        if !matches!(self.peek(), Kind::Ident | Kind::EscIdent) {
-            return Err(Stop::Syntax);
+        if !matches!(self.peek(), TokenKind::Ident | TokenKind::EscIdent) {
+            return Err(ParseFailure::Syntax);
         }
         let token = self.advance();
         Ok((token.start, self.field_name(token)))
@@ -172,26 +172,26 @@ impl Parser<'_> {
 
     fn literal(&mut self) -> Parsed<Expr> {
         let start = self.tokens[self.at].start;
-        let sign = self.eat(Kind::Minus).is_some();
+        let sign = self.eat(TokenKind::Minus).is_some();
         let token = self.advance();
         let text = self.text(token);
         let parsed = match token.kind {
-            Kind::Int => int_literal(&text, sign)
+            TokenKind::Int => int_literal(&text, sign)
                 .map(Literal::Int)
                 .ok_or("invalid int literal".to_owned()),
-            Kind::Float => double_literal(&text, sign)
+            TokenKind::Float => double_literal(&text, sign)
                 .map(Literal::Double)
                 .ok_or("invalid double literal".to_owned()),
-            _ if sign => return Err(Stop::Syntax),
-            Kind::Uint => uint_literal(&text)
+            _ if sign => return Err(ParseFailure::Syntax),
+            TokenKind::Uint => uint_literal(&text)
                 .map(Literal::Uint)
                 .ok_or("invalid uint literal".to_owned()),
-            Kind::String => unescape::string(&text).map(Literal::String),
-            Kind::Bytes => unescape::bytes(&text[1..]).map(Literal::Bytes),
-            Kind::True => Ok(Literal::Bool(true)),
-            Kind::False => Ok(Literal::Bool(false)),
-            Kind::Null => Ok(Literal::Null),
-            _ => return Err(Stop::Syntax),
+            TokenKind::String => unescape::string(&text).map(Literal::String),
+            TokenKind::Bytes => unescape::bytes(&text[1..]).map(Literal::Bytes),
+            TokenKind::True => Ok(Literal::Bool(true)),
+            TokenKind::False => Ok(Literal::Bool(false)),
+            TokenKind::Null => Ok(Literal::Null),
+            _ => return Err(ParseFailure::Syntax),
         };
         match parsed {
             Ok(literal) => {

@@ -52,9 +52,9 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// What rules say about an object.
+/// What the rules of a schema say about an object.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Verdict {
+pub struct ValidationResult {
     /// The rules it does not meet, in the order upstream finds them: a node, its `allOf`, then what is below it.
     pub violations: Vec<Violation>,
     /// The rules it does not meet in parts that did not change; clients are warned of these.
@@ -133,9 +133,9 @@ impl Violation {
 /// let violation = &rules.validate(&many, None, Limits::default())[0];
 /// assert!(violation.body().ends_with("at most five"), "{}", violation.body());
 ///
-/// // What was wrong before and did not change is let pass, and told.
-/// let verdict = rules.judge(&many, Some(&many), Limits::default());
-/// assert!(verdict.violations.is_empty());
+/// // A violation in a part that did not change is a warning.
+/// let result = rules.validate_with_warnings(&many, Some(&many), Limits::default());
+/// assert!(result.violations.is_empty());
 /// ```
 #[derive(Debug)]
 pub struct Validator {
@@ -173,22 +173,22 @@ impl Validator {
         (!root.is_empty()).then_some(Validator { root, shape })
     }
 
-    /// What is wrong with an object. With an old one, rules about transitions run and violations in parts that
-    /// did not change are let pass.
+    /// The rules that an object does not meet. With an old object, transition rules run, and violations in parts that
+    /// did not change are ignored (ratcheting).
     pub fn validate(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Vec<Violation> {
-        self.judge(object, old, limits).violations
+        self.validate_with_warnings(object, old, limits).violations
     }
 
-    /// The same with what was let pass.
-    pub fn judge(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Verdict {
+    /// The same, with the ignored violations as warnings.
+    pub fn validate_with_warnings(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> ValidationResult {
         let mut run = Run {
-            verdict: Verdict::default(),
+            result: ValidationResult::default(),
             budget: Some(PER_OBJECT),
             limits,
         };
         let pair = old.map(|old| Pair::new(object, old, &self.shape));
         run.node(&self.root, object, old, "", Ratchet::root(pair));
-        run.verdict
+        run.result
     }
 }
 
@@ -264,8 +264,8 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
 }
 
 struct Run<'l> {
-    verdict: Verdict,
-    /// What may still be spent; `None` once no further rule may run.
+    result: ValidationResult,
+    /// The cost budget that is left; `None` once no further rule may run.
     budget: Option<u64>,
     limits: Limits<'l>,
 }
@@ -337,9 +337,9 @@ impl Run<'_> {
 
     fn add(&mut self, violation: Violation, let_pass: bool) {
         if let_pass {
-            self.verdict.warnings.push(violation);
+            self.result.warnings.push(violation);
         } else {
-            self.verdict.violations.push(violation);
+            self.result.violations.push(violation);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 /// A set of tokens; the bit after the last token stands for "the rule can end here".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,11 +11,11 @@ pub(super) struct Set(pub(super) u64);
 impl Set {
     pub(super) const END: Set = Set(1 << 63);
 
-    pub(super) fn of(kinds: &[Kind]) -> Set {
+    pub(super) fn of(kinds: &[TokenKind]) -> Set {
         Set(kinds.iter().fold(0, |bits, kind| bits | (1 << *kind as u64)))
     }
 
-    pub(super) fn has(self, kind: Kind) -> bool {
+    pub(super) fn has(self, kind: TokenKind) -> bool {
         self.0 & (1 << kind as u64) != 0
     }
 
@@ -123,8 +123,8 @@ const RULES: [Rule; RULE_COUNT] = [
 
 /// A part of a rule.
 enum Part {
-    Token(Kind),
-    OneOf(&'static [Kind]),
+    Token(TokenKind),
+    OneOf(&'static [TokenKind]),
     Rule(Rule),
     /// A recursive call with a precedence.
     Recurse(Rule, u8),
@@ -140,8 +140,8 @@ enum Part {
 }
 
 fn definition(rule: Rule) -> Part {
-    use Kind as K;
     use Part::{AtLeastOnce, Either, OneOf, Optional, Precedence, Recurse, Recursion, Repeat, Sequence, Token};
+    use TokenKind as K;
     let part = Part::Rule;
     let maybe = |part| Optional(Box::new(part));
     let list = |item: fn() -> Vec<Part>, single: bool| {

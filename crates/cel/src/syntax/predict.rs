@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lexer::{Kind, Token};
+use crate::lexer::{Token, TokenKind};
 
 use super::grammar::{Edge, GRAMMAR};
 
@@ -55,7 +55,7 @@ pub(super) fn predict(state: usize, precedence: u8, tokens: &[Token], at: usize,
                 }
             }
             // The end of the text may be all that is left.
-            if kind == Kind::Eof && GRAMMAR.is_stop(*state) && stack.is_empty() {
+            if kind == TokenKind::Eof && GRAMMAR.is_stop(*state) && stack.is_empty() {
                 next.insert((*alternative, *state, stack.clone(), *left));
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn predict(state: usize, precedence: u8, tokens: &[Token], at: usize,
         }
         let alternatives: BTreeSet<usize> = next.iter().map(|(alternative, ..)| *alternative).collect();
         let smallest = alternatives.first().copied().unwrap_or(0);
-        if alternatives.len() == 1 || *work >= WORK || kind == Kind::Eof || conflict(&next) {
+        if alternatives.len() == 1 || *work >= WORK || kind == TokenKind::Eof || conflict(&next) {
             return Prediction::Take(smallest);
         }
         configs = next;

@@ -1,6 +1,6 @@
 //! Follows the grammar through a text with mistakes, reporting and skipping them.
 
-use crate::lexer::{Kind, LexError, Token};
+use crate::lexer::{LexError, Token, TokenKind};
 use crate::names::is_keyword;
 use crate::parser::{self, ParseOptions};
 use crate::source::{Issue, Source};
@@ -18,43 +18,43 @@ const MAX_NESTING: usize = 250;
 const MAX_SKIPPED: usize = 256;
 
 /// All kinds in the order messages list them.
-const KINDS: [Kind; 36] = [
-    Kind::Eof,
-    Kind::Equals,
-    Kind::NotEquals,
-    Kind::In,
-    Kind::Less,
-    Kind::LessEquals,
-    Kind::GreaterEquals,
-    Kind::Greater,
-    Kind::And,
-    Kind::Or,
-    Kind::LBracket,
-    Kind::RBracket,
-    Kind::LBrace,
-    Kind::RBrace,
-    Kind::LParen,
-    Kind::RParen,
-    Kind::Dot,
-    Kind::Comma,
-    Kind::Minus,
-    Kind::Exclam,
-    Kind::Question,
-    Kind::Colon,
-    Kind::Plus,
-    Kind::Star,
-    Kind::Slash,
-    Kind::Percent,
-    Kind::True,
-    Kind::False,
-    Kind::Null,
-    Kind::Float,
-    Kind::Int,
-    Kind::Uint,
-    Kind::String,
-    Kind::Bytes,
-    Kind::Ident,
-    Kind::EscIdent,
+const KINDS: [TokenKind; 36] = [
+    TokenKind::Eof,
+    TokenKind::Equals,
+    TokenKind::NotEquals,
+    TokenKind::In,
+    TokenKind::Less,
+    TokenKind::LessEquals,
+    TokenKind::GreaterEquals,
+    TokenKind::Greater,
+    TokenKind::And,
+    TokenKind::Or,
+    TokenKind::LBracket,
+    TokenKind::RBracket,
+    TokenKind::LBrace,
+    TokenKind::RBrace,
+    TokenKind::LParen,
+    TokenKind::RParen,
+    TokenKind::Dot,
+    TokenKind::Comma,
+    TokenKind::Minus,
+    TokenKind::Exclam,
+    TokenKind::Question,
+    TokenKind::Colon,
+    TokenKind::Plus,
+    TokenKind::Star,
+    TokenKind::Slash,
+    TokenKind::Percent,
+    TokenKind::True,
+    TokenKind::False,
+    TokenKind::Null,
+    TokenKind::Float,
+    TokenKind::Int,
+    TokenKind::Uint,
+    TokenKind::String,
+    TokenKind::Bytes,
+    TokenKind::Ident,
+    TokenKind::EscIdent,
 ];
 
 /// Reports the mistakes of a text.
@@ -86,18 +86,18 @@ enum Mistake {
     NoAlternative { start: usize, at: usize },
 }
 
-/// The parser gave up.
-struct GiveUp;
+/// The parser stopped before the end of the text.
+struct Aborted;
 
 /// How a step inside a rule ended.
 enum Failure {
     Mistake(Mistake),
-    GiveUp,
+    Aborted,
 }
 
-impl From<GiveUp> for Failure {
-    fn from(_: GiveUp) -> Self {
-        Failure::GiveUp
+impl From<Aborted> for Failure {
+    fn from(_: Aborted) -> Self {
+        Failure::Aborted
     }
 }
 
@@ -145,14 +145,14 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn look(&self, ahead: usize) -> Kind {
+    fn look(&self, ahead: usize) -> TokenKind {
         self.tokens
             .get(self.at + ahead - 1)
-            .map_or(Kind::Eof, |token| token.kind)
+            .map_or(TokenKind::Eof, |token| token.kind)
     }
 
     fn consume(&mut self) {
-        if self.look(1) != Kind::Eof {
+        if self.look(1) != TokenKind::Eof {
             self.at += 1;
         }
     }
@@ -172,7 +172,7 @@ impl Parser<'_> {
 
     fn shown(&self, token: usize) -> String {
         match self.tokens.get(token) {
-            Some(token) if token.kind != Kind::Eof => {
+            Some(token) if token.kind != TokenKind::Eof => {
                 format!("'{}'", escaped(&self.source.slice(token.start, token.end)))
             }
             _ => "'<EOF>'".to_owned(),
@@ -189,14 +189,14 @@ impl Parser<'_> {
             set = set.without_end().with(GRAMMAR.next_tokens(*back));
         }
         if set.ends() {
-            set.without_end().with(Set::of(&[Kind::Eof]))
+            set.without_end().with(Set::of(&[TokenKind::Eof]))
         } else {
             set
         }
     }
 
     /// Follows the grammar from its start; rules that are open wait on a stack of their own.
-    fn run(&mut self) -> Result<(), GiveUp> {
+    fn run(&mut self) -> Result<(), Aborted> {
         let mut frames = vec![Frame::new(Rule::Start, 0, self.at)];
         let mut depths = [0usize; RULE_COUNT];
         while let Some(frame) = frames.last_mut() {
@@ -213,12 +213,12 @@ impl Parser<'_> {
                                 position: None,
                                 message,
                             });
-                            return Err(GiveUp);
+                            return Err(Aborted);
                         }
                         frames.push(Frame::new(rule, precedence, self.at));
                         continue;
                     }
-                    Err(Failure::GiveUp) => return Err(GiveUp),
+                    Err(Failure::Aborted) => return Err(Aborted),
                     Err(Failure::Mistake(mistake)) => {
                         let (at, rule) = (self.at, frame.rule);
                         self.report_mistake(&mistake);
@@ -290,15 +290,20 @@ impl Parser<'_> {
     fn meaning(&mut self, matched: usize, begin: usize) {
         let Some(token) = self.tokens.get(matched) else { return };
         let text = self.source.slice(token.start, token.end);
-        let negative = self.tokens.get(begin).is_some_and(|token| token.kind == Kind::Minus);
+        let negative = self
+            .tokens
+            .get(begin)
+            .is_some_and(|token| token.kind == TokenKind::Minus);
         let message = match token.kind {
-            Kind::Ident if is_keyword(&text) => format!("reserved identifier: {text}"),
-            Kind::Int if parser::int_literal(&text, negative).is_none() => "invalid int literal".to_owned(),
-            Kind::Uint if parser::uint_literal(&text).is_none() => "invalid uint literal".to_owned(),
-            Kind::Float if parser::double_literal(&text, negative).is_none() => "invalid double literal".to_owned(),
-            Kind::String | Kind::Bytes => {
+            TokenKind::Ident if is_keyword(&text) => format!("reserved identifier: {text}"),
+            TokenKind::Int if parser::int_literal(&text, negative).is_none() => "invalid int literal".to_owned(),
+            TokenKind::Uint if parser::uint_literal(&text).is_none() => "invalid uint literal".to_owned(),
+            TokenKind::Float if parser::double_literal(&text, negative).is_none() => {
+                "invalid double literal".to_owned()
+            }
+            TokenKind::String | TokenKind::Bytes => {
                 let unescaped = match token.kind {
-                    Kind::String => unescape::string(&text).map(drop),
+                    TokenKind::String => unescape::string(&text).map(drop),
                     _ => unescape::bytes(&text[1..]).map(drop),
                 };
                 let Err(message) = unescaped else { return };
@@ -325,7 +330,7 @@ impl Parser<'_> {
         let node = &GRAMMAR.states[state];
         if !node.single_token {
             return match predict(state, precedence, self.tokens, self.at, &mut self.work) {
-                _ if self.work >= WORK => Err(Failure::GiveUp),
+                _ if self.work >= WORK => Err(Failure::Aborted),
                 Prediction::Take(alternative) => Ok(alternative),
                 Prediction::None(at) => Err(Failure::Mistake(Mistake::NoAlternative { start: self.at, at })),
             };
@@ -407,7 +412,7 @@ impl Parser<'_> {
 
     /// Drops a token if the one after it is what was wanted.
     fn delete_token(&mut self) -> bool {
-        if !self.expected(self.state).has(self.look(2)) || self.look(1) == Kind::Eof {
+        if !self.expected(self.state).has(self.look(2)) || self.look(1) == TokenKind::Eof {
             return false;
         }
         self.report_unwanted();
@@ -458,10 +463,10 @@ impl Parser<'_> {
         let (Some(first), Some(last)) = (self.tokens.get(from), self.tokens.get(to)) else {
             return String::new();
         };
-        if first.kind == Kind::Eof {
+        if first.kind == TokenKind::Eof {
             return "<EOF>".to_owned();
         }
-        let end = if last.kind == Kind::Eof {
+        let end = if last.kind == TokenKind::Eof {
             self.source.chars.len()
         } else {
             last.end
@@ -488,7 +493,7 @@ impl Parser<'_> {
         sets.fold(Set::default(), Set::with)
     }
 
-    fn recover(&mut self) -> Result<(), GiveUp> {
+    fn recover(&mut self) -> Result<(), Aborted> {
         self.attempt()?;
         match &mut self.last_error {
             Some((at, states)) if *at == self.at && states.contains(&self.state) => self.consume(),
@@ -504,28 +509,28 @@ impl Parser<'_> {
         self.skip_until(stop)
     }
 
-    fn attempt(&mut self) -> Result<(), GiveUp> {
+    fn attempt(&mut self) -> Result<(), Aborted> {
         if self.attempts == MAX_ATTEMPTS {
             self.report(
                 self.at,
                 &format!("error recovery attempt limit exceeded: {MAX_ATTEMPTS}"),
             );
-            return Err(GiveUp);
+            return Err(Aborted);
         }
         self.attempts += 1;
         Ok(())
     }
 
-    fn skip_until(&mut self, stop: Set) -> Result<(), GiveUp> {
+    fn skip_until(&mut self, stop: Set) -> Result<(), Aborted> {
         let mut skipped = 0;
-        while self.look(1) != Kind::Eof && !stop.has(self.look(1)) {
+        while self.look(1) != TokenKind::Eof && !stop.has(self.look(1)) {
             if skipped == MAX_SKIPPED {
                 let message = format!("error recovery token lookahead limit exceeded: {MAX_SKIPPED}");
                 self.issues.push(Issue {
                     position: None,
                     message,
                 });
-                return Err(GiveUp);
+                return Err(Aborted);
             }
             self.consume();
             skipped += 1;

@@ -1,7 +1,7 @@
 //! What cel-go still understands of a text with syntax errors: enough to say that a macro is used wrongly in it.
 
 use crate::ast::{Expr, ExprKind, Literal};
-use crate::lexer::{Kind, Token};
+use crate::lexer::{Token, TokenKind};
 use crate::macros::{self, Expansion};
 use crate::names::is_keyword;
 use crate::parser::{ParseOptions, Parser};
@@ -68,7 +68,7 @@ impl<'s> Shapes<'s> {
         }
     }
 
-    fn kind(&self, part: Option<&Part>) -> Option<Kind> {
+    fn kind(&self, part: Option<&Part>) -> Option<TokenKind> {
         match part {
             Some(Part::Token(index)) => self.tokens.get(*index).map(|token| token.kind),
             _ => None,
@@ -130,7 +130,7 @@ impl<'s> Shapes<'s> {
             Rule::Member => self.member(parts),
             Rule::Primary => self.primary(parts),
             Rule::EscapeIdent => {
-                if self.kind(parts.first()) == Some(Kind::EscIdent) && !self.options.escaped_identifiers {
+                if self.kind(parts.first()) == Some(TokenKind::EscIdent) && !self.options.escaped_identifiers {
                     self.say(self.start(parts.first()), "unsupported syntax: '`'".to_owned());
                 }
                 UNKNOWN
@@ -163,25 +163,25 @@ impl<'s> Shapes<'s> {
         while at < parts.len() {
             let start = self.start(parts.get(at));
             match self.kind(parts.get(at)) {
-                Some(Kind::Dot) if self.kind(parts.get(at + 2)) == Some(Kind::LParen) => {
+                Some(TokenKind::Dot) if self.kind(parts.get(at + 2)) == Some(TokenKind::LParen) => {
                     let function = self.text(parts.get(at + 1));
                     let open = self.start(parts.get(at + 2));
                     let args = arguments(parts.get(at + 3));
                     shape = self.called(open, &function, Some(shape), &args);
                     at += 3;
                 }
-                Some(Kind::Dot) => {
+                Some(TokenKind::Dot) => {
                     shape = Shape {
                         kind: ShapeKind::Select,
                         at: start,
                     };
                     // `.?field` is an operator.
-                    if self.kind(parts.get(at + 1)) == Some(Kind::Question) {
+                    if self.kind(parts.get(at + 1)) == Some(TokenKind::Question) {
                         shape.kind = ShapeKind::Call;
                     }
                     at += 1;
                 }
-                Some(Kind::LBracket) => {
+                Some(TokenKind::LBracket) => {
                     shape = call(start);
                     at += 1;
                 }
@@ -192,19 +192,21 @@ impl<'s> Shapes<'s> {
     }
 
     fn primary(&mut self, parts: &[Part]) -> Shape {
-        let leading = usize::from(self.kind(parts.first()) == Some(Kind::Dot));
+        let leading = usize::from(self.kind(parts.first()) == Some(TokenKind::Dot));
         let start = self.start(parts.get(leading));
         match (self.kind(parts.get(leading)), parts.get(leading)) {
-            (Some(Kind::Ident), _) => {
+            (Some(TokenKind::Ident), _) => {
                 let name = self.text(parts.get(leading));
-                let brace = parts.iter().find(|part| self.kind(Some(part)) == Some(Kind::LBrace));
+                let brace = parts
+                    .iter()
+                    .find(|part| self.kind(Some(part)) == Some(TokenKind::LBrace));
                 if let Some(brace) = brace {
                     return Shape {
                         kind: ShapeKind::Object,
                         at: self.start(Some(brace)),
                     };
                 }
-                if self.kind(parts.get(leading + 1)) == Some(Kind::LParen) {
+                if self.kind(parts.get(leading + 1)) == Some(TokenKind::LParen) {
                     let open = self.start(parts.get(leading + 1));
                     if is_keyword(&name) || leading == 1 {
                         return call(open);
@@ -217,15 +219,15 @@ impl<'s> Shapes<'s> {
                     at: start,
                 }
             }
-            (Some(Kind::LParen), _) => match parts.get(leading + 1) {
+            (Some(TokenKind::LParen), _) => match parts.get(leading + 1) {
                 Some(Part::Rule(inner)) => inner.shape.clone(),
                 _ => UNKNOWN,
             },
-            (Some(Kind::LBracket), _) => Shape {
+            (Some(TokenKind::LBracket), _) => Shape {
                 kind: ShapeKind::Collection,
                 at: start,
             },
-            (Some(Kind::LBrace), _) => Shape {
+            (Some(TokenKind::LBrace), _) => Shape {
                 kind: ShapeKind::Object,
                 at: start,
             },

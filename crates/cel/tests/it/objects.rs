@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kubewright_cel::authorizer::{Authorize, Decision, Question, ResourceCheck, Target};
+use kubewright_cel::authorizer::{AuthorizationCheck, Authorize, Decision, ResourceCheck, Target};
 use kubewright_cel::{Env, Limits, Signature, Type, Value};
 use serde_json::json;
 
@@ -141,15 +141,15 @@ fn messages_of_protobuf_are_the_values_they_hold() {
 }
 
 #[derive(Debug, Default)]
-struct Recorder(Mutex<Vec<Question>>);
+struct Recorder(Mutex<Vec<AuthorizationCheck>>);
 
 impl Authorize for Recorder {
-    fn authorize(&self, question: &Question) -> Decision {
-        if let Ok(mut questions) = self.0.lock() {
-            questions.push(question.clone());
+    fn authorize(&self, check: &AuthorizationCheck) -> Decision {
+        if let Ok(mut checks) = self.0.lock() {
+            checks.push(check.clone());
         }
         Decision {
-            allowed: question.verb == "get",
+            allowed: check.verb == "get",
             reason: "because".to_owned(),
             error: None,
         }
@@ -203,10 +203,10 @@ fn the_authorizer_is_asked_what_the_expression_says() {
         "Invalid service account namespace"
     );
     assert_eq!(ask("authorizer.requestResource.check('delete').errored()").0, "false");
-    let questions = recorder.0.lock().expect("not poisoned");
+    let checks = recorder.0.lock().expect("not poisoned");
     assert_eq!(
-        questions.first(),
-        Some(&Question {
+        checks.first(),
+        Some(&AuthorizationCheck {
             service_account: Some(("ns".to_owned(), "sa".to_owned())),
             verb: "get".to_owned(),
             target: Target::Resource(ResourceCheck {
@@ -220,7 +220,7 @@ fn the_authorizer_is_asked_what_the_expression_says() {
             }),
         })
     );
-    assert_eq!(questions.last().map(|question| question.verb.as_str()), Some("delete"));
+    assert_eq!(checks.last().map(|check| check.verb.as_str()), Some("delete"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn says(issue: &SchemaIssue, (field, message): &(String, String)) -> bool {
 }
 
 /// Shows what differs and fails if it is anything.
-fn verdict(total: usize, failures: &[String]) {
+fn assert_all_as_recorded(total: usize, failures: &[String]) {
     for failure in failures {
         println!("{failure}\n");
     }
@@ -88,7 +88,7 @@ fn rules_are_accepted_or_refused_with_the_words_of_the_server() {
             failures.push(format!("RULE {shown}\n  server: {expected:#?}\n  here: {found:#?}"));
         }
     }
-    verdict(recorded.len(), &failures);
+    assert_all_as_recorded(recorded.len(), &failures);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn objects_pass_or_fail_with_the_words_of_the_server() {
             ));
         }
     }
-    verdict(recorded.len(), &failures);
+    assert_all_as_recorded(recorded.len(), &failures);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn rules_deep_in_the_schema_run_where_the_server_runs_them() {
             ));
         }
     }
-    verdict(recorded.len(), &failures);
+    assert_all_as_recorded(recorded.len(), &failures);
 }
 
 #[test]
@@ -167,16 +167,16 @@ fn an_update_is_let_pass_where_the_server_lets_it_pass() {
             .flatten()
             .filter_map(|warning| warning.as_str().map(str::to_owned))
             .collect();
-        let verdict = Validator::new(&entry["schema"])
-            .map(|validator| validator.judge(&entry["new"], Some(&entry["old"]), Limits::default()))
+        let result = Validator::new(&entry["schema"])
+            .map(|validator| validator.validate_with_warnings(&entry["new"], Some(&entry["old"]), Limits::default()))
             .unwrap_or_default();
         let path = |path: &str| if path.is_empty() { "<nil>" } else { path }.to_owned();
-        let found: Vec<(String, String)> = verdict
+        let found: Vec<(String, String)> = result
             .violations
             .iter()
             .map(|violation| (path(&violation.path), violation.body()))
             .collect();
-        let warnings: Vec<String> = verdict.warnings.iter().map(ToString::to_string).collect();
+        let warnings: Vec<String> = result.warnings.iter().map(ToString::to_string).collect();
         if (&expected, &warned) != (&found, &warnings) {
             failures.push(format!(
                 "{number}: {} AFTER {}\n  server: {expected:?} {warned:?}\n  here:   {found:?} {warnings:?}",
@@ -184,5 +184,5 @@ fn an_update_is_let_pass_where_the_server_lets_it_pass() {
             ));
         }
     }
-    verdict(recorded.len(), &failures);
+    assert_all_as_recorded(recorded.len(), &failures);
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_cel::authorizer::{Authorize, Decision, Question, Target};
+use kubewright_cel::authorizer::{AuthorizationCheck, Authorize, Decision, Target};
 
 use crate::access::{self, Attributes as Asked, User};
 use crate::admit::Attributes;
@@ -33,20 +33,20 @@ impl fmt::Debug for Rights {
 }
 
 impl Authorize for Rights {
-    fn authorize(&self, question: &Question) -> Decision {
-        let asked = match &question.target {
-            Target::Path(path) => Asked::path(question.verb.as_str(), path.as_str()),
-            Target::Resource(check) => Asked {
+    fn authorize(&self, check: &AuthorizationCheck) -> Decision {
+        let asked = match &check.target {
+            Target::Path(path) => Asked::path(check.verb.as_str(), path.as_str()),
+            Target::Resource(resource) => Asked {
                 version: "*".into(),
-                field_selector: check.field_selector.as_str().into(),
-                label_selector: check.label_selector.as_str().into(),
-                ..Asked::resource(question.verb.as_str(), check.group.as_str(), check.resource.as_str())
-                    .in_namespace(check.namespace.as_str())
-                    .named(check.name.as_str())
-                    .part(check.subresource.as_str())
+                field_selector: resource.field_selector.as_str().into(),
+                label_selector: resource.label_selector.as_str().into(),
+                ..Asked::resource(check.verb.as_str(), resource.group.as_str(), resource.resource.as_str())
+                    .in_namespace(resource.namespace.as_str())
+                    .named(resource.name.as_str())
+                    .part(resource.subresource.as_str())
             },
         };
-        let account = question
+        let account = check
             .service_account
             .as_ref()
             .map(|(namespace, name)| User::service_account(namespace, name));

@@ -105,9 +105,9 @@ fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Erro
         errors.push(FieldError::invalid("<nil>", Value::Null, UNCHECKED));
         return Vec::new();
     }
-    let verdict = rules.judge(object, old, Limits::default());
-    errors.extend(verdict.violations.into_iter().map(violated));
-    let warnings = verdict.warnings.into_iter().map(violated);
+    let result = rules.validate_with_warnings(object, old, Limits::default());
+    errors.extend(result.violations.into_iter().map(violated));
+    let warnings = result.warnings.into_iter().map(violated);
     warnings.map(|warning| warning.to_string()).collect()
 }
 
