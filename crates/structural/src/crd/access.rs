@@ -1,4 +1,4 @@
-//! The small readers definitions are read with: what is absent reads as the zero value of its Go type.
+//! Readers of fields of a definition: an absent field reads as the zero value of its Go type.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub(crate) fn texts<'a>(object: &'a Value, path: &[&str]) -> Vec<&'a str> {
     list(object, path).iter().filter_map(Value::as_str).collect()
 }
 
-/// The object at `path`, made if it is missing; `None` where something else stands in the way.
+/// The object at `path`, made if it is missing; `None` if a step of the path is something else.
 pub(crate) fn object_mut<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let mut here = object;
     for name in path {

@@ -10,7 +10,7 @@ use super::conditions::{self, Condition};
 pub const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// The first request to delete a definition only marks it: it gets a deletion time, the cleanup finalizer and the
-/// condition that says what comes. Does nothing to a definition that is already marked.
+/// condition `Terminating`. Does nothing to a definition that is already marked.
 pub fn prepare_delete(object: &mut Value, now: &str) {
     let Some(metadata) = object_mut(object, &["metadata"]) else {
         return;

@@ -36,7 +36,7 @@ fn accept_names<'a>(object: &'a Value, others: impl IntoIterator<Item = &'a Valu
     if NAMES.iter().all(|field| same(requested, accepted, field)) {
         return None;
     }
-    let used = Used::by(others.into_iter().chain([object]), text(object, &["spec", "group"]));
+    let used = UsedNames::by(others.into_iter().chain([object]), text(object, &["spec", "group"]));
     let (names, condition) = choose(requested, accepted, &used);
     let settled = NAMES.iter().all(|field| same(&names, accepted, field));
     if settled && condition.is_said_by(object) {
@@ -57,14 +57,14 @@ fn accept_names<'a>(object: &'a Value, others: impl IntoIterator<Item = &'a Valu
 
 /// The names that definitions of a group have.
 #[derive(Default)]
-struct Used<'a> {
+struct UsedNames<'a> {
     resources: HashSet<&'a str>,
     kinds: HashSet<&'a str>,
 }
 
-impl<'a> Used<'a> {
-    fn by(definitions: impl Iterator<Item = &'a Value>, group: &str) -> Used<'a> {
-        let mut used = Used::default();
+impl<'a> UsedNames<'a> {
+    fn by(definitions: impl Iterator<Item = &'a Value>, group: &str) -> UsedNames<'a> {
+        let mut used = UsedNames::default();
         for definition in definitions.filter(|definition| text(definition, &["spec", "group"]) == group) {
             let names = ["status", "acceptedNames"];
             let name = |field: &'static str| text(definition, &[names[0], names[1], field]);
@@ -78,7 +78,7 @@ impl<'a> Used<'a> {
 }
 
 /// Every requested name that is free or already its own; the condition tells of the last one that is not.
-fn choose(requested: &Value, accepted: &Value, used: &Used<'_>) -> (Value, Condition) {
+fn choose(requested: &Value, accepted: &Value, used: &UsedNames<'_>) -> (Value, Condition) {
     let mut names = accepted.as_object().cloned().unwrap_or_default();
     let mut condition = Condition::new(conditions::NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found");
     for (field, reason, used) in [

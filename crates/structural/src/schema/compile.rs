@@ -7,7 +7,7 @@ use super::{
     coerce,
     formats::Format,
     go,
-    node::{Additional, Below, ListType, Node, Types, beginning},
+    node::{Additional, ListType, Node, SubtreeFeatures, Types, beginning},
     pattern::{Pattern, PatternDefect},
     prune,
 };
@@ -69,7 +69,7 @@ impl Compiler<'_> {
                 .get("items")
                 .map(|items| Box::new(self.node(items, depth + 1, &format!("{path}.items")))),
             beginnings: Box::default(),
-            below: Below::default(),
+            below: SubtreeFeatures::default(),
             checks: self.checks(schema, types, depth, path),
         };
         node.beginnings = node.properties.iter().map(|(name, _)| beginning(name)).collect();
@@ -154,8 +154,8 @@ impl Compiler<'_> {
     }
 }
 
-fn below(node: &Node) -> Below {
-    let mut below = Below {
+fn below(node: &Node) -> SubtreeFeatures {
+    let mut below = SubtreeFeatures {
         defaults: node.default.is_some(),
         embedded: node.embedded,
         keyed_lists: node.list != ListType::Atomic,

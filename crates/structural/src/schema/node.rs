@@ -1,4 +1,4 @@
-//! One place of a compiled schema: what the structure says of it, and what a value there must satisfy.
+//! One node of a compiled schema: what the structure says of it, and what a value there must satisfy.
 
 use serde_json::Value;
 
@@ -58,9 +58,9 @@ pub(super) enum Additional {
     /// Not given.
     #[default]
     Absent,
-    /// `true`: any value, about which nothing is known.
+    /// `true`: any value, without a schema.
     Any,
-    /// `false`: no value at all, which validation says; pruning leaves it to that.
+    /// `false`: no value at all. Validation reports such values; pruning leaves them in place.
     Nothing,
     /// A schema for every value.
     Of(Box<Node>),
@@ -85,15 +85,15 @@ pub(super) enum ListType {
     Map,
 }
 
-/// What is found somewhere below a place (the place included), so that walks leave out what has nothing for them.
+/// What a node or any node below it has, so that a walk can skip subtrees that have nothing for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Below {
+pub(super) struct SubtreeFeatures {
     pub(super) defaults: bool,
     pub(super) embedded: bool,
     pub(super) keyed_lists: bool,
 }
 
-impl Below {
+impl SubtreeFeatures {
     pub(super) fn add(&mut self, other: Self) {
         self.defaults |= other.defaults;
         self.embedded |= other.embedded;
@@ -109,7 +109,7 @@ pub(super) fn beginning(name: &str) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// One place of a schema.
+/// One node of a compiled schema.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -136,7 +136,7 @@ pub(super) struct Node {
     pub(super) beginnings: Box<[u64]>,
     pub(super) additional: Additional,
     pub(super) items: Option<Box<Node>>,
-    pub(super) below: Below,
+    pub(super) below: SubtreeFeatures,
     pub(super) checks: Checks,
 }
 

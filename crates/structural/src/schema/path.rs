@@ -1,4 +1,4 @@
-//! A place in an object, kept on the stack while walking and spelled only when something is reported.
+//! A path in an object, kept on the stack while walking and written out only when something is reported.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Groups that belong to the Kubernetes community: a definition there says who approved its API.
+//! Groups that belong to the Kubernetes community: a definition there names the approval of its API in an annotation.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::go::quote;

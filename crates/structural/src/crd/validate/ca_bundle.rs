@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_x509::{malformation, pem};
 
-/// Whether a bundle (base64 of PEM) cannot be one. No bundle is a good one: the system's roots are meant.
+/// Whether a bundle (base64 of PEM) is invalid. An empty bundle is valid: it stands for the system's roots.
 pub(in crate::crd) fn is_invalid(bundle: &str) -> bool {
     problem(bundle).is_some()
 }

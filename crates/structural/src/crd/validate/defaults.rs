@@ -16,7 +16,7 @@ const HERE: &str = "\u{1c0}\u{1c0}";
 pub(super) fn validate(root: Props<'_>, must_be_pruned: bool, path: &PathRef<'_>, errors: &mut Errors) {
     if root.any(&mut |node| node.has("default")) {
         let walk = Walk { must_be_pruned };
-        let top = Surroundings {
+        let top = DefaultContext {
             resource: root,
             steps: None,
             inside_meta: false,
@@ -39,21 +39,21 @@ fn any_unpruned(node: Props<'_>) -> bool {
         || node.properties().any(|(_, property)| any_unpruned(property))
 }
 
-/// The resource a default belongs to, and the way from there to the default.
+/// The resource that a default belongs to, and the path from there to the default.
 #[derive(Clone, Copy)]
-struct Surroundings<'s> {
+struct DefaultContext<'s> {
     resource: Props<'s>,
     steps: Option<&'s PathStep<'s>>,
     inside_meta: bool,
 }
 
-/// One step from a resource towards a default; `None` is an item.
+/// One step of that path; `None` is an item of a list.
 struct PathStep<'s> {
     before: Option<&'s PathStep<'s>>,
     field: Option<&'s str>,
 }
 
-impl Surroundings<'_> {
+impl DefaultContext<'_> {
     /// The whole resource with nothing in it but the default, and what every resource has.
     fn object(&self, default: &Value) -> Value {
         let mut object = default.clone();
@@ -78,10 +78,17 @@ struct Walk {
 }
 
 impl Walk {
-    fn node(&self, node: Props<'_>, is_root: bool, around: &Surroundings<'_>, path: &PathRef<'_>, errors: &mut Errors) {
+    fn node(
+        &self,
+        node: Props<'_>,
+        is_root: bool,
+        around: &DefaultContext<'_>,
+        path: &PathRef<'_>,
+        errors: &mut Errors,
+    ) {
         let is_resource = is_root || node.is_embedded_resource();
         let around = if is_resource {
-            Surroundings {
+            DefaultContext {
                 resource: node,
                 steps: None,
                 inside_meta: false,
@@ -102,7 +109,7 @@ impl Walk {
                 before: around.steps,
                 field: None,
             };
-            let below = Surroundings {
+            let below = DefaultContext {
                 steps: Some(&step),
                 ..around
             };
@@ -114,7 +121,7 @@ impl Walk {
                 before: around.steps,
                 field: Some(name),
             };
-            let below = Surroundings {
+            let below = DefaultContext {
                 steps: Some(&step),
                 inside_meta: around.inside_meta || is_resource && matches!(name, "metadata" | "apiVersion" | "kind"),
                 ..around
@@ -143,7 +150,7 @@ impl Walk {
 }
 
 /// A default in the metadata of a resource must make good metadata of it.
-fn in_metadata(node: Props<'_>, default: &Value, around: &Surroundings<'_>, path: &PathRef<'_>, errors: &mut Errors) {
+fn in_metadata(node: Props<'_>, default: &Value, around: &DefaultContext<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let object = around.object(default);
     let schema = resource_of(around.resource);
     let resource = Props(&schema);

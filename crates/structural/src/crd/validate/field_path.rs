@@ -4,8 +4,8 @@ use kubewright_cel::rules::FieldPath;
 
 use super::props::Props;
 
-/// What a path leads to.
-pub(super) struct Found<'a> {
+/// A path and the schema that it leads to.
+pub(super) struct ResolvedPath<'a> {
     /// The path as errors show it.
     pub(super) path: String,
     /// Its first step.
@@ -15,19 +15,23 @@ pub(super) struct Found<'a> {
 }
 
 /// Follows a path; `allow_brackets` lets it name fields in quotes.
-pub(super) fn find<'a>(json_path: &str, schema: Option<Props<'a>>, allow_brackets: bool) -> Result<Found<'a>, String> {
-    let mut found = Found {
+pub(super) fn find<'a>(
+    json_path: &str,
+    schema: Option<Props<'a>>,
+    allow_brackets: bool,
+) -> Result<ResolvedPath<'a>, String> {
+    let mut resolved = ResolvedPath {
         path: String::new(),
         root: String::new(),
         schema,
     };
     for name in FieldPath::new(json_path, allow_brackets) {
-        found.step(&name?)?;
+        resolved.step(&name?)?;
     }
-    Ok(found)
+    Ok(resolved)
 }
 
-impl Found<'_> {
+impl ResolvedPath<'_> {
     fn step(&mut self, name: &str) -> Result<(), String> {
         let nowhere = || "does not refer to a valid field".to_owned();
         let schema = self.schema.ok_or_else(nowhere)?;

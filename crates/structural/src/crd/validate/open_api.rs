@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::options::{Options, TYPES};
 use super::printed;
 use super::props::{Items, Props};
-use super::rules::{self, Kept};
+use super::rules::{self, CompilableRules};
 use super::{defaults, lists, structural};
 use crate::crd::access::at;
 
@@ -74,17 +74,17 @@ pub(super) fn validate(
     let mut walk = Walk {
         options,
         errors: found,
-        kept: Kept::default(),
+        compilable: CompilableRules::default(),
     };
-    walk.node(root, &path, At::root(runs_rules));
+    walk.node(root, &path, NodeContext::root(runs_rules));
     let Walk {
         errors: mut found,
-        kept,
+        compilable,
         ..
     } = walk;
     if runs_rules {
         let any_cost = options.unchanged.contains(version);
-        rules::validate(schema, &kept, any_cost, &path, &mut found);
+        rules::validate(schema, &compilable, any_cost, &path, &mut found);
     }
     if let Some(problem) = unsupported.filter(|_| found.is_empty()) {
         found.push(FieldError::invalid(&path, "", problem));
@@ -116,9 +116,9 @@ fn validate_root_fields(schema: &Value, path: &PathRef<'_>, errors: &mut Errors)
     }
 }
 
-/// What holds at a node because of where it stands.
+/// What holds at a node because of its position in the schema.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct NodeContext<'a> {
     is_root: bool,
     /// Why no default may stand here.
     no_defaults: Option<&'a str>,
@@ -127,9 +127,9 @@ struct At<'a> {
     rules: bool,
 }
 
-impl At<'_> {
+impl NodeContext<'_> {
     fn root(rules: bool) -> Self {
-        At {
+        NodeContext {
             is_root: true,
             no_defaults: None,
             inside_meta: false,
@@ -138,11 +138,11 @@ impl At<'_> {
     }
 
     fn below(self) -> Self {
-        At { is_root: false, ..self }
+        NodeContext { is_root: false, ..self }
     }
 
     fn under_quantor(self) -> Self {
-        At {
+        NodeContext {
             rules: false,
             ..self.below()
         }
@@ -152,11 +152,11 @@ impl At<'_> {
 struct Walk<'o, 's> {
     options: &'o Options,
     errors: Errors,
-    kept: Kept<'s>,
+    compilable: CompilableRules<'s>,
 }
 
 impl<'s> Walk<'_, 's> {
-    fn node(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
+    fn node(&mut self, node: Props<'s>, path: &PathRef<'_>, here: NodeContext<'_>) {
         let before = self.errors.len();
         self.keywords(node, path, here);
         if node.flag("uniqueItems") {
@@ -184,12 +184,12 @@ impl<'s> Walk<'_, 's> {
         }
         rules::validate_texts(node, path, &mut self.errors);
         if here.rules && self.errors.len() == before {
-            self.kept.keep(node, path);
+            self.compilable.add(node, path);
         }
     }
 
     /// What `OpenAPI` v3 schemas of Kubernetes do not have.
-    fn keywords(&mut self, node: Props<'_>, path: &PathRef<'_>, here: At<'_>) {
+    fn keywords(&mut self, node: Props<'_>, path: &PathRef<'_>, here: NodeContext<'_>) {
         let kind = node.kind();
         if self.options.valid_types && !kind.is_empty() && !TYPES.contains(&kind) {
             self.errors
@@ -231,7 +231,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn fields(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
+    fn fields(&mut self, node: Props<'s>, path: &PathRef<'_>, here: NodeContext<'_>) {
         if let Some(additional) = node.get("additionalProperties") {
             if node.has_properties() && additional != &Value::Bool(true) {
                 let words = "additionalProperties and properties are mutual exclusive";
@@ -261,7 +261,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn quantors(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
+    fn quantors(&mut self, node: Props<'s>, path: &PathRef<'_>, here: NodeContext<'_>) {
         let below = here.under_quantor();
         if let Some(not) = node.not() {
             self.node(not, &path.child("not"), below);
@@ -278,7 +278,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    fn items(&mut self, node: Props<'s>, path: &PathRef<'_>, here: At<'_>) {
+    fn items(&mut self, node: Props<'s>, path: &PathRef<'_>, here: NodeContext<'_>) {
         let path = path.child("items");
         match node.items() {
             Some(Items::One(item)) => self.node(item, &path, here.below()),

@@ -20,14 +20,14 @@ const REASONS: [&str; 4] = [
 
 /// The nodes whose rules are worth compiling: those with nothing else wrong at or below them.
 #[derive(Default)]
-pub(super) struct Kept<'a> {
+pub(super) struct CompilableRules<'a> {
     nodes: HashSet<*const Value>,
     rules: HashMap<String, &'a Value>,
 }
 
-impl<'a> Kept<'a> {
-    /// Keeps the rules of a node.
-    pub(super) fn keep(&mut self, node: Props<'a>, path: &PathRef<'_>) {
+impl<'a> CompilableRules<'a> {
+    /// Adds the rules of a node.
+    pub(super) fn add(&mut self, node: Props<'a>, path: &PathRef<'_>) {
         self.nodes.insert(std::ptr::from_ref(node.0));
         let path = path.child("x-kubernetes-validations");
         for (index, rule) in node.rules().iter().enumerate() {
@@ -92,16 +92,23 @@ fn validate_text(rule: &Value, node: Props<'_>, path: &PathRef<'_>, errors: &mut
     }
 }
 
-/// What is wrong with the kept rules: types, costs, `oldSelf`. With `any_cost`, one rule may cost what it likes.
-pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &PathRef<'_>, errors: &mut Errors) {
-    if kept.rules.is_empty() {
+/// Compiles the rules and reports types, costs and uses of `oldSelf` that are wrong. With `any_cost`, the cost of a
+/// single rule is not limited.
+pub(super) fn validate(
+    schema: &Value,
+    compilable: &CompilableRules<'_>,
+    any_cost: bool,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
+    if compilable.rules.is_empty() {
         return;
     }
     let path = path.to_string();
     let issues = if Props(schema)
-        .any(&mut |node| !node.rules().is_empty() && !kept.nodes.contains(&std::ptr::from_ref(node.0)))
+        .any(&mut |node| !node.rules().is_empty() && !compilable.nodes.contains(&std::ptr::from_ref(node.0)))
     {
-        check_schema(&without_dropped(schema, kept), &path)
+        check_schema(&without_dropped(schema, compilable), &path)
     } else {
         check_schema(schema, &path)
     };
@@ -118,7 +125,7 @@ pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &P
             SchemaIssueKind::Internal => ErrorType::Internal,
         };
         let shown = if kind == ErrorType::Invalid {
-            shown_rule(&issue.path, &issue.detail, kept)
+            shown_rule(&issue.path, &issue.detail, compilable)
         } else {
             None
         };
@@ -128,9 +135,9 @@ pub(super) fn validate(schema: &Value, kept: &Kept<'_>, any_cost: bool, path: &P
 }
 
 /// What an error shows of a rule: the whole of it when it does not compile, else the part that is wrong.
-fn shown_rule(path: &str, detail: &str, kept: &Kept<'_>) -> Option<String> {
+fn shown_rule(path: &str, detail: &str, compilable: &CompilableRules<'_>) -> Option<String> {
     let (place, field) = path.rsplit_once('.')?;
-    let rule = kept.rules.get(place)?;
+    let rule = compilable.rules.get(place)?;
     Some(match field {
         "optionalOldSelf" => printed::json(at(rule, &["optionalOldSelf"])?),
         "rule" if detail.starts_with("oldSelf cannot be used") => {
@@ -140,18 +147,18 @@ fn shown_rule(path: &str, detail: &str, kept: &Kept<'_>) -> Option<String> {
     })
 }
 
-/// The schema without the rules that were not kept.
-fn without_dropped(schema: &Value, kept: &Kept<'_>) -> Value {
+/// The schema without the rules that are not worth compiling.
+fn without_dropped(schema: &Value, compilable: &CompilableRules<'_>) -> Value {
     match schema {
         Value::Object(fields) => {
-            let drops = !kept.nodes.contains(&std::ptr::from_ref(schema));
+            let drops = !compilable.nodes.contains(&std::ptr::from_ref(schema));
             let fields = fields
                 .iter()
                 .filter(|(name, value)| !(drops && *name == "x-kubernetes-validations" && value.is_array()))
-                .map(|(name, value)| (name.clone(), without_dropped(value, kept)));
+                .map(|(name, value)| (name.clone(), without_dropped(value, compilable)));
             Value::Object(fields.collect())
         }
-        Value::Array(items) => Value::Array(items.iter().map(|item| without_dropped(item, kept)).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(|item| without_dropped(item, compilable)).collect()),
         other => other.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a check puts what it finds: a list of field errors, or only the verdict that there is one.
+//! Where a check reports problems: as a list of field errors, or only that there is one.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crate::schema::path::ObjectPath;
 
 /// What is wrong with a value, before it is put into words.
 pub(super) enum Problem<'p> {
-    /// The type is not the expected one; the value is what the message calls it.
+    /// The type is not the expected one.
     Type { expected: &'p str, found: &'p str },
-    /// A required field is missing; the place is the field's.
+    /// A required field is missing; the path is the field's.
     Missing,
     /// None of the enumerated values.
     NotOneOf { value: &'p Value, supported: &'p [String] },
@@ -21,60 +21,60 @@ pub(super) enum Problem<'p> {
     TooLong { max: i64 },
     /// More items or properties than allowed.
     TooMany { actual: usize, max: i64 },
-    /// Anything else that shows the value; the message follows the place.
+    /// Anything else that shows the value; the message follows the path.
     Value { value: Value, message: String },
-    /// A message that names its place itself, written from it; the error is about no field.
+    /// A message that is written from the path and contains it; the error names no field.
     Plain { message: Box<dyn Fn(&str) -> String + 'p> },
-    /// The same, about the field and with a value.
+    /// The same, for an error that names the field and shows a value.
     Whole {
         value: Value,
         message: Box<dyn Fn(&str) -> String + 'p>,
     },
 }
 
-/// Takes problems.
+/// Receives problems.
 pub(super) trait Sink: Alternatives {
-    /// Reports a problem at a place.
+    /// Reports a problem at a path.
     fn report<'p>(&mut self, at: &ObjectPath<'_>, problem: impl FnOnce() -> Problem<'p>);
-    /// Nothing more needs to be found.
+    /// Whether further problems make no difference.
     fn is_settled(&self) -> bool;
-    /// How much was found so far.
+    /// The number of problems so far, for [`Self::rewind`].
     fn mark(&self) -> usize;
-    /// Forgets what was found since `mark`.
+    /// Drops the problems that were reported since `mark`.
     fn rewind(&mut self, mark: usize);
 }
 
-/// Only whether there is a problem.
+/// Notes only whether there is a problem.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
-    pub(super) failed: bool,
+pub(super) struct AnyProblem {
+    pub(super) found: bool,
 }
 
-impl Sink for Verdict {
+impl Sink for AnyProblem {
     fn report<'p>(&mut self, _: &ObjectPath<'_>, _: impl FnOnce() -> Problem<'p>) {
-        self.failed = true;
+        self.found = true;
     }
 
     fn is_settled(&self) -> bool {
-        self.failed
+        self.found
     }
 
     fn mark(&self) -> usize {
-        usize::from(self.failed)
+        usize::from(self.found)
     }
 
     fn rewind(&mut self, mark: usize) {
-        self.failed = mark > 0;
+        self.found = mark > 0;
     }
 }
 
-/// All problems, as field errors.
+/// Collects all problems as field errors.
 #[derive(Debug, Default)]
 pub(super) struct Collect {
     pub(super) errors: Errors,
     /// The part of the object that is validated, if it is not the whole.
     part: Option<&'static str>,
-    /// Inside alternatives of which one is known to have failed: everything is collected and counted.
+    /// Set while collecting the errors of alternatives that are known to fail.
     pub(super) thorough: bool,
 }
 
@@ -90,7 +90,7 @@ impl Collect {
         }
     }
 
-    /// Hands over what was found. Upstream says nothing twice.
+    /// Appends the errors to `errors`, equal ones once, as upstream does.
     pub(super) fn finish(mut self, errors: &mut Errors) {
         if self.errors.len() > 1 {
             let mut seen = HashSet::new();

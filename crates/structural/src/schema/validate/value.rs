@@ -1,11 +1,11 @@
-//! One value against one place of the schema, keyword by keyword.
+//! Checks one value against one node of the schema, keyword by keyword.
 
 use kubewright_apimachinery::field::Errors;
 use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value};
 
 use super::number;
-use super::report::{Collect, Problem, Sink, Verdict};
+use super::report::{AnyProblem, Collect, Problem, Sink};
 use crate::schema::{
     checks::{FormatKind, Quantors, StringChecks},
     correlate::{OldItems, unchanged},
@@ -263,15 +263,15 @@ fn object<S: Sink>(
     passed
 }
 
-/// How a sink deals with alternatives: the verdict stops at the first answer; a list first asks for the verdict and
-/// then, if it is bad, for the reasons.
+/// How a sink checks `allOf`, `anyOf`, `oneOf` and `not`: [`AnyProblem`] stops at the first problem; [`Collect`] first
+/// checks whether they hold, and walks them again for the errors if they do not.
 pub(super) trait Alternatives: Sized {
     fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> usize;
 }
 
-impl Alternatives for Verdict {
+impl Alternatives for AnyProblem {
     fn quantors(sink: &mut Self, quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> usize {
-        sink.failed |= !hold(quantors, value, at);
+        sink.found |= !hold(quantors, value, at);
         0
     }
 }
@@ -292,9 +292,9 @@ impl Alternatives for Collect {
 }
 
 fn is_valid(node: &Node, value: &Value, at: &ObjectPath<'_>) -> bool {
-    let mut verdict = Verdict::default();
-    keywords(node, value, None, at, &mut verdict);
-    !verdict.failed
+    let mut problem = AnyProblem::default();
+    keywords(node, value, None, at, &mut problem);
+    !problem.found
 }
 
 fn hold(quantors: &Quantors, value: &Value, at: &ObjectPath<'_>) -> bool {
