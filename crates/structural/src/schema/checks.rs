@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use super::{formats::Format, go, node::Node, pattern::Pattern};
 
-/// The keywords of one place that look at values.
+/// The keywords of one node that restrict values.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     pub(super) format: Option<NamedFormat>,
@@ -65,7 +65,7 @@ pub(super) struct NumberChecks {
 pub(super) struct Limit {
     pub(super) value: f64,
     pub(super) exclusive: bool,
-    /// It does not fit the type it limits; upstream then complains about the limit, whatever the value.
+    /// The limit does not fit the type it limits; upstream then reports the limit, whatever the value.
     pub(super) misfit: bool,
 }
 

@@ -92,7 +92,7 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Objects that were stored before generations were counted are in their first.
+/// Objects that were stored before generations were counted get generation 1.
 pub(super) fn repair_generation(object: &mut Value) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata")
         && metadata.get("generation").and_then(Value::as_i64).unwrap_or_default() == 0
@@ -101,7 +101,7 @@ pub(super) fn repair_generation(object: &mut Value) {
     }
 }
 
-/// Gives the metadata in a default its form; the default stands in a whole object.
+/// Gives the metadata in a default its canonical form; the default is in its position in a whole object.
 pub(super) fn coerce_default(root: &Node, object: &mut Value) {
     let mut walk = Walk {
         malformed: Malformed::Dropped,

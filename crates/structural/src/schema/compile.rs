@@ -208,7 +208,7 @@ fn number_checks(schema: &Map<String, Value>, types: Types, format: Option<Forma
     has_any.then(|| Box::new(checks))
 }
 
-/// Whether a number is out of the range of a type, in upstream's way of asking: by printing and parsing it again.
+/// Whether a number is out of the range of a type, as upstream finds out: by printing and parsing it again.
 pub(super) fn misfit(number: go::Number, types: Types, format: Option<FormatKind>) -> bool {
     if types == Types::INTEGER {
         let int = match number {
@@ -233,10 +233,10 @@ pub(super) fn misfit(number: go::Number, types: Types, format: Option<FormatKind
 }
 
 /// Defaults take the form that decoding would give them, once, so that every use of them may be a plain copy. Each is
-/// looked at in its place in an object, since what surrounds it decides what is known there.
+/// decoded at its path in an object, since the schema around it decides which fields are known there.
 fn prune_defaults(root: &mut Node) {
     let mut steps = Vec::new();
-    // Nothing is replaced while its surroundings are still needed to look at others.
+    // Replaced only after all were decoded, since decoding reads the schema around a default.
     let mut found = Vec::new();
     collect_defaults(root, &mut steps, &mut found);
     let pruned: Vec<_> = found

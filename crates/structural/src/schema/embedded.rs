@@ -1,4 +1,4 @@
-//! Embedded resources (`x-kubernetes-embedded-resource`): they are objects of the API, and checked as such.
+//! Embedded resources (`x-kubernetes-embedded-resource`): they are checked as objects of the API.
 
 use kubewright_apimachinery::field::{Errors, FieldError};
 use kubewright_kinds::{meta, rules::name_rule::NameRule};
@@ -87,7 +87,7 @@ fn metadata(mut metadata: Value, at: &ObjectPath<'_>, errors: &mut Errors) {
     let mut found = Errors::new();
     meta::validate_create_generic(&metadata, namespaced, &mut found);
     for mut error in found {
-        // It was found in metadata as if that were at the root.
+        // The error's path begins at the metadata.
         let below = error.field.strip_prefix("metadata").unwrap_or_default();
         error.field = format!("{}{below}", at.field("metadata").field_path());
         errors.push(error);

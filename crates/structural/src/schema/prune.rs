@@ -1,4 +1,4 @@
-//! Pruning: what the schema does not have leaves the object (C6).
+//! Pruning: removes the fields that the schema does not specify (C6).
 
 use serde_json::{Map, Value};
 

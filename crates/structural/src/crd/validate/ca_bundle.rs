@@ -1,4 +1,4 @@
-//! The certificates by which a conversion webhook is trusted: whether a bundle has any, as far as PEM and the outermost DER tell.
+//! The CA bundle of a conversion webhook: whether it has a certificate, as far as PEM and the outermost DER tell.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ pub(super) fn validate(bundle: &str, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// What Go says of a bundle in which it finds no certificate: its first complaint.
+/// Go's error for a bundle in which it finds no certificate.
 fn problem(bundle: &str) -> Option<String> {
     if bundle.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What a version shows and offers beside its objects: printed columns, selectable fields, subresources (C10, C13, C14).
+//! Printed columns, selectable fields, subresources (C10, C13, C14).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn validate_column(column: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// Refuses a path that does not begin with a dot; nothing else about it is checked. Says whether it was good.
+/// Refuses a path that does not begin with a dot; nothing else about it is checked. Returns whether it does.
 fn validate_json_path(json_path: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let good = json_path.starts_with('.');
     if !good {

@@ -1,4 +1,4 @@
-//! How objects of one version become objects of another: by nothing but their `apiVersion`, or by a webhook (C11, C12).
+//! The conversion of a definition: strategy `None`, which only changes `apiVersion`, or a webhook (C11, C12).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names::dns1035_label;

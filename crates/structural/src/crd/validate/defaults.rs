@@ -1,4 +1,4 @@
-//! Defaults in a schema (C7): each must be a value that its own schema lets pass, without unknown fields.
+//! Defaults in a schema (C7): each must be valid under its own schema and have no unknown fields.
 
 use kubewright_apimachinery::field::{self, ErrorType, Errors, FieldError, PathRef};
 use kubewright_cel::Limits;
@@ -9,7 +9,7 @@ use super::props::Props;
 use super::{printed, structural};
 use crate::schema::Schema;
 
-/// The field a default stands in while it is checked: a name that nobody uses, since it is taken out of messages again.
+/// The field that holds a default while it is checked. Messages have it removed, so it is a name that nobody uses.
 const HERE: &str = "\u{1c0}\u{1c0}";
 
 /// What is wrong with the defaults of a structural schema.
@@ -149,7 +149,7 @@ impl Walk {
     }
 }
 
-/// A default in the metadata of a resource must make good metadata of it.
+/// A default in the metadata of a resource must leave that metadata valid.
 fn in_metadata(node: Props<'_>, default: &Value, around: &DefaultContext<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let object = around.object(default);
     let schema = resource_of(around.resource);
@@ -271,7 +271,7 @@ fn violated(violation: Violation) -> FieldError {
     }
 }
 
-/// Errors about the default, told of its place in the schema.
+/// The errors of a default, with its path in the schema.
 fn moved(errors: Errors, path: &PathRef<'_>) -> impl Iterator<Item = FieldError> {
     let place = path.to_string();
     errors.into_iter().map(move |error| FieldError {
@@ -281,7 +281,7 @@ fn moved(errors: Errors, path: &PathRef<'_>) -> impl Iterator<Item = FieldError>
         },
         value: error.value.map(|value| {
             let shown = value.as_str();
-            // Only texts are ever about the place.
+            // Only strings mention the path.
             if shown.starts_with('"') {
                 field::BadValue::verbatim(without_here(shown))
             } else {
@@ -308,7 +308,7 @@ fn parsed(sentence: &str, path: &PathRef<'_>) -> FieldError {
     FieldError::new(ErrorType::Invalid, &field, None, body)
 }
 
-/// Whether a value stands where rules are.
+/// Whether the schema has rules at the value or below it.
 fn meets_rules(node: Props<'_>, value: &Value) -> bool {
     let below = match value {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
@@ -323,7 +323,7 @@ fn meets_rules(node: Props<'_>, value: &Value) -> bool {
     below || !node.rules().is_empty()
 }
 
-/// Only what says which fields there are and where resources are embedded.
+/// Keeps the keywords that say which fields exist and where resources are embedded.
 fn structure_of(schema: &Value, value: &Value) -> Value {
     let kept = [
         "properties",
@@ -335,8 +335,8 @@ fn structure_of(schema: &Value, value: &Value) -> Value {
     only(schema, Some(value), &|field| kept.contains(&field))
 }
 
-/// Only what restricts values: list types and embedded resources are no matter of a default, int-or-string counts only
-/// where quantors spell it out, rules come later.
+/// Keeps the keywords that restrict values. Upstream does not check list types and embedded resources of a default, looks
+/// at int-or-string only where quantors express it, and runs rules later.
 fn values_of(schema: &Value, value: &Value) -> Value {
     let left_out = [
         "default",
@@ -349,8 +349,8 @@ fn values_of(schema: &Value, value: &Value) -> Value {
     only(schema, Some(value), &|field| !left_out.contains(&field))
 }
 
-/// The schema with some of its fields, as far as a value reaches into it (everywhere without one): most defaults are
-/// small and stand on top of much that they do not touch.
+/// The schema with some of its keywords, only as deep as the value goes (all of it without a value): most defaults are
+/// small values of large schemas.
 fn only(schema: &Value, value: Option<&Value>, keep: &dyn Fn(&str) -> bool) -> Value {
     let Some(fields) = schema.as_object() else {
         return schema.clone();

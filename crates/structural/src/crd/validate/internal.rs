@@ -1,5 +1,5 @@
-//! A spec in upstream's internal form: what all versions have in common stands at the top, which decides the paths of
-//! its errors.
+//! A spec in upstream's internal form: what all versions have in common is a field of the spec itself, which decides the
+//! paths of its errors.
 
 use serde_json::Value;
 

@@ -38,8 +38,8 @@ pub fn validate_create(object: &Value) -> Errors {
     errors
 }
 
-/// Everything wrong with a changed definition, after [`super::prepare_update`]. What the old one already did wrong is
-/// mostly let pass.
+/// Everything wrong with a changed definition, after [`super::prepare_update`]. Most of what
+/// was wrong with the old one is tolerated.
 pub fn validate_update(object: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
     let options = Options::for_update(object, old);
@@ -89,7 +89,7 @@ fn validate_rest(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-/// The name says the plural and the group. That it is a DNS subdomain at all is a rule of metadata.
+/// The name must be `<plural>.<group>`. The rules of metadata check that it is a DNS subdomain.
 fn validate_name(object: &Value, errors: &mut Errors) {
     let name = text(object, &["metadata", "name"]);
     let (plural, group) = (

@@ -10,7 +10,7 @@ use super::rules::{self, CompilableRules};
 use super::{defaults, lists, structural};
 use crate::crd::access::at;
 
-/// The fields a root may have beside its status: what else it has would not apply to the status alone.
+/// The keywords that the root may have when the status is a subresource: others would not apply to the status alone.
 const AT_ROOT: [&str; 22] = [
     "Description",
     "Type",
@@ -120,7 +120,7 @@ fn validate_root_fields(schema: &Value, path: &PathRef<'_>, errors: &mut Errors)
 #[derive(Clone, Copy)]
 struct NodeContext<'a> {
     is_root: bool,
-    /// Why no default may stand here.
+    /// Why a default is not allowed here.
     no_defaults: Option<&'a str>,
     inside_meta: bool,
     /// Whether rules here can be compiled: not under quantors.
@@ -240,7 +240,7 @@ impl<'s> Walk<'_, 's> {
             }
             let mut below = here.below();
             if here.inside_meta {
-                // Without a value there is no telling what a default there would be pruned to.
+                // The value is not known, so it is not known to what a default there would be pruned.
                 below.no_defaults = Some("inside additionalProperties applying to object metadata");
             }
             if let Some(schema) = node.additional_properties() {

@@ -1,4 +1,4 @@
-//! How strict a validation is: a new definition meets every rule, a changed one may keep what its old self did wrong.
+//! How strict a validation is: a new definition meets every rule, a changed one may keep what was wrong with the old one.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ pub(super) const MAX_SELECTABLE_FIELDS: usize = 8;
 /// The types an `OpenAPI` v3 schema may name.
 pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// What a validation insists on.
+/// Which rules a validation enforces.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each rule is let off for itself")]
 pub(super) struct Options {
@@ -45,7 +45,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// A new definition meets every rule; it is not served before its bundle is good, so that may come later.
+    /// A new definition meets every rule but that of the bundle: it is not served before the bundle is valid.
     pub(super) fn for_create() -> Options {
         Options {
             recognized_review_version: true,
@@ -62,7 +62,7 @@ impl Options {
         }
     }
 
-    /// What the old definition did wrong the new one may go on doing.
+    /// A changed definition need not meet the rules that the old one did not meet.
     pub(super) fn for_update(object: &Value, old_object: &Value) -> Options {
         let (new, old) = (Spec::of(object), Spec::of(old_object));
         let established = conditions::is_true(old_object, conditions::ESTABLISHED);

@@ -1,5 +1,5 @@
-//! Structural schemas (C5): every field has a type, quantors only restrict what stands outside them, metadata is left to
-//! the server.
+//! Structural schemas (C5): every field has a type, quantors (`allOf`, `anyOf`, `oneOf`, `not`) only restrict what is specified
+//! outside them, and metadata is left to the server.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
@@ -282,7 +282,7 @@ fn is_int_or_string_pattern(node: Props<'_>) -> bool {
     }
 }
 
-/// The quantors that a node marked as int-or-string may use to say so.
+/// The quantors of an int-or-string node that only repeat that it is one, and are not checked.
 #[derive(Clone, Copy, Default)]
 struct Skip {
     any_of: bool,
@@ -366,7 +366,7 @@ fn nested(node: Props<'_>, skip: Skip, path: &PathRef<'_>, errors: &mut Errors) 
     }
 }
 
-/// What quantors of the root speak of must be specified outside them. Quantors further inside are not followed.
+/// Fields that quantors of the root name must be specified outside them. Nested quantors are not followed.
 fn complete_value(
     validation: Props<'_>,
     structure: Option<Props<'_>>,

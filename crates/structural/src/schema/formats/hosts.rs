@@ -14,7 +14,7 @@ fn is_letter(c: char) -> bool {
     }
 }
 
-/// A letter, a digit or a symbol: emoji have host names too.
+/// A letter, a digit or a symbol: host names with emoji exist.
 fn is_host_character(c: char) -> bool {
     static OTHER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[\p{S}\p{L}]$").expect("a constant pattern"));
     c.is_ascii_alphanumeric() || OTHER.is_match(c.encode_utf8(&mut [0; 4]))

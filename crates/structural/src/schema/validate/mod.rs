@@ -84,7 +84,7 @@ fn list_types_of_update(schema: &Schema, object: &Value, old: &Value, errors: &m
     }
 }
 
-/// Runs the rules, unless an error that was found leaves their results without meaning.
+/// Runs the rules, unless an error was found after which upstream does not run them.
 fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Errors) -> Vec<String> {
     const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
                              existing errors to complete validation";
