@@ -1,6 +1,6 @@
 """How a real kube-apiserver stores each built-in resource: the rows of strategies/table.json.
 
-For every resource: creates an object, puts and applies to it through its doors with dryRun=All, deletes it, and notes
+For every resource: creates an object, puts and applies to it through its subresources with dryRun=All, deletes it, and notes
 what each answer says about the strategy.
 """
 
@@ -174,13 +174,13 @@ OBJECTS = {
 }
 
 
-def put(call, item, door, change):
+def put(call, item, subresource, change):
     """Puts a changed object with dryRun=All; again when the server itself wrote in between."""
     while True:
         live = call("GET", item)[1]
         changed = copy.deepcopy(live)
         change(changed["metadata"])
-        code, answer = call("PUT", item + door + "?dryRun=All", changed)
+        code, answer = call("PUT", item + subresource + "?dryRun=All", changed)
         if code != 409:
             return live, answer
 
@@ -204,12 +204,12 @@ def status_writes(call, item):
     return [field for field, written in marks.items() if written]
 
 
-def applied(call, item, door, live):
-    """The fields an apply through a door comes to own: `metadata.labels`, `spec` and the like."""
+def applied(call, item, subresource, live):
+    """The fields an apply through a subresource comes to own: `metadata.labels`, `spec` and the like."""
     wanted = {"apiVersion": live["apiVersion"], "kind": live["kind"]}
     wanted["metadata"] = {"name": live["metadata"]["name"], "labels": {"ap": "x"}, "annotations": {"ap": "x"}}
     wanted.update({field: live[field] for field in ("spec", "status") if field in live})
-    path = item + door + "?dryRun=All&fieldManager=me&force=true"
+    path = item + subresource + "?dryRun=All&fieldManager=me&force=true"
     _, answer = call("PATCH", path, wanted, "application/apply-patch+yaml")
     mine = [entry for entry in answer["metadata"].get("managedFields", []) if entry["manager"] == "me"]
     fields = mine[0]["fieldsV1"] if mine else {}
@@ -234,9 +234,9 @@ def refused_create(call, collection, wanted):
     return metadata_errors(call("POST", collection + "?dryRun=All", bad)[1])
 
 
-def refused_update(call, item, door):
+def refused_update(call, item, subresource):
     bad = {"labels": {"a b": "c"}, "finalizers": ["x"]}
-    return metadata_errors(put(call, item, door, lambda metadata: metadata.update(bad))[1])
+    return metadata_errors(put(call, item, subresource, lambda metadata: metadata.update(bad))[1])
 
 
 def record_resource(call, group, version, resource, kind, body):

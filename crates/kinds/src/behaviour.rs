@@ -38,8 +38,8 @@ pub struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Takes from the stored object what this door does not write: through `status` everything but the status and the
-    /// metadata, through any other the status (W8).
+    /// Takes over from the stored object what this write does not change: a write of `status` keeps everything but the
+    /// status and the metadata, any other keeps the status (W8).
     pub fn keep_unwritten(&mut self) {
         if self.subresource != Some("status") {
             keep(self.object, self.old, &["status"]);

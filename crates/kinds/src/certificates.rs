@@ -1,4 +1,4 @@
-//! Certificate signing requests: a request that cannot change, and approval through a door of its own.
+//! Certificate signing requests: a request that cannot change, and approval through a subresource of its own.
 
 use std::collections::HashSet;
 
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_requestor_is_the_servers_to_say() {
+    fn the_server_sets_the_requestor() {
         let mut object = json!({"spec": {"username": "me"}, "status": {"certificate": "x"}});
         CertificateSigningRequest.prepare_create(Create { object: &mut object });
         set_requestor(&mut object, "admin", "", &["system:masters".to_owned()], &[]);
@@ -431,21 +431,21 @@ mod tests {
         );
     }
 
-    fn refusals(old: &Value, conditions: Value, door: &str) -> Vec<String> {
+    fn refusals(old: &Value, conditions: Value, subresource: &str) -> Vec<String> {
         let mut object = old.clone();
         object["status"]["conditions"] = conditions;
         CertificateSigningRequest.prepare_update(Update {
             object: &mut object,
             old,
-            subresource: Some(door),
+            subresource: Some(subresource),
         });
         let mut errors = Errors::new();
-        CertificateSigningRequest.validate_update(&object, old, Some(door), &mut errors);
+        CertificateSigningRequest.validate_update(&object, old, Some(subresource), &mut errors);
         errors.iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_decision_is_final() {
+    fn approved_and_denied_conditions_cannot_change() {
         let pem = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
         let approved = json!({"type": "Approved", "status": "True", "reason": "r"});
         let failed = json!({"type": "Failed", "status": "True"});

@@ -1,4 +1,4 @@
-//! Events. core/v1 and events.k8s.io/v1 are two writings of the same objects (B3): this file validates both and
+//! Events. core/v1 and events.k8s.io/v1 serve the same objects in two forms (B3): this file validates both and
 //! converts between them.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
@@ -9,7 +9,7 @@ use crate::behaviour::{Behaviour, Create, Update};
 use crate::rules::access::{IMMUTABLE, at, complain, int_at, is_unset, same, str_at};
 use crate::rules::printed;
 
-/// The fields the two writings name differently: core/v1 first.
+/// The fields that the two APIs name differently: core/v1 first.
 const RENAMED: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -78,7 +78,7 @@ pub fn to_events(event: &Value) -> Value {
     Value::Object(converted)
 }
 
-/// The event's fields under the other writing's names.
+/// The event's fields under the other API's names.
 fn renamed(event: &Value, version: &str, other_name: impl Fn(&str) -> Option<&'static str>) -> Map<String, Value> {
     let fields = event.as_object().into_iter().flatten();
     let mut converted: Map<String, Value> = fields
@@ -100,19 +100,19 @@ fn fill(fields: &mut Map<String, Value>, always: &[(&str, Unset)]) {
     }
 }
 
-/// Which of the two writings an event came in.
+/// The API through which an event was written.
 #[derive(Clone, Copy, PartialEq)]
-enum Writing {
+enum EventApi {
     Core,
     Events,
 }
 
-impl Writing {
-    /// What this writing calls a field of core/v1.
+impl EventApi {
+    /// This API's name for a field of core/v1.
     fn name(self, core: &'static str) -> &'static str {
         match self {
-            Writing::Core => core,
-            Writing::Events => RENAMED
+            EventApi::Core => core,
+            EventApi::Events => RENAMED
                 .iter()
                 .find(|(name, _)| *name == core)
                 .map_or(core, |(_, events)| events),
@@ -133,11 +133,11 @@ impl Behaviour for CoreEvent {
     fn prepare_update(&self, _update: Update<'_>) {}
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate_always(object, Writing::Core, errors);
+        validate_always(object, EventApi::Core, errors);
     }
 
     fn validate_update(&self, object: &Value, _old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        validate_always(object, Writing::Core, errors);
+        validate_always(object, EventApi::Core, errors);
     }
 }
 
@@ -150,7 +150,7 @@ impl Behaviour for Event {
     fn prepare_update(&self, _update: Update<'_>) {}
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate_always(object, Writing::Events, errors);
+        validate_always(object, EventApi::Events, errors);
         validate_series(object, errors);
         if is_unset(object, &["eventTime"]) {
             errors.push(FieldError::required(&PathRef::root("eventTime"), ""));
@@ -179,7 +179,7 @@ impl Behaviour for Event {
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        validate_always(object, Writing::Events, errors);
+        validate_always(object, EventApi::Events, errors);
         if at(object, &["series"]) != at(old, &["series"]) {
             validate_series(object, errors);
         }
@@ -199,7 +199,7 @@ impl Behaviour for Event {
             "reportingController",
             "reportingInstance",
         ] {
-            let name = Writing::Events.name(core);
+            let name = EventApi::Events.name(core);
             let (new, before) = (at(object, &[name]), at(old, &[name]));
             if !same(new, before) {
                 errors.push(printed::invalid(&PathRef::root(core), &rendered(core, new), IMMUTABLE));
@@ -239,10 +239,10 @@ fn rendered(core: &str, value: Option<&Value>) -> String {
     }
 }
 
-/// The rules both writings share.
-fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
+/// The rules that both APIs share.
+fn validate_always(event: &Value, api: EventApi, errors: &mut Errors) {
     let namespace = str_at(event, &["metadata", "namespace"]);
-    let involved = str_at(event, &[writing.name("involvedObject"), "namespace"]);
+    let involved = str_at(event, &[api.name("involvedObject"), "namespace"]);
     let has_time = !is_unset(event, &["eventTime"]);
     let matches = match (has_time, involved) {
         (false, "") => matches!(namespace, "" | "default"),
@@ -259,7 +259,7 @@ fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
         ));
     }
     if has_time {
-        validate_timed(event, writing, errors);
+        validate_timed(event, api, errors);
     }
     complain(
         &PathRef::root("namespace"),
@@ -269,9 +269,9 @@ fn validate_always(event: &Value, writing: Writing, errors: &mut Errors) {
     );
 }
 
-fn validate_timed(event: &Value, writing: Writing, errors: &mut Errors) {
-    let reporter = writing.text(event, "reportingComponent");
-    let reporter_path = PathRef::root(writing.name("reportingComponent"));
+fn validate_timed(event: &Value, api: EventApi, errors: &mut Errors) {
+    let reporter = api.text(event, "reportingComponent");
+    let reporter_path = PathRef::root(api.name("reportingComponent"));
     if reporter.is_empty() {
         errors.push(FieldError::required(&reporter_path, ""));
     }
@@ -282,7 +282,7 @@ fn validate_timed(event: &Value, writing: Writing, errors: &mut Errors) {
         ("reason", 128, true),
         ("message", 1024, false),
     ] {
-        let (text, path) = (writing.text(event, field), PathRef::root(field));
+        let (text, path) = (api.text(event, field), PathRef::root(field));
         if required && text.is_empty() {
             errors.push(FieldError::required(&path, ""));
         }

@@ -210,16 +210,16 @@ fn every_kind_refuses_metadata_in_the_words_and_as_often_as_upstream() {
         assert_eq!(ours, upstreams, "{place} create");
 
         let old = json!({"name": "10.0.0.1", "resourceVersion": "1"});
-        for (field, door) in [("refused_update", None), ("refused_status", Some("status"))] {
+        for (field, subresource) in [("refused_update", None), ("refused_status", Some("status"))] {
             if row.get(field).is_none() {
                 continue;
             }
             let mut new = bad(old.clone());
-            if let (Some(_), Some(metadata)) = (door, new.as_object_mut()) {
+            if let (Some(_), Some(metadata)) = (subresource, new.as_object_mut()) {
                 strategy.status_metadata.restore(metadata, &old);
             }
             let mut errors = Errors::new();
-            validate_update(&new, &old, namespaced, strategy, door, &mut errors);
+            validate_update(&new, &old, namespaced, strategy, subresource, &mut errors);
             assert_eq!(sentences(&errors), recorded(field), "{place} {field}");
         }
     }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_doors_that_change_a_phase_note_the_time() {
+    fn a_create_and_a_status_update_set_the_time_of_the_phase() {
         let old = json!({"status": {"phase": "Pending", "lastPhaseTransitionTime": "t1"}});
         let stamped = |subresource, old: Option<&Value>| {
             let mut object = json!({"status": {"phase": "Bound"}});

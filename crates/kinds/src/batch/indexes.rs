@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_cannot_be_are_refused() {
+    fn impossible_lists_are_refused() {
         assert_eq!(count("0-5", 3), Err("too large index: \"5\"".to_owned()));
         assert_eq!(
             count("2,1", 3),

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_nobody_has_looked_at_yet_asks_for_patience() {
+    fn a_budget_without_observed_generation_asks_to_try_again() {
         let mut unseen = budget(1, 2, 1);
         unseen["metadata"]["generation"] = 2.into();
         let words = "The disruption budget b is still being processed by the server.";

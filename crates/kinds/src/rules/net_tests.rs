@@ -86,7 +86,7 @@ fn a_block_knows_what_it_holds() {
 }
 
 #[test]
-fn accepted_but_odd_writings_earn_warnings() {
+fn accepted_but_unusual_notations_cause_warnings() {
     let path = PathRef::root("f");
     assert_eq!(
         ip_warnings(&path, "010.0.0.1"),

@@ -1,5 +1,6 @@
 //! How each built-in resource is stored, as data: naming, updating, deleting, selecting, and which fields a write
-//! through which door cannot change. [`strategy`] answers for every resource kube-apiserver 1.36 serves by default.
+//! of the object or a subresource cannot change. [`strategy`] has an answer for every resource that kube-apiserver 1.36
+//! serves by default.
 
 mod fields;
 mod table;
@@ -51,7 +52,7 @@ pub struct Strategy {
     pub fields: &'static [SelectableField],
     /// How an unknown field label is refused.
     pub unsupported_field: UnsupportedField,
-    /// The fields that a write through a door does not own under server-side apply (S12).
+    /// The fields that a write resets, and so does not own under server-side apply (S12).
     pub reset_fields: &'static [ResetFields],
 }
 
@@ -189,7 +190,7 @@ impl StatusMetadata {
     }
 }
 
-/// The fields a door resets.
+/// The fields that a write of the object or of a subresource resets.
 #[derive(Clone, Copy, Debug)]
 pub struct ResetFields {
     /// The subresource; empty for the resource itself.

@@ -9,11 +9,14 @@ fn recorded() -> Vec<Value> {
     serde_json::from_str(include_str!("../../recorded/strategies/table.json")).expect("the recorded table")
 }
 
-/// What an apply through a door owns: everything it sends but the name, less what the door resets.
-fn owned(strategy: &Strategy, door: Option<&str>, sent: &[&str]) -> Vec<String> {
+/// What an apply owns: everything it sends but the name, less what a write of the subresource resets.
+fn owned(strategy: &Strategy, subresource: Option<&str>, sent: &[&str]) -> Vec<String> {
     let is_reset = |field: &str| {
         let path: Vec<&str> = field.split('.').collect();
-        strategy.reset_paths(door).iter().any(|reset| path.starts_with(reset))
+        strategy
+            .reset_paths(subresource)
+            .iter()
+            .any(|reset| path.starts_with(reset))
     };
     sent.iter()
         .filter(|field| !is_reset(field))
@@ -63,7 +66,7 @@ fn the_table_says_what_the_real_server_does() {
 }
 
 #[test]
-fn the_status_door_writes_the_metadata_the_real_server_lets_it_write() {
+fn a_status_update_writes_the_metadata_that_the_real_server_writes() {
     for row in recorded().iter().filter(|row| row.get("status_writes").is_some()) {
         let (group, resource) = (str_at(row, &["group"]), str_at(row, &["resource"]));
         let Value::Object(mut metadata) = json!({
@@ -83,7 +86,7 @@ fn the_status_door_writes_the_metadata_the_real_server_lets_it_write() {
 }
 
 #[test]
-fn each_door_resets_the_fields_the_real_server_resets() {
+fn each_subresource_resets_the_fields_that_the_real_server_resets() {
     for row in recorded().iter().filter(|row| row.get("applied").is_some()) {
         let (group, resource) = (str_at(row, &["group"]), str_at(row, &["resource"]));
         let strategy = strategy(group, resource);

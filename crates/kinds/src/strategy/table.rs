@@ -30,15 +30,18 @@ const BASE: Strategy = Strategy {
 
 const SPEC: Generation = Generation::Counts(&[&["spec"]]);
 
-const fn door(subresource: &'static str, paths: &'static [&'static [&'static str]]) -> ResetFields {
+const fn resets(subresource: &'static str, paths: &'static [&'static [&'static str]]) -> ResetFields {
     ResetFields { subresource, paths }
 }
 
-/// The object's door resets the status, the status' door the spec.
-const STATUS_AND_SPEC: &[ResetFields] = &[door("", &[&["status"]]), door("status", &[&["spec"]])];
+/// A write of the object resets the status, a write of the status resets the spec.
+const STATUS_AND_SPEC: &[ResetFields] = &[resets("", &[&["status"]]), resets("status", &[&["spec"]])];
 
-/// As [`STATUS_AND_SPEC`], with the metadata out of the status' reach.
-const STATUS_AND_REST: &[ResetFields] = &[door("", &[&["status"]]), door("status", &[&["metadata"], &["spec"]])];
+/// As [`STATUS_AND_SPEC`], where a write of the status also resets the metadata.
+const STATUS_AND_REST: &[ResetFields] = &[
+    resets("", &[&["status"]]),
+    resets("status", &[&["metadata"], &["spec"]]),
+];
 
 /// A resource with status, but without generation.
 const WITH_STATUS: Strategy = Strategy {
@@ -131,7 +134,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("", "namespaces", Strategy {
         name: NameRule::DnsLabel, update_meta: &[Create, Update], returns_deleted: true, fields: fields::NAMESPACES,
         unsupported_field: NotSupported,
-        reset_fields: &[door("", &[&["status"]]), door("status", &[&["spec"]]), door("finalize", &[&["status"]])],
+        reset_fields: &[resets("", &[&["status"]]), resets("status", &[&["spec"]]), resets("finalize", &[&["status"]])],
         ..WITH_STATUS
     }),
     ("", "nodes", Strategy {
@@ -148,8 +151,8 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         status_metadata: KeepsOwners, fields: fields::PODS,
         unsupported_field: NotSupported,
         reset_fields: &[
-            door("", &[&["status"]]),
-            door("status", &[&["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"], &["spec"]]),
+            resets("", &[&["status"]]),
+            resets("status", &[&["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"], &["spec"]]),
         ],
         ..WORKLOAD
     }),
@@ -193,7 +196,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("apps", "deployments", Strategy {
         generation: Generation::Counts(&[&["spec"], &["metadata", "annotations"]]),
         status_metadata: KeepsLabels,
-        reset_fields: &[door("", &[&["status"]]), door("status", &[&["metadata", "labels"], &["spec"]])],
+        reset_fields: &[resets("", &[&["status"]]), resets("status", &[&["metadata", "labels"], &["spec"]])],
         ..WORKLOAD
     }),
     ("apps", "daemonsets", WORKLOAD),
@@ -210,9 +213,9 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         name: NameRule::Any, update_meta: &[Create, Update], status_meta: &[Create, Update],
         fields: fields::SIGNING_REQUESTS, unsupported_field: NotSupported,
         reset_fields: &[
-            door("", &[&["spec"], &["status"]]),
-            door("status", &[&["spec"], &["status", "conditions"]]),
-            door("approval", &[&["spec"], &["status", "certificate"]]),
+            resets("", &[&["spec"], &["status"]]),
+            resets("status", &[&["spec"], &["status", "conditions"]]),
+            resets("approval", &[&["spec"], &["status", "certificate"]]),
         ],
         ..WITH_STATUS
     }),

@@ -170,7 +170,7 @@ fn write(group: &str, resource: &str, new: &Value, old: &Value) {
     kind.validate_create(&created, &mut errors);
     let _ = kind.warnings(&created, None);
     stamps::stamp(group, resource, None, &mut created, None, "2020-01-01T00:00:00Z");
-    for door in [
+    for subresource in [
         None,
         Some("status"),
         Some("finalize"),
@@ -183,27 +183,34 @@ fn write(group: &str, resource: &str, new: &Value, old: &Value) {
         kind.prepare_update(Update {
             object: &mut updated,
             old,
-            subresource: door,
+            subresource,
         });
         let once = updated.clone();
         kind.prepare_update(Update {
             object: &mut updated,
             old,
-            subresource: door,
+            subresource,
         });
-        assert_eq!(once, updated, "{group}/{resource} {door:?}");
+        assert_eq!(once, updated, "{group}/{resource} {subresource:?}");
         let (new_metadata, old_metadata) = (updated.get("metadata"), old.get("metadata"));
         let (new_metadata, old_metadata) = (
             new_metadata.unwrap_or(&Value::Null),
             old_metadata.unwrap_or(&Value::Null),
         );
-        meta::validate_update(new_metadata, old_metadata, true, rules, door, &mut errors);
-        kind.validate_update(&updated, old, door, &mut errors);
+        meta::validate_update(new_metadata, old_metadata, true, rules, subresource, &mut errors);
+        kind.validate_update(&updated, old, subresource, &mut errors);
         let _ = (
             kind.warnings(&updated, Some(old)),
             rules.generation.after_update(&updated, old),
         );
-        stamps::stamp(group, resource, door, &mut updated, Some(old), "2020-01-01T00:00:00Z");
+        stamps::stamp(
+            group,
+            resource,
+            subresource,
+            &mut updated,
+            Some(old),
+            "2020-01-01T00:00:00Z",
+        );
     }
     for error in &errors {
         let _ = (error.to_string(), error.kind.reason());

@@ -17,7 +17,7 @@ fn shown(file: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_two_writings_of_an_event_convert_into_each_other() {
+fn the_two_forms_of_an_event_convert_into_each_other() {
     for event in shown("event.json") {
         let (core, own) = (&event["v1"], &event["events.k8s.io/v1"]);
         assert_eq!(events::to_events(core), *own);

@@ -55,8 +55,8 @@ fn list_places(value: &Value, at: String, places: &mut Vec<String>) {
     places.push(at);
 }
 
-/// Creates the object and puts it over `stored` and over itself, through the object's door and the status'.
-pub(crate) fn try_all_doors(object: &Value, stored: Option<&Value>) {
+/// Creates the object, and updates `stored` and the object itself with it, as a whole and through `status`.
+pub(crate) fn try_all_writes(object: &Value, stored: Option<&Value>) {
     let (group, plural) = resource_of(object).map_or(("", ""), |resource| (resource.group, resource.plural));
     let rules = behaviour(group, plural);
     let mut errors = Vec::new();

@@ -30,7 +30,7 @@ fn no_shape_of_an_object_panics() {
     let mut tried = 0;
     for (turn, case) in Case::all().iter().enumerate() {
         for object in misshapen::variants(&case.sent, turn) {
-            misshapen::try_all_doors(&object, case.stored.as_ref());
+            misshapen::try_all_writes(&object, case.stored.as_ref());
             tried += 1;
         }
     }
