@@ -1,5 +1,5 @@
-//! The questions the server asks about a kind, and which kind answers for which resource. A new kind implements
-//! [`Behaviour`] and gets a line in [`behaviour`].
+//! The hooks of a kind that the server calls during a write, and which kind belongs to which resource. A new kind
+//! implements [`Behaviour`] and gets a line in [`behaviour`].
 
 use kubewright_apimachinery::field::Errors;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct Create<'a> {
 }
 
 impl Create<'_> {
-    /// Begins with this status, whatever was sent.
+    /// Sets this status, whatever was sent.
     pub(crate) fn set_status(&mut self, status: Value) {
         if let Some(object) = self.object.as_object_mut() {
             object.insert("status".to_owned(), status);
@@ -81,12 +81,12 @@ pub trait Behaviour: Sync {
     /// Everything wrong with a change, `ObjectMeta`'s own rules excepted.
     fn validate_update(&self, _object: &Value, _old: &Value, _subresource: Option<&str>, _errors: &mut Errors) {}
 
-    /// `Warning` headers this write earns.
+    /// The `Warning` headers of this write.
     fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {
         Vec::new()
     }
 
-    /// `Warning` headers a write to `status` earns instead.
+    /// The `Warning` headers of a write of `status`, instead of those.
     fn status_warnings(&self, _object: &Value) -> Vec<String> {
         Vec::new()
     }

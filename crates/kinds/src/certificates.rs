@@ -48,7 +48,7 @@ pub(crate) struct CertificateSigningRequest;
 
 impl Behaviour for CertificateSigningRequest {
     fn prepare_create(&self, create: Create<'_>) {
-        // Who asks is the server's to say, see `set_requestor`.
+        // The server sets the requestor, see `set_requestor`.
         for field in ["username", "uid", "groups", "extra"] {
             remove(create.object, &["spec", field]);
         }
@@ -92,7 +92,7 @@ impl Behaviour for CertificateSigningRequest {
     }
 }
 
-/// Writes into a new request who asks for it.
+/// Writes the user who creates a request into its spec.
 pub fn set_requestor(
     object: &mut Value,
     username: &str,
@@ -155,7 +155,7 @@ fn conditions_of<'a>(object: &'a Value, kind: &str) -> Vec<&'a Value> {
         .collect()
 }
 
-/// Conditions of `kind` are put back as they were, if there are as many.
+/// Restores the conditions of `kind`, if their number did not change.
 fn keep_conditions(object: &mut Value, old: &Value, kind: &str) {
     let stored: Vec<Value> = conditions_of(old, kind).into_iter().cloned().collect();
     if conditions_of(object, kind).len() != stored.len() {
@@ -260,7 +260,7 @@ pub(crate) fn validate_signer_name(signer: &str, path: &PathRef<'_>, errors: &mu
     }
 }
 
-/// The complaints about the first part that has any.
+/// The errors of the first part that has any.
 fn validate_parts(text: &str, rule: fn(&str) -> Vec<String>, path: &PathRef<'_>, errors: &mut Errors) {
     let first_bad = text
         .split('.')

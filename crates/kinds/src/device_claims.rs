@@ -98,7 +98,7 @@ impl Behaviour for DeviceClass {
     }
 }
 
-/// A request that does not say how many devices it means is for one.
+/// A request without a count is for one device.
 fn default_requests(spec: &mut Value) {
     fn default_count(request: &mut Value) {
         set_default_str(request, &[], "allocationMode", "ExactCount");
@@ -127,7 +127,7 @@ fn require_same_spec(name: &str, object: &Value, old: &Value, errors: &mut Error
     }
 }
 
-/// Whether a list is short enough to be looked at.
+/// Whether a list is not too long; only then its items are validated.
 fn fits(length: usize, max: usize, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     if length > max {
         errors.push(FieldError::too_many(path, length, max));

@@ -9,8 +9,8 @@
 //! let cron_job = json!({ "metadata": { "name": "nightly" }, "spec": { "schedule": "at night" } });
 //! let mut errors = Vec::new();
 //! jobs.validate_create(&cron_job, &mut errors);
-//! let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
-//! assert!(said.iter().any(|said| said.starts_with("spec.schedule: Invalid value")), "{said:?}");
+//! let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+//! assert!(messages.iter().any(|message| message.starts_with("spec.schedule: Invalid value")), "{messages:?}");
 //! ```
 
 mod admissionregistration;

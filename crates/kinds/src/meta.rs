@@ -30,12 +30,12 @@ pub fn wipe_system_fields(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// Before the kind's own preparation of an update: the generation is the server's (M3).
+/// Before the kind's own preparation of an update: restores the generation, which only the server sets (M3).
 pub fn keep_generation(metadata: &mut Map<String, Value>, old: &Value) {
     keep(metadata, old, "generation");
 }
 
-/// After the kind's own preparation of an update: what an update cannot take back (M3).
+/// After the kind's own preparation of an update: restores what an update cannot unset (M3).
 pub fn keep_system_fields(metadata: &mut Map<String, Value>, old: &Value) {
     if metadata.get("uid").is_none_or(access::is_empty) {
         keep(metadata, old, "uid");
@@ -58,7 +58,7 @@ fn keep(metadata: &mut Map<String, Value>, old: &Value, field: &str) {
 }
 
 /// Everything wrong with a new object's metadata, as the kind itself checks it: before the kind's other rules. Kinds
-/// that leave metadata alone add nothing here.
+/// that do not check metadata add nothing here.
 pub fn validate_create(metadata: &Value, namespaced: bool, strategy: &Strategy, errors: &mut Errors) {
     if strategy.meta != MetaRules::Deferred {
         check_create(metadata, namespaced, strategy, errors);

@@ -1,4 +1,4 @@
-//! Priority classes: a name for a priority, which never changes. Names and values of the system are its own.
+//! Priority classes: a name for a priority, which never changes. Names and values of the system are reserved.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;

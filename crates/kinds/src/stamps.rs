@@ -1,5 +1,5 @@
-//! The times that some kinds note in themselves. The server knows the time and calls this after a kind has prepared a
-//! write.
+//! The fields of some kinds that hold the time of a write. The server knows the time and calls this after a kind has
+//! prepared the write.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::apiregistration;
 use crate::certificates;
 use crate::core_group::persistent_volume;
 
-/// Notes `now`, the time as JSON writes it, where the kind does so: the phase of a persistent volume, the conditions of
+/// Sets `now`, the time as JSON writes it, where the kind has such a field: the phase of a persistent volume, the conditions of
 /// a certificate signing request, the availability of a local API service. `old` is `None` on create.
 pub fn stamp(
     group: &str,

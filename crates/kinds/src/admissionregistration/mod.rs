@@ -1,4 +1,4 @@
-//! The kinds of `admissionregistration.k8s.io`: webhooks and policies that have a say in writes. Expressions of policies
+//! The kinds of `admissionregistration.k8s.io`: admission webhooks and policies. Expressions of policies
 //! are not compiled here; everything around them is checked.
 
 mod policy;
@@ -15,10 +15,10 @@ pub(crate) use policy::{
 };
 pub(crate) use webhook::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
 
-/// Names that configurations read from files will have one day.
+/// The suffix that upstream reserves for configurations that are read from files.
 const RESERVED_SUFFIX: &str = ".static.k8s.io";
 
-/// What a client should hear about a name that is reserved.
+/// The warning about a reserved name.
 fn reserved_name_warning(object: &Value) -> Vec<String> {
     if !str_at(object, &["metadata", "name"]).ends_with(RESERVED_SUFFIX) {
         return Vec::new();

@@ -118,7 +118,7 @@ fn validate_scope(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// Conditions that the update leaves as they were are not looked at again.
+/// Conditions that an update does not change are not validated again.
 fn validate_policy_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let field = |object, name| at(object, &["spec", name]);
     let unchanged = old.is_some_and(|old| {

@@ -1,4 +1,4 @@
-//! Which requests a webhook or a policy is about: operations, groups, versions, resources (A6).
+//! Which requests a webhook or a policy matches: operations, groups, versions, resources (A6).
 
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ pub(super) fn validate_named(rule: &Value, path: &PathRef<'_>, errors: &mut Erro
     validate(rule, path, errors);
 }
 
-/// A list that has something in it, and nothing beside `*`.
+/// The list is not empty, and `*` is its only item if it has one.
 fn validate_list(values: &[&str], what: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if values.is_empty() {
         errors.push(FieldError::required(path, ""));
@@ -115,8 +115,8 @@ fn validate_resources(resources: &[&str], path: &PathRef<'_>, errors: &mut Error
     }
 }
 
-/// The conditions under which a webhook or a policy looks at a request: named, few, not empty, and expressions that
-/// `check` finds nothing wrong with.
+/// The match conditions of a webhook or a policy: their names, their number, and their expressions, for which
+/// `check` finds errors.
 pub(super) fn validate_conditions(
     owner: &Value,
     path: &PathRef<'_>,

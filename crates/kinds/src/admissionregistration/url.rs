@@ -51,7 +51,7 @@ pub fn validate_url(text: &str, path: &PathRef<'_>, errors: &mut Errors) {
 
 /// Everything wrong with the Service behind a webhook.
 pub fn validate_service(service: &Value, path: &PathRef<'_>, errors: &mut Errors) {
-    // Upstream hands name and namespace over the wrong way round: each is missed under the other's name.
+    // Upstream passes name and namespace in the wrong order, so that each is reported missing under the other's name.
     for (missing, field) in [("namespace", "name"), ("name", "namespace")] {
         if str_at(service, &[missing]).is_empty() {
             errors.push(FieldError::required(&path.child(field), ""));

@@ -49,7 +49,7 @@ impl Behaviour for MutatingWebhookConfiguration {
     }
 }
 
-/// What is demanded of a configuration: less, where the stored one already falls short.
+/// Which rules a configuration must meet; rules that the stored one does not meet are not enforced.
 #[derive(Clone, Copy)]
 #[expect(
     clippy::struct_excessive_bools,

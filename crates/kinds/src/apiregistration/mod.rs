@@ -26,7 +26,7 @@ impl Behaviour for ApiService {
     }
 }
 
-/// A local API service is available from the beginning, and says since when.
+/// A local API service is created with the condition `Available`.
 pub(crate) fn set_available(object: &mut Value, now: &str) {
     if at(object, &["spec", "service"]).is_some_and(|service| !service.is_null()) {
         return;
@@ -40,7 +40,7 @@ pub(crate) fn set_available(object: &mut Value, now: &str) {
     }] });
 }
 
-/// The name says the version and the group, and nothing else.
+/// The name must be `<version>.<group>`.
 fn validate_name(object: &Value, errors: &mut Errors) {
     let required = format!(
         "{}.{}",
@@ -85,7 +85,7 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// What this server itself serves needs no certificate.
+/// A local API service must have no fields about TLS.
 fn validate_local(object: &Value, spec: &PathRef<'_>, errors: &mut Errors) {
     let bundle = str_at(object, &["spec", "caBundle"]);
     if !bundle.is_empty() {
@@ -118,7 +118,7 @@ fn validate_service(object: &Value, spec: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// How many bytes base64 text stands for.
+/// How many bytes a base64 text decodes to.
 fn decoded_length(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }

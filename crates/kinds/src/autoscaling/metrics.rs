@@ -1,4 +1,4 @@
-//! What an autoscaler looks at. A metric has one source, and the source must be the one its type names.
+//! The metrics of an autoscaler. A metric has one source, and the source must be the one its type names.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;

@@ -14,9 +14,9 @@ const STABILIZATION_MAX: i64 = 3600;
 /// How an `apiVersion` of a reference is read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reference {
-    /// The core group will do.
+    /// The core group is allowed.
     pub(super) allow_core_group: bool,
-    /// Anything will do: the stored object already had it.
+    /// Anything is allowed: the stored object already has it.
     pub(super) allow_any: bool,
 }
 

@@ -1,5 +1,5 @@
-//! `CronJobs`: a schedule, a time zone, and the Job that is made from a template each time. What is wrong with that Job is
-//! said by the rules of Jobs.
+//! `CronJobs`: a schedule, a time zone, and the Job that is made from a template each time. The rules of Jobs
+//! validate that Job.
 
 use kubewright_apimachinery::cron::Schedule;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};

@@ -97,7 +97,7 @@ impl Behaviour for Job {
     }
 }
 
-/// A pod condition in a failure policy is meant to be true.
+/// The status of a pod condition in a failure policy defaults to `True`.
 pub(super) fn default_policy(spec: &mut Value) {
     let rules = spec
         .get_mut("podFailurePolicy")
@@ -152,8 +152,8 @@ fn label_like_template(job: &mut Value) {
     }
 }
 
-/// The labels a job has from its template are its creator's: upstream's default comes before it notes who set what. They
-/// are set later here, when the two maps no longer share their fate, and so must be noted.
+/// Gives the labels that a job has from its template to the job's creator in managedFields: upstream sets them as a
+/// default before it computes ownership. Here they are set later, so ownership must be added.
 fn own_labels(job: &mut Value, labels: &[String]) {
     let managers = job
         .get_mut("metadata")
@@ -397,7 +397,7 @@ fn validate_indexed(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// Everything wrong with a change of a job; the new spec is judged a second time, as upstream does.
+/// Everything wrong with a change of a job; the new spec is validated a second time, as upstream does.
 fn validate_change(job: &Value, old: &Value, options: Options, errors: &mut Errors) {
     let spec = part(job, "spec");
     let old_spec = part(old, "spec");

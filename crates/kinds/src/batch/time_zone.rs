@@ -1,4 +1,4 @@
-//! The names of the IANA time zones; what their clocks do is not asked here.
+//! The names of the IANA time zones, without their rules.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;

@@ -17,7 +17,7 @@ impl Behaviour for Endpoints {
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        // What was stored before a rule existed may stay.
+        // Subsets that do not change are not validated again.
         if !same(at(object, &["subsets"]), at(old, &["subsets"])) {
             validate_subsets(object, errors);
         }

@@ -1,4 +1,4 @@
-//! Namespaces: the finalizer that keeps their content in order, the label with their name, the phase (D8).
+//! Namespaces: the finalizer that waits for their content to be deleted, the label with their name, the phase (D8).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;

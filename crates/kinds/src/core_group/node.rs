@@ -16,7 +16,7 @@ pub(crate) struct Node;
 
 impl Behaviour for Node {
     fn default(&self, object: &mut Value) {
-        // The two writings of the pod network follow each other.
+        // `podCIDR` and `podCIDRs` are kept equal.
         default_pod_cidrs(object);
         let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else {
             return;

@@ -1,4 +1,4 @@
-//! As much of PEM as tells why a TLS Secret's pair cannot be one, in the words of Go's crypto/tls.
+//! Why the certificate and the key of a TLS Secret are not valid, in the words of Go's crypto/tls.
 
 use kubewright_x509::pem;
 

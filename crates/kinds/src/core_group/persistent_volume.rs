@@ -129,7 +129,7 @@ impl Behaviour for PersistentVolume {
     }
 }
 
-/// Notes when the phase last changed; `now` is the time as JSON writes it. For creates (`old` is `None`) and updates
+/// Sets the time at which the phase last changed; `now` is the time as JSON writes it. For creates (`old` is `None`) and updates
 /// through `status`, after [`Behaviour::prepare_update`].
 pub(crate) fn set_phase_time(object: &mut Value, old: Option<&Value>, now: &str) {
     const TIME: [&str; 2] = ["status", "lastPhaseTransitionTime"];
@@ -274,7 +274,7 @@ fn validate_sources(object: &Value, spec: &Value, path: &PathRef<'_>, errors: &m
     }
 }
 
-/// What the sources of a volume say of namespaces, which those of a pod do not.
+/// The namespaces in the sources of a persistent volume, which those of a pod do not have.
 fn validate_namespaces(name: &str, source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     match name {
         "glusterfs" => {
@@ -413,7 +413,7 @@ fn source_of(object: &Value) -> Value {
 
 fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
     let (mut new_source, old_source) = (source_of(object), source_of(old));
-    // The secret for growing may be added later.
+    // The secret for expansion may be added later.
     let secret = ["csi", "controllerExpandSecretRef"];
     if at(&old_source, &["csi"]).is_some() && at(&old_source, &secret).is_none() {
         remove(&mut new_source, &secret);
@@ -440,7 +440,7 @@ fn validate_change(object: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// Which nodes reach a volume is decided once; only the old names of some labels may give way to the new ones.
+/// The node affinity of a volume may not change, except that deprecated label names may be replaced by the new ones.
 fn validate_affinity_change(object: &Value, old: &Value, errors: &mut Errors) {
     const AFFINITY: [&str; 2] = ["spec", "nodeAffinity"];
     let Some(before) = at(old, &AFFINITY) else { return };

@@ -83,7 +83,7 @@ fn drop_disabled_sources(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// `dataSource` and `dataSourceRef` say the same; whichever is set fills the other.
+/// `dataSource` and `dataSourceRef` are kept equal: whichever is set is copied to the other.
 fn pair_sources(object: &mut Value) {
     let source = at(object, &["spec", "dataSource"]).cloned();
     let reference = at(object, &["spec", "dataSourceRef"]).cloned();

@@ -120,7 +120,7 @@ fn unfit_resources(object: &Value, scope: &str) -> usize {
         .count()
 }
 
-/// How many of the two pairs of opposites are both there.
+/// How many of the two pairs of contradicting scopes are present.
 fn conflicts(scopes: &[&str]) -> usize {
     [("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")]
         .into_iter()

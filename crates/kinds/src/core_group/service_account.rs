@@ -1,4 +1,4 @@
-//! Service accounts: references to secrets are only names.
+//! Service accounts: of a reference to a Secret only the name is kept.
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ const PORTS_MAX: usize = 20_000;
 const HINTS_MAX: usize = 8;
 const TOPOLOGY_MAX: usize = 16;
 
-/// Who writes slices whose addresses need no warning.
+/// The managers of slices for whose addresses there are no warnings.
 const CONTROLLERS: [&str; 2] = [
     "endpointslice-controller.k8s.io",
     "endpointslicemirroring-controller.k8s.io",
@@ -71,7 +71,7 @@ impl Behaviour for EndpointSlice {
     }
 }
 
-/// `deprecatedTopology` survives only where the endpoints stay as they were.
+/// `deprecatedTopology` is kept only if the endpoints do not change.
 fn drop_topology(object: &mut Value, old: Option<&Value>) {
     if old.is_some_and(|old| same(at(object, &["endpoints"]), at(old, &["endpoints"]))) {
         return;

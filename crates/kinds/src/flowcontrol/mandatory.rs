@@ -1,4 +1,4 @@
-//! The schemas and levels every server has (`exempt`, `catch-all`): their specs are what they are.
+//! The mandatory schemas and levels (`exempt`, `catch-all`), whose specs are fixed.
 
 use kubewright_apimachinery::field::{Errors, PathRef};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(super) fn validate_schema(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// A mandatory level has its fixed spec; how much `exempt` lends is the administrator's to say.
+/// A mandatory level has its fixed spec; only the field `exempt` of the level `exempt` may be configured.
 pub(super) fn validate_level(object: &Value, errors: &mut Errors) {
     let name = str_at(object, &["metadata", "name"]);
     let mut spec = at(object, &["spec"]).cloned().unwrap_or(Value::Null);

@@ -1,4 +1,4 @@
-//! `FlowSchemas` and `PriorityLevelConfigurations`: how the server would share itself out among its callers.
+//! `FlowSchemas` and `PriorityLevelConfigurations`: API priority and fairness.
 
 mod flow_schema;
 mod mandatory;

@@ -1,4 +1,4 @@
-//! `PriorityLevelConfigurations`: how many requests of a level run at once, and what the others do meanwhile.
+//! `PriorityLevelConfigurations`: how many requests of a level run at once, and whether the others are queued or rejected.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
@@ -179,7 +179,7 @@ fn validate_queuing(queuing: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// How many bits of a hash dealing a hand takes.
+/// How many bits of a hash shuffle sharding uses to deal a hand of queues.
 fn entropy_bits(deck: i64, hand: i64) -> u32 {
     ((deck as f64).log2() * hand as f64).ceil() as u32
 }

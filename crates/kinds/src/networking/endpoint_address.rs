@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 
 use crate::rules::net::parse_ip_sloppy;
 
-/// Refuses addresses that mean something else on every machine, or only on one link.
+/// Refuses unspecified, loopback, link-local and link-local multicast addresses.
 pub(crate) fn validate(text: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(address) = parse_ip_sloppy(text) else {
         errors.push(FieldError::invalid(path, text, "must be a valid IP address"));

@@ -15,7 +15,7 @@ const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";
 /// The rules of Ingresses.
 pub(crate) struct Ingress;
 
-/// What a stored Ingress already does wrong and may go on doing.
+/// Rules that a stored Ingress does not meet and that an update need not meet.
 #[derive(Clone, Copy, Default)]
 struct Tolerated {
     secret_names: bool,

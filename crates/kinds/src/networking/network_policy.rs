@@ -1,4 +1,4 @@
-//! `NetworkPolicies`: who may talk to selected pods, and to whom they may talk.
+//! `NetworkPolicies`: the traffic that selected pods may receive and send.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
@@ -15,7 +15,7 @@ pub(crate) struct NetworkPolicy;
 /// The two directions: the list of rules, and the peers of a rule.
 const DIRECTIONS: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
 
-/// What a stored policy already holds and may go on holding.
+/// Invalid values that a stored policy has and that an update may keep.
 struct Tolerated<'a> {
     selectors: SelectorOptions,
     blocks: Vec<&'a str>,

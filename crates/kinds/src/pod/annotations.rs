@@ -14,11 +14,11 @@ use super::{containers, paths, scheduling};
 
 /// Marks the API server's copy of a pod that a kubelet runs from a file.
 pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
-/// Before `AppArmor` had a field.
+/// The annotation for `AppArmor`, older than the field.
 pub(crate) const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
-/// Before seccomp had a field: the pod's.
+/// The annotation for a pod's seccomp profile, older than the field.
 pub(crate) const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-/// Before seccomp had a field: a container's.
+/// The annotation for a container's seccomp profile, older than the field.
 pub(crate) const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";

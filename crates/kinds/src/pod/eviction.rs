@@ -10,12 +10,12 @@ use super::conditions;
 const MAX_DISRUPTED_PODS: usize = 2000;
 const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
-/// What an eviction comes to.
+/// The answer to an eviction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EvictionDecision {
-    /// Delete the pod. With `pinned`, only at the resourceVersion that was judged.
+    /// Delete the pod. With `pinned`, only at the resourceVersion that was checked.
     Allowed {
-        /// The deletion must find the pod as it was judged (unless it is already at its end).
+        /// The deletion requires the resourceVersion that was checked (unless the pod has already ended).
         pinned: bool,
         /// The budget with this disruption counted, to be written to its status first.
         budget: Option<Box<Value>>,
@@ -26,7 +26,7 @@ pub enum EvictionDecision {
         message: &'static str,
         /// The message of its one cause, of type `DisruptionBudget`.
         cause: String,
-        /// The seconds after which to try again; zero says nothing.
+        /// The seconds for `Retry-After`; zero sends none.
         retry_after: u64,
     },
     /// 403 `Forbidden` on `poddisruptionbudget` of group `policy`.
@@ -40,7 +40,7 @@ pub enum EvictionDecision {
     Unsupported(&'static str),
 }
 
-/// Judges the eviction of `pod` by the budgets of its namespace.
+/// Checks the eviction of `pod` against the budgets of its namespace.
 pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> EvictionDecision {
     let phase = str_at(pod, &["status", "phase"]);
     let is_deleted = !is_unset(pod, &["metadata", "deletionTimestamp"]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_without_observed_generation_asks_to_try_again() {
+    fn a_budget_that_is_not_observed_yet_asks_to_try_again() {
         let mut unseen = budget(1, 2, 1);
         unseen["metadata"]["generation"] = 2.into();
         let words = "The disruption budget b is still being processed by the server.";

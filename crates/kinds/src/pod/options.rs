@@ -1,5 +1,5 @@
-//! What a pod may hold beyond the rules, because the stored one already does: validation ratchets, it never breaks an
-//! object that was accepted before.
+//! What a pod may have against the rules because the stored one already has it: validation is ratcheting, so that an
+//! object that was accepted once can still be updated.
 
 use kubewright_apimachinery::names;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     pub(crate) invalid_node_affinity_values: bool,
     /// Broken selectors of topology spread constraints.
     pub(crate) invalid_spread_selectors: bool,
-    /// `matchLabelKeys` of topology spread constraints that break today's rule: yesterday's applies.
+    /// `matchLabelKeys` of topology spread constraints that break the newer rule: the older one applies.
     pub(crate) old_match_label_keys: bool,
     /// Projected tokens with paths that leave the volume.
     pub(crate) token_paths_outside: bool,

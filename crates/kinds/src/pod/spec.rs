@@ -18,9 +18,9 @@ use super::{containers, internal, network, resources, scheduling, security, volu
 pub(crate) struct Scope<'a> {
     /// The spec under validation.
     pub(crate) spec: &'a Value,
-    /// What the stored object already gets away with.
+    /// The tolerances because of the stored object.
     pub(crate) options: Options,
-    /// The volumes that are fine, by name: mounts may refer to them.
+    /// The valid volumes, by name: mounts may refer to them.
     pub(crate) volumes: HashMap<&'a str, &'a Value>,
 }
 
@@ -159,7 +159,7 @@ fn validate_resource_claims(spec: &Value, metadata: Option<&Value>, path: &PathR
     }
 }
 
-/// On the node's network a port is the node's: the two numbers must agree.
+/// On the node's network, `hostPort` must equal `containerPort`.
 fn validate_host_ports(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     if !bool_at(scope.spec, &["hostNetwork"]) {
         return;

@@ -86,7 +86,8 @@ fn validate_nomination(pod: &Value, old: &Value, path: &PathRef<'_>, errors: &mu
     }
 }
 
-/// A container that ended for good does not start again. `spec` is absent for ephemeral containers, which never do.
+/// A terminated container that is not restarted stays terminated. `spec` is absent for ephemeral containers, which are
+/// never restarted.
 fn validate_transitions(
     status: &Value,
     before: &Value,
@@ -133,7 +134,7 @@ fn validate_transitions(
     }
 }
 
-/// One container can restart them all, so that none ends for good.
+/// Whether a container has a rule that restarts all containers, so that none stays terminated.
 fn every_container_may_restart(old: &Value) -> bool {
     ["containers", "initContainers"]
         .iter()

@@ -1,4 +1,4 @@
-//! Pod templates: what controllers stamp pods from.
+//! Pod templates: what controllers create pods from.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub(crate) fn drop_disabled(template: Option<&mut Value>) {
     }
 }
 
-/// The warnings a template earns.
+/// The warnings about a template.
 pub(crate) fn warn(template: Option<&Value>, path: &PathRef<'_>) -> Vec<String> {
     template
         .map(|template| warnings::of(template, Some(path)))

@@ -126,7 +126,7 @@ fn validate_gates(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Er
     }
 }
 
-/// The new spec with everything that may change put back.
+/// The new spec with the old values of all fields that may change.
 fn with_mutable_fields_of(spec: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) -> Value {
     let mut munged = spec.clone();
     for list in ["containers", "initContainers"] {
@@ -149,7 +149,7 @@ fn with_mutable_fields_of(spec: &Value, old: &Value, path: &PathRef<'_>, errors:
     munged
 }
 
-/// While gates hold a pod back, where it may run can be narrowed.
+/// While a pod has scheduling gates, its node selector and affinity may become narrower.
 fn allow_narrowing(munged: &mut Value, old: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     if !same(at(munged, &["nodeSelector"]), at(old, &["nodeSelector"])) {
         let selector = map_at(munged, &["nodeSelector"]);

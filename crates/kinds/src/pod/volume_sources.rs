@@ -17,7 +17,7 @@ use super::{claims, containers, env, paths};
 
 const ENOUGH: usize = 16;
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
-/// Zero is fine; upstream says otherwise.
+/// The message for a partition out of range; zero is accepted, though upstream's message says otherwise.
 const PARTITION: &str = "must be between 1 and 255, inclusive";
 
 /// Everything wrong with the source `kind`; `path` is the volume's.
@@ -202,7 +202,7 @@ fn validate_iscsi(source: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     validate_iscsi_initiator(source, prefix, path, errors);
 }
 
-/// The same of a persistent volume called `volume`, in slightly other words.
+/// The same for a persistent volume called `volume`, with slightly different messages.
 pub(crate) fn validate_iscsi_of_volume(source: &Value, volume: &str, path: &PathRef<'_>, errors: &mut Errors) {
     const PORTAL_MAX: usize = 64;
     let prefix = "must be valid format";

@@ -52,7 +52,7 @@ pub(crate) fn has_source(volume: &Value) -> bool {
     SOURCES.iter().any(|(source, _)| at(volume, &[source]).is_some())
 }
 
-/// Everything wrong with a spec's volumes; answers those that are fine, by name.
+/// Everything wrong with a spec's volumes; returns the valid ones, by name.
 pub(crate) fn validate<'a>(
     spec: &'a Value,
     metadata: Option<&Value>,
@@ -134,7 +134,7 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
     }
 }
 
-/// The service account tokens that projected volumes hold, with their places in `volumes` and `sources`.
+/// The service account tokens that projected volumes hold, with their indexes in `volumes` and `sources`.
 pub(crate) fn projected_tokens(spec: &Value) -> impl Iterator<Item = (usize, usize, &Value)> {
     list_at(spec, &["volumes"])
         .iter()

@@ -1,4 +1,4 @@
-//! The `Warning` headers that pods and templates earn.
+//! The `Warning` headers about pods and templates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use super::{containers, overlaps};
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Every pair of equal ports or overlapping files earns a warning; the headers hold far fewer than this many.
+/// Every pair of equal ports or overlapping files is a warning; the headers hold far fewer than this many.
 pub(crate) const ENOUGH: usize = 1000;
 
 /// The warnings of a pod, or of the template at `base`.
@@ -76,7 +76,7 @@ fn dead_seccomp(annotations: &PathRef<'_>, key: &str) -> String {
     )
 }
 
-/// What to say of a node label that has a newer name.
+/// The warning about a node label that has a newer name.
 pub(crate) fn deprecated_label(key: &str) -> Option<&'static str> {
     Some(match key {
         "beta.kubernetes.io/arch" => r#"deprecated since v1.14; use "kubernetes.io/arch" instead"#,
@@ -123,7 +123,7 @@ fn node_labels(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// The warnings a term of a node selector earns.
+/// The warnings about a term of a node selector.
 pub(crate) fn node_term(term: &Value, check_values: bool, path: &PathRef<'_>, found: &mut Vec<String>) {
     let path = path.child("matchExpressions");
     for (index, expression) in list_at(term, &["matchExpressions"]).iter().enumerate() {
@@ -195,7 +195,7 @@ fn dead_annotations(object: &Value, path: &PathRef<'_>, found: &mut Vec<String>)
 }
 
 fn dead_volumes(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
-    /// Field, the name upstream gives it, and what became of it; ephemeral volumes come between the two groups.
+    /// Field, upstream's name for it, and its replacement; ephemeral volumes come between the two groups.
     const EARLY: [(&str, &str, &str); 7] = [
         (
             "photonPersistentDisk",

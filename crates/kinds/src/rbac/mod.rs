@@ -1,4 +1,4 @@
-//! Roles and their bindings. Whether a writer may grant what it grants is for authorization to say, not for these rules.
+//! Roles and their bindings. Authorization, not these rules, decides whether a writer may grant what it grants.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
@@ -146,7 +146,7 @@ fn validate_aggregation(object: &Value, options: SelectorOptions, errors: &mut E
         validate_selector(Some(selector), options, &path, errors);
         let unusable = errors.len() > before || has_invalid_values(Some(selector));
         if unusable {
-            // The selector that could not be built is what is shown: none.
+            // Upstream shows the selector that it could not build, which is nil.
             errors.push(FieldError::invalid(&path, Value::Null, "invalid label selector."));
         }
     }
@@ -211,7 +211,7 @@ fn validate_subject(subject: &Value, namespaced: bool, path: &PathRef<'_>, error
     }
 }
 
-/// A binding grants one role for ever: another role is another binding.
+/// The role of a binding may not change.
 fn validate_role_change(object: &Value, old: &Value, errors: &mut Errors) {
     let role = |object| ["apiGroup", "kind", "name"].map(|field| str_at(object, &["roleRef", field]).to_owned());
     let [group, kind, name] = role(object);

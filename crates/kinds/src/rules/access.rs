@@ -91,7 +91,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The map below `object` at `path`, made where it is missing; `None` when something else is in the way.
+/// The map below `object` at `path`, made where it is missing; `None` if a step of the path is something else.
 pub(crate) fn map_mut<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let mut value = object;
     for step in path {
@@ -146,7 +146,7 @@ pub(crate) fn keep(object: &mut Value, old: &Value, path: &[&str]) {
     }
 }
 
-/// Reports each complaint about `value`.
+/// Reports each message about `value`.
 pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaints: Vec<String>, errors: &mut Errors) {
     if complaints.is_empty() {
         return;
@@ -159,7 +159,7 @@ pub(crate) fn complain(path: &PathRef<'_>, value: impl Into<BadValue>, complaint
     );
 }
 
-/// Reports each complaint that `rule` has about the text of `field`, where there is one.
+/// Reports each message of `rule` about the text of `field`, if it is set.
 pub(crate) fn complain_if_set(
     holder: &Value,
     field: &str,
@@ -173,7 +173,7 @@ pub(crate) fn complain_if_set(
     }
 }
 
-/// The text of `field` is there, and `rule` has no complaints about it.
+/// Requires the text of `field`, and reports each message of `rule` about it.
 pub(crate) fn require_name(
     holder: &Value,
     field: &str,

@@ -1,5 +1,5 @@
-//! IP addresses and CIDR blocks, with upstream's two parsers: the sloppy one of old fields (leading zeros read as
-//! decimal) and the strict one that 1.36 demands of new values.
+//! IP addresses and CIDR blocks, with upstream's two parsers: the sloppy one for old fields (leading zeros read as
+//! decimal) and the strict one that 1.36 uses for new values.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What a change of type takes with it: fields that no longer apply and that the client did not also change.
+//! What a change of type clears: fields that no longer apply and that the client did not change as well.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A Service's spec as its rules read it: absent and empty are one, and the questions about its type have names.
+//! A Service's spec as its rules read it: absent and empty fields are equal, and what depends on the type is a method.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -67,7 +67,7 @@ impl<'a> Spec<'a> {
         self.service_type() == "LoadBalancer"
     }
 
-    /// Every type but `ExternalName` has a cluster IP, be it `None`.
+    /// Every type but `ExternalName` has a cluster IP, which may be `None`.
     pub(crate) fn needs_cluster_ip(self) -> bool {
         !self.is_external_name()
     }

@@ -371,7 +371,7 @@ pub(super) fn validate_status(service: &Value, old: &Value, errors: &mut Errors)
     }
 }
 
-/// A load balancer's name: DNS, and no address in disguise.
+/// A load balancer's name: a DNS name that is no address.
 pub(crate) fn validate_host_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if name.is_empty() {
         return;

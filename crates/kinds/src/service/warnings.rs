@@ -1,4 +1,4 @@
-//! What a client should hear about a Service that is accepted.
+//! The `Warning` headers about a Service.
 
 use kubewright_apimachinery::field::PathRef;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub(super) fn of(service: &Value) -> Vec<String> {
     warnings
 }
 
-/// What a client should hear about the addresses of a load balancer it reported, for Services and Ingresses alike.
+/// The warnings about the addresses in the status of a load balancer, for Services and Ingresses.
 pub(crate) fn of_balancer(object: &Value) -> Vec<String> {
     let status = PathRef::root("status");
     let balancer = status.child("loadBalancer");

@@ -1,4 +1,4 @@
-//! `CSIStorageCapacities`: how much room a class of storage has where.
+//! `CSIStorageCapacities`: how much capacity a storage class has in which topology.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;

@@ -1,4 +1,4 @@
-//! `StorageClasses` and `VolumeAttributesClasses`: who makes volumes, and how.
+//! `StorageClasses` and `VolumeAttributesClasses`: which driver provisions volumes, with which parameters.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

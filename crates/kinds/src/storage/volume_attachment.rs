@@ -1,4 +1,4 @@
-//! `VolumeAttachments`: a volume on its way to a node.
+//! `VolumeAttachments`: the attachment of a volume to a node.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
@@ -76,7 +76,7 @@ fn validate_status(object: &Value, errors: &mut Errors) {
     for field in ["attachError", "detachError"] {
         let path = status.child(field);
         if str_at(object, &["status", field, "message"]).len() > MESSAGE_MAX {
-            // The limit named is not the limit checked; upstream says it so.
+            // Upstream's message names another limit than the one it checks.
             errors.push(FieldError::too_long(&path.child("message"), METADATA_SIZE_MAX));
         }
         if let Some(code) = opt_int_at(object, &["status", field, "errorCode"]) {

@@ -70,7 +70,7 @@ pub enum UnsupportedField {
 }
 
 impl UnsupportedField {
-    /// The words of the refusal.
+    /// The error message.
     pub fn message(self, label: &str) -> String {
         match self {
             UnsupportedField::NotKnown => format!(
@@ -119,7 +119,7 @@ pub(super) const PODS: &[SelectableField] = &[
         source: FieldSource::Nothing,
     },
     text("status.nominatedNodeName", &["status", "nominatedNodeName"]),
-    // Kept for clients of the first v1.
+    // Kept for clients of early v1 servers.
     text("spec.host", &["spec", "nodeName"]),
 ];
 

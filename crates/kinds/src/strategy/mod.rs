@@ -218,7 +218,7 @@ impl Strategy {
         }
     }
 
-    /// The field that `label` selects by, or the words of the refusal.
+    /// The field that `label` selects by, or the error message.
     pub fn selectable_field(&self, label: &str) -> Result<&'static SelectableField, String> {
         self.fields
             .iter()

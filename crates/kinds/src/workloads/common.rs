@@ -35,7 +35,7 @@ pub(crate) fn template_mut(object: &mut Value) -> Option<&mut Value> {
     object.get_mut("spec")?.get_mut("template")
 }
 
-/// What the template may hold because the stored one does.
+/// The tolerances for the template because of the stored one.
 pub(crate) fn options(old: Option<&Value>) -> Options {
     Options::from_old(old.and_then(template_of))
 }
@@ -53,7 +53,7 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>, names_pods: bool) ->
     found
 }
 
-/// Whether a write brings another spec than the stored one; only then is there something to warn about.
+/// Whether a write changes the spec; there are warnings only then.
 pub(crate) fn changes_spec(object: &Value, old: Option<&Value>) -> bool {
     old.is_none_or(|old| !same(at(object, &["spec"]), at(old, &["spec"])))
 }
@@ -65,7 +65,7 @@ pub(crate) fn name_warning(object: &Value) -> Option<String> {
     (!complaints.is_empty()).then(|| format!("{words}: [{}]", complaints.join(" ")))
 }
 
-/// The selector is there and selects something; answers whether it can be used.
+/// The selector is set and selects something; returns whether it can be used.
 pub(crate) fn validate_selector(spec: &Value, owner: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let path = path.child("selector");
     let Some(selector) = at(spec, &["selector"]) else {
@@ -103,7 +103,7 @@ pub(crate) fn push_mismatch(template: &Value, path: &PathRef<'_>, errors: &mut E
     ));
 }
 
-/// Pods of a controller run until it stops them.
+/// The pods of a controller have the restart policy `Always`.
 pub(crate) fn validate_runs_forever(spec: &Value, owner: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let template = part(spec, "template");
     let path = path.child("spec");
@@ -121,8 +121,8 @@ pub(crate) fn validate_runs_forever(spec: &Value, owner: &str, path: &PathRef<'_
     }
 }
 
-/// Everything wrong with the selector and the template of a Deployment or `ReplicaSet`; upstream calls the one by the
-/// other's name.
+/// Everything wrong with the selector and the template of a Deployment or `ReplicaSet`; upstream's
+/// messages name a Deployment or a `ReplicaSet`, whichever of the two it is.
 pub(crate) fn validate_selector_and_template(spec: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     if !validate_selector(spec, "deployment", path, errors) {
         let shown = internal::print_selector(part(spec, "selector"));
@@ -213,7 +213,7 @@ pub(crate) fn int_or_percent(value: Option<&Value>) -> i64 {
     }
 }
 
-/// More than everything is no percentage.
+/// A percentage is at most 100.
 pub(crate) fn validate_at_most_all(value: Option<&Value>, path: &PathRef<'_>, errors: &mut Errors) {
     let Some(text) = value.and_then(Value::as_str) else {
         return;

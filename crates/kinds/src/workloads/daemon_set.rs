@@ -1,4 +1,4 @@
-//! `DaemonSets`: a pod on each node. An annotation counts the changes of the template, and only those earn warnings.
+//! `DaemonSets`: a pod on each node. An annotation counts the changes of the template, and there are warnings only about those.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;

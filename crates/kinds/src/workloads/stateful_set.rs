@@ -1,5 +1,5 @@
-//! `StatefulSets`: numbered pods, each with claims of its own. Few fields may change; the template is judged as the pods
-//! will be.
+//! `StatefulSets`: numbered pods, each with claims of its own. Few fields may change; the template is validated as the
+//! pods will be.
 
 use std::collections::BTreeSet;
 
@@ -240,7 +240,7 @@ fn validate_retention(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// The template is judged as the pods will be: named by the set, with a claim for each template as a volume.
+/// The template is validated as the pods will be: named by the set, with a claim for each template as a volume.
 fn validate_template(spec: &Value, options: Options, tolerance: Tolerance, path: &PathRef<'_>, errors: &mut Errors) {
     common::validate_selected(spec, path, errors);
     let stamped = stamped_template(spec);

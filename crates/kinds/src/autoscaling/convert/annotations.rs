@@ -167,7 +167,7 @@ pub(super) fn v1_condition(condition: &Value) -> String {
         .done()
 }
 
-/// The behavior under upstream's internal names: that is what the annotation has always held.
+/// The behavior with the field names of upstream's internal type, which is what the annotation holds.
 pub(super) fn v1_behavior(behavior: &Value) -> String {
     let rules = |direction: &str| {
         let Some(rules) = at(behavior, &[direction]) else {

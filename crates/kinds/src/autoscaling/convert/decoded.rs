@@ -1,4 +1,4 @@
-//! What the annotations of a v1 object say, in the words of v2.
+//! The annotations of a v1 object as fields of v2.
 
 use serde_json::{Map, Value, json};
 

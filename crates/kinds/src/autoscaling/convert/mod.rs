@@ -1,5 +1,5 @@
-//! Between `autoscaling/v1` and the stored `autoscaling/v2`. What v1 has no field for travels in annotations, written
-//! exactly as upstream writes them, so that an object survives the way there and back.
+//! Between `autoscaling/v1` and the stored `autoscaling/v2`. What v1 has no field for is kept in annotations, written
+//! exactly as upstream writes them, so that converting there and back changes nothing.
 
 mod annotations;
 mod decoded;

@@ -57,7 +57,7 @@ pub(super) fn decide(service: &mut Value, old: Option<&Value>) -> Result<(), All
     if families.is_empty() {
         families.push(PRIMARY.to_owned());
     }
-    // Where nothing is allocated, whoever writes the endpoints knows their families better than the cluster does.
+    // A headless Service without selector gets no addresses: whoever writes its endpoints decides their families.
     if bare_headless && families.len() < 2 && policy != "SingleStack" {
         let other = if families[0] == PRIMARY { SECONDARY } else { PRIMARY };
         families.push(other.to_owned());
@@ -103,7 +103,7 @@ fn validate_offered(policy: &str, families: &[String], errors: &mut Errors) {
     }
 }
 
-/// Giving up the second family takes the word `SingleStack`; that word alone is enough.
+/// An update to `SingleStack` drops the second family; nothing else does.
 fn validate_reduction(
     policy: &str,
     was: Spec<'_>,

@@ -1,5 +1,5 @@
-//! `clusterIP` and `clusterIPs` are one fact in two fields, and clients that know only the first still exist. What a
-//! client left out of an update it means to keep.
+//! `clusterIP` and `clusterIPs` have the same meaning, and there are clients that know only the first. A field that a
+//! client leaves out of an update keeps its value.
 
 use std::collections::BTreeMap;
 

@@ -21,10 +21,10 @@ use super::spec::{NONE, Spec, spec_mut};
 use crate::rules::net::parse_ip_sloppy;
 pub use range::{AddressRange, PortRange};
 
-/// Why a Service got nothing.
+/// Why an allocation failed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AllocationError {
-    /// 422: the fields that ask for the impossible.
+    /// 422: the fields that ask for something that cannot be allocated.
     Invalid(Errors),
     /// 500 `InternalError`; the text follows `Internal error occurred: `.
     Internal(String),
@@ -35,7 +35,7 @@ pub enum AllocationError {
 /// Picks a number below its argument; where a free address or port is searched from.
 pub type Choose<'a> = &'a mut dyn FnMut(u64) -> u64;
 
-/// What one write took and will give back.
+/// What one write reserved, and what it frees when it is committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transaction {
     taken_addresses: Vec<Ipv4Addr>,
@@ -122,7 +122,7 @@ impl Allocator {
         addresses
     }
 
-    /// Fills in what a new Service left open and reserves it.
+    /// Fills in the addresses and ports that a new Service does not name, and reserves them.
     pub fn begin_create(
         &mut self,
         service: &mut Value,

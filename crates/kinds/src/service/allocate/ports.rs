@@ -75,7 +75,8 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    /// Ports for a changed Service: new wishes are reserved, holes filled, what is no longer named given back.
+    /// Ports for a changed Service: reserves those that it newly names, fills in missing ones and frees those that it no
+    /// longer names.
     pub(super) fn update(
         &mut self,
         service: &mut Value,
