@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError};
 use kubewright_apimachinery::go::quote;
 use serde_json::Value as Json;
 
@@ -15,86 +16,13 @@ use crate::value::Value;
 use super::ratchet::{Pair, Ratchet, Shape, counterpart};
 use super::{Compiled, Environments, Rule, compile, field_path};
 
-/// The kind of field error a violation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// `FieldValueInvalid`
-    Invalid,
-    /// `FieldValueForbidden`
-    Forbidden,
-    /// `FieldValueRequired`
-    Required,
-    /// `FieldValueDuplicate`
-    Duplicate,
-}
-
-/// What an error shows of the value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BadValue {
-    /// Nothing.
-    Omitted,
-    /// The type its schema has, as a string.
-    TypeName(String),
-    /// The value.
-    Value(Json),
-}
-
-/// A rule that an object does not meet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Violation {
-    /// The path of the field.
-    pub path: String,
-    /// What kind of error it is.
-    pub reason: Reason,
-    /// What the error shows of the value.
-    pub value: BadValue,
-    /// What is wrong.
-    pub detail: String,
-}
-
 /// What the rules of a schema say about an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValidationResult {
     /// The rules it does not meet, in the order upstream finds them: a node, its `allOf`, then what is below it.
-    pub violations: Vec<Violation>,
+    pub violations: Errors,
     /// The rules it does not meet in parts that did not change; clients are warned of these.
-    pub warnings: Vec<Violation>,
-}
-
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = if self.path.is_empty() { "<nil>" } else { &self.path };
-        write!(f, "{path}: {}", self.body())
-    }
-}
-
-impl Violation {
-    /// The error without its path, as the API writes it.
-    pub fn body(&self) -> String {
-        let shown = match &self.value {
-            BadValue::Omitted => None,
-            BadValue::TypeName(name) => Some(quote(name)),
-            BadValue::Value(value) => Some(value.to_string()),
-        };
-        let (name, shown) = match self.reason {
-            Reason::Invalid => ("Invalid value", shown),
-            Reason::Duplicate => ("Duplicate value", shown),
-            Reason::Forbidden => ("Forbidden", None),
-            Reason::Required => ("Required value", None),
-        };
-        let mut body = name.to_owned();
-        for part in [
-            shown.as_deref(),
-            Some(self.detail.as_str()).filter(|detail| !detail.is_empty()),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            body.push_str(": ");
-            body.push_str(part);
-        }
-        body
-    }
+    pub warnings: Errors,
 }
 
 /// The compiled rules of a schema. Immutable: objects are validated through `&self`, from any thread.
@@ -175,7 +103,7 @@ impl Validator {
 
     /// The rules that an object does not meet. With an old object, transition rules run, and violations in parts that
     /// did not change are ignored (ratcheting).
-    pub fn validate(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Vec<Violation> {
+    pub fn validate(&self, object: &Json, old: Option<&Json>, limits: Limits<'_>) -> Errors {
         self.validate_with_warnings(object, old, limits).violations
     }
 
@@ -332,10 +260,10 @@ impl Run<'_> {
     }
 
     fn report(&mut self, path: &str, value: BadValue, detail: impl Into<String>) {
-        self.add(invalid(path.to_owned(), value, detail), false);
+        self.add(FieldError::invalid(field(path), value, detail), false);
     }
 
-    fn add(&mut self, violation: Violation, let_pass: bool) {
+    fn add(&mut self, violation: FieldError, let_pass: bool) {
         if let_pass {
             self.result.warnings.push(violation);
         } else {
@@ -352,7 +280,7 @@ impl Run<'_> {
     fn rules(&mut self, node: &Node, object: &Json, old: Option<&Json>, path: &str, ratchet: Ratchet<'_>) {
         const OUT_OF_BUDGET: &str =
             "validation failed due to running out of cost budget, no further validation rules will be run";
-        let type_name = || BadValue::TypeName(node.type_name.clone());
+        let type_name = || BadValue::from(&node.type_name);
         if node.rules.is_empty() {
             return;
         }
@@ -361,7 +289,7 @@ impl Run<'_> {
             self.report(path, type_name(), OUT_OF_BUDGET);
             return;
         }
-        for (rule, compiled, field) in &node.rules {
+        for (rule, compiled, field_path) in &node.rules {
             if let Some(error) = &compiled.error {
                 self.report(path, type_name(), format!("rule compile error: {error}"));
                 continue;
@@ -404,20 +332,20 @@ impl Run<'_> {
                 continue;
             }
             let let_pass = !compiled.uses_old_self && ratchet.lets_pass();
-            let path = match (field, path) {
-                (Some(field), "") => field.clone(),
-                (Some(field), path) => format!("{path}.{field}"),
+            let path = match (field_path, path) {
+                (Some(below), "") => below.clone(),
+                (Some(below), path) => format!("{path}.{below}"),
                 (None, path) => path.to_owned(),
             };
             let detail = match self.message(compiled, rule, node, object, old) {
                 Ok(message) => message,
                 Err(stop) => {
-                    self.add(invalid(path, type_name(), stop), let_pass);
+                    self.add(FieldError::invalid(field(&path), type_name(), stop), let_pass);
                     self.budget = None;
                     return;
                 }
             };
-            self.add(violation(rule, node, object, path, detail), let_pass);
+            self.add(violation(rule, node, object, &path, detail), let_pass);
         }
     }
 
@@ -517,31 +445,18 @@ fn evaluate(
     (outcome, evaluation.cost)
 }
 
-fn invalid(path: String, value: BadValue, detail: impl Into<String>) -> Violation {
-    Violation {
-        path,
-        reason: Reason::Invalid,
-        value,
-        detail: detail.into(),
-    }
+/// A path as errors name it.
+fn field(path: &str) -> &str {
+    if path.is_empty() { "<nil>" } else { path }
 }
 
-fn violation(rule: &Rule, node: &Node, object: &Json, path: String, detail: String) -> Violation {
-    let value = if matches!(node.type_name.as_str(), "object" | "array") {
-        BadValue::Omitted
-    } else {
-        BadValue::Value(object.clone())
-    };
-    let (reason, detail) = match rule.reason.as_deref() {
-        Some("FieldValueForbidden") => (Reason::Forbidden, detail),
-        Some("FieldValueRequired") => (Reason::Required, detail),
-        Some("FieldValueDuplicate") => (Reason::Duplicate, String::new()),
-        _ => (Reason::Invalid, detail),
-    };
-    Violation {
-        path,
-        reason,
-        value,
-        detail,
+fn violation(rule: &Rule, node: &Node, object: &Json, path: &str, detail: String) -> FieldError {
+    let is_scalar = !matches!(node.type_name.as_str(), "object" | "array");
+    let value = is_scalar.then(|| BadValue::from(object));
+    match rule.reason.as_deref() {
+        Some("FieldValueForbidden") => FieldError::forbidden(field(path), detail),
+        Some("FieldValueRequired") => FieldError::required(field(path), detail),
+        Some("FieldValueDuplicate") => FieldError::new(ErrorType::Duplicate, field(path), value, ""),
+        _ => FieldError::new(ErrorType::Invalid, field(path), value, detail),
     }
 }

@@ -1,8 +1,8 @@
 //! Defaults in a schema (C7): each must be valid under its own schema and have no unknown fields.
 
-use kubewright_apimachinery::field::{self, ErrorType, Errors, FieldError, PathRef};
+use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError, PathRef};
 use kubewright_cel::Limits;
-use kubewright_cel::rules::{BadValue, Reason, Validator, Violation};
+use kubewright_cel::rules::Validator;
 use serde_json::{Map, Value, json};
 
 use super::props::Props;
@@ -244,31 +244,10 @@ fn check_value(node: Props<'_>, default: &Value, path: &PathRef<'_>, errors: &mu
         let wrapped = json!({"type": "object", "properties": {HERE: node.0}});
         if let Some(rules) = Validator::new(&wrapped) {
             let object = json!({HERE: default});
-            let violations = rules.validate(&object, None, Limits::default());
-            found.extend(violations.into_iter().map(violated));
+            found.extend(rules.validate(&object, None, Limits::default()));
         }
     }
     errors.extend(moved(found, path));
-}
-
-fn violated(violation: Violation) -> FieldError {
-    let kind = match violation.reason {
-        Reason::Invalid => ErrorType::Invalid,
-        Reason::Duplicate => ErrorType::Duplicate,
-        Reason::Forbidden => ErrorType::Forbidden,
-        Reason::Required => ErrorType::Required,
-    };
-    let value = match violation.value {
-        BadValue::Omitted => None,
-        BadValue::TypeName(name) => Some(name.into()),
-        BadValue::Value(value) => Some(value.into()),
-    };
-    FieldError {
-        kind,
-        field: violation.path,
-        value: value.filter(|_| matches!(kind, ErrorType::Invalid | ErrorType::Duplicate)),
-        detail: violation.detail,
-    }
 }
 
 /// The errors of a default, with its path in the schema.
@@ -283,7 +262,7 @@ fn moved(errors: Errors, path: &PathRef<'_>) -> impl Iterator<Item = FieldError>
             let shown = value.as_str();
             // Only strings mention the path.
             if shown.starts_with('"') {
-                field::BadValue::verbatim(without_here(shown))
+                BadValue::verbatim(without_here(shown))
             } else {
                 value
             }

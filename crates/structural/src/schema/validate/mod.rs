@@ -5,10 +5,7 @@ mod report;
 mod value;
 
 use kubewright_apimachinery::field::{ErrorType, Errors, FieldError};
-use kubewright_cel::{
-    Limits,
-    rules::{BadValue, Reason, Violation},
-};
+use kubewright_cel::Limits;
 use serde_json::Value;
 
 use self::{report::Collect, value::check};
@@ -106,31 +103,6 @@ fn rules(schema: &Schema, object: &Value, old: Option<&Value>, errors: &mut Erro
         return Vec::new();
     }
     let result = rules.validate_with_warnings(object, old, Limits::default());
-    errors.extend(result.violations.into_iter().map(violated));
-    let warnings = result.warnings.into_iter().map(violated);
-    warnings.map(|warning| warning.to_string()).collect()
-}
-
-fn violated(violation: Violation) -> FieldError {
-    let (kind, shows_value) = match violation.reason {
-        Reason::Invalid => (ErrorType::Invalid, true),
-        Reason::Duplicate => (ErrorType::Duplicate, true),
-        Reason::Forbidden => (ErrorType::Forbidden, false),
-        Reason::Required => (ErrorType::Required, false),
-    };
-    let value = match violation.value {
-        BadValue::Omitted => None,
-        BadValue::TypeName(name) => Some(name.into()),
-        BadValue::Value(value) => Some(value.into()),
-    };
-    FieldError {
-        kind,
-        field: if violation.path.is_empty() {
-            "<nil>".to_owned()
-        } else {
-            violation.path
-        },
-        value: value.filter(|_| shows_value),
-        detail: violation.detail,
-    }
+    errors.extend(result.violations);
+    result.warnings.iter().map(ToString::to_string).collect()
 }
