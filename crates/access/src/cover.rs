@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::go::quote::quote_list;
 
-use crate::go;
 use crate::rule::{Rule, has, url_covers};
 use crate::user::User;
 
@@ -142,8 +142,7 @@ pub fn confirm_no_escalation(
         quote_list(&user.groups),
         texts.join("\n")
     );
-    if !errors.is_empty() {
-        let errors = go::aggregate(errors.iter().map(AsRef::as_ref));
+    if let Some(errors) = aggregate(errors.iter().map(AsRef::as_ref)) {
         let _ = write!(message, "; resolution errors: [{errors}]");
     }
     Err(message)

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::go::quote;
 
 use crate::attributes::Attributes;
-use crate::go;
+
 use crate::policy::Source;
 use crate::user::User;
 
@@ -48,7 +49,10 @@ impl std::fmt::Display for Reason {
         match self {
             Reason::None => Ok(()),
             Reason::Granted(source) => write!(f, "RBAC: allowed by {source}"),
-            Reason::Unresolved(errors) => write!(f, "RBAC: {}", go::aggregate(errors.iter().map(|error| &**error))),
+            Reason::Unresolved(errors) => {
+                let errors = aggregate(errors.iter().map(|error| &**error)).unwrap_or_default();
+                write!(f, "RBAC: {errors}")
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::go::quote::list_syntax;
 use kubewright_apimachinery::names::is_dns1123_subdomain;
@@ -317,7 +318,7 @@ fn path_fault(key: &str) -> Option<String> {
             "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')",
         ));
     }
-    (!faults.is_empty()).then(|| go::aggregate(faults.iter().map(String::as_str)))
+    aggregate(faults)
 }
 
 impl User {

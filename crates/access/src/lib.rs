@@ -53,7 +53,6 @@ pub use attributes::{Attributes, ListQuery};
 pub use authorizer::Authorizer;
 pub use cover::{break_down, compact, confirm_no_escalation, covers};
 pub use decision::{Decision, Forbidden, Reason};
-pub use go::aggregate_errors;
 pub use impersonate::{Impersonated, Modes, impersonate};
 pub use policy::{Binding, Grant, Grants, Policy, RbacResource, RoleRef, Scope, Source, Subject};
 pub use request_info::{Prefix, RequestInfo, ResourceInfo};

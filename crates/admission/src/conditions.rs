@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_cel::authorizer::{Authorize, ResourceCheck};
 use kubewright_cel::{Env, ErrorKind, Limits, ObjectType, Program, Type, Value as Cel, limits};
 use serde_json::Value;
@@ -104,16 +105,13 @@ impl Conditions {
         for condition in &self.conditions {
             match condition.evaluate(&bound, &mut budget)? {
                 Ok(holds) => one_fails |= !holds,
-                Err(error) if !errors.contains(&error) => errors.push(error),
-                Err(_) => {}
+                Err(error) => errors.push(error),
             }
         }
-        match errors.len() {
-            _ if one_fails => Ok(false),
-            0 => Ok(true),
-            1 => Err(errors.remove(0)),
-            _ => Err(format!("[{}]", errors.join(", "))),
+        if one_fails {
+            return Ok(false);
         }
+        aggregate(errors).map_or(Ok(true), Err)
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod cron;
 pub mod duration;
+pub mod errors;
 pub mod field;
 pub mod fields;
 pub mod go;

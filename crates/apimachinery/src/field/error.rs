@@ -1,6 +1,5 @@
 //! What is wrong with one field, and how several such errors read together.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use super::value::BadValue;
@@ -231,14 +230,7 @@ pub type Errors = Vec<FieldError>;
 /// The sentences of all errors as one, as Go's `ErrorList.ToAggregate` prints them: equal ones once, several in brackets.
 /// `None` if there are no errors.
 pub fn aggregate(errors: &[FieldError]) -> Option<String> {
-    let mut seen = HashSet::new();
-    let mut sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    sentences.retain(|sentence| seen.insert(sentence.clone()));
-    match sentences.len() {
-        0 => None,
-        1 => sentences.pop(),
-        _ => Some(format!("[{}]", sentences.join(", "))),
-    }
+    crate::errors::aggregate(errors.iter().map(ToString::to_string))
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -1,6 +1,7 @@
 //! `pods/binding` and `bindings`: a scheduler puts a pod on a node.
 
 use http::StatusCode;
+use kubewright_apimachinery::field::aggregate;
 use kubewright_kinds::pod::binding;
 use serde_json::json;
 
@@ -34,14 +35,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     }
     body_kind::mutate(call, BodyKind::BINDING, &name, &mut wanted, options.dry_run).await?;
     body_kind::validate(call, BodyKind::BINDING, &name, &wanted, options.dry_run).await?;
-    let errors = binding::validate(&wanted);
-    if !errors.is_empty() {
-        let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let message = if words.len() == 1 {
-            words[0].clone()
-        } else {
-            format!("[{}]", words.join(", "))
-        };
+    if let Some(message) = aggregate(&binding::validate(&wanted)) {
         return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
     let pods = BuiltInId::Pods.resource();

@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use kubewright_access::{Attributes, Rule};
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::field::{BadValue, Errors, FieldError, PathRef};
 use kubewright_kinds::meta;
 use kubewright_schema::Types;
@@ -221,8 +222,8 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
         }
     }
     let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
-    if !errors.is_empty() {
-        status["evaluationError"] = kubewright_access::aggregate_errors(&errors).into();
+    if let Some(errors) = aggregate(errors.iter().map(|error| &**error)) {
+        status["evaluationError"] = errors.into();
     }
     let answer = answer(call, json!({}), &status);
     Ok(Reply::value(StatusCode::CREATED, &answer).into())

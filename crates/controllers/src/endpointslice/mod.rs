@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::client::helpers::ignore_not_found;
@@ -161,10 +162,8 @@ impl Reconciler for Slices {
             let key = ObjectKey::namespaced(namespace, name);
             ignore_not_found(self.client.delete::<EndpointSlice>(&key).await)?;
         }
-        let skipped = match plan.skipped.as_slice() {
-            [] => return Ok(Action::done()),
-            [one] => one.clone(),
-            several => format!("[{}]", several.join(", ")),
+        let Some(skipped) = aggregate(plan.skipped) else {
+            return Ok(Action::done());
         };
         let text = format!("Error updating Endpoint Slices for Service {request}: {skipped}");
         let note = EventNote::warning("FailedToUpdateEndpointSlices", "Sync", text);

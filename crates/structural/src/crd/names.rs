@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::go::quote;
 use serde_json::{Map, Value};
 
@@ -104,17 +105,11 @@ fn conflict(requested: &Value, accepted: &Value, field: &str, used: &HashSet<&st
         _ => (vec![text(requested, &[field])], vec![text(accepted, &[field])]),
     };
     let own: HashSet<&str> = own.into_iter().collect();
-    let mut told: HashSet<&str> = HashSet::new();
-    let conflicts: Vec<String> = wanted
+    let conflicts = wanted
         .into_iter()
-        .filter(|name| !own.contains(name) && used.contains(name) && told.insert(name))
-        .map(|name| format!("{} is already in use", quote(name)))
-        .collect();
-    match conflicts.as_slice() {
-        [] => None,
-        [only] => Some(only.clone()),
-        several => Some(format!("[{}]", several.join(", "))),
-    }
+        .filter(|name| !own.contains(name) && used.contains(name))
+        .map(|name| format!("{} is already in use", quote(name)));
+    aggregate(conflicts)
 }
 
 fn take(names: &mut Map<String, Value>, requested: &Value, field: &str) {

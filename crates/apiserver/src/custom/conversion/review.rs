@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kubewright_admission::{ClientConfig, GroupVersionKind as ReviewKind, document};
-use kubewright_apimachinery::field::{Errors, PathRef};
+use kubewright_apimachinery::field::{Errors, PathRef, aggregate};
 use kubewright_apimachinery::go::value::{Numbers, json_kind, type_name};
 use kubewright_kinds::meta;
 use serde_json::{Map, Value};
@@ -216,12 +216,8 @@ fn restored(original: Value, given: &Map<String, Value>) -> Result<Value, String
                 "labels" => meta::validate_labels(&given, &path.child("labels"), &mut errors),
                 _ => meta::validate_annotations(&given, &path.child("annotation"), &mut errors),
             }
-            if !errors.is_empty() {
-                let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                return Err(match words.as_slice() {
-                    [one] => one.clone(),
-                    several => format!("[{}]", several.join(", ")),
-                });
+            if let Some(message) = aggregate(&errors) {
+                return Err(message);
             }
         }
         metadata.insert(field.to_owned(), given);

@@ -1,5 +1,6 @@
 //! Defaults in a schema (C7): each must be valid under its own schema and have no unknown fields.
 
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError, PathRef};
 use kubewright_cel::Limits;
 use kubewright_cel::rules::Validator;
@@ -155,20 +156,8 @@ fn in_metadata(node: Props<'_>, default: &Value, around: &DefaultContext<'_>, pa
     let schema = resource_of(around.resource);
     let resource = Props(&schema);
     let problem = coerce(resource, &object).err().or_else(|| {
-        let mut sentences: Vec<String> = Vec::new();
-        for sentence in check_resources(resource, &object)
-            .iter()
-            .map(|error| without_here(&error.to_string()))
-        {
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-        match sentences.as_slice() {
-            [] => None,
-            [only] => Some(only.clone()),
-            several => Some(format!("[{}]", several.join(", "))),
-        }
+        let found = check_resources(resource, &object);
+        aggregate(found.iter().map(|error| without_here(&error.to_string())))
     });
     match problem {
         Some(problem) => {
