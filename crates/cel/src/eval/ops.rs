@@ -1,12 +1,15 @@
 //! Equality, order and indexing of values.
 
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::decl::{DeclKind, ListKind};
 use crate::error::EvalError;
+use crate::library::time::Timestamp;
 use crate::value::{Key, List, Map, Outcome, Value};
 
 use super::Comparison;
@@ -118,17 +121,21 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, EvalError> {
     }
     match left.list_kind() {
         Some(ListKind::Set) => {
-            let set = scalars(left)?;
-            Ok(scalars(right)?.iter().all(|key| set.contains(key)))
+            let set: HashSet<SetItem> = set_items(left)?.into_iter().flatten().collect();
+            let is_in_set = |item: &Option<SetItem>| item.as_ref().is_some_and(|item| set.contains(item));
+            Ok(set_items(right)?.iter().all(is_in_set))
         }
         Some(ListKind::Map(keys)) => {
-            let elements: HashMap<String, Value<'_>> = left
-                .iter()
-                .map(|element| element.map(|element| (list_map_key(&element, keys), element)))
-                .collect::<Result<_, _>>()?;
+            let mut elements = HashMap::new();
+            for element in left.iter() {
+                let element = element?;
+                if let Some(key) = list_map_key(&element, keys) {
+                    elements.insert(key, element);
+                }
+            }
             for element in right.iter() {
                 let element = element?;
-                match elements.get(&list_map_key(&element, keys)) {
+                match list_map_key(&element, keys).and_then(|key| elements.get(&key)) {
                     Some(other) if equal(other, &element)? => {}
                     _ => return Ok(false),
                 }
@@ -146,27 +153,43 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, EvalError> {
     }
 }
 
-/// What makes a scalar the same as another one in a set.
-fn scalar(value: &Value<'_>) -> Key {
-    value.key().unwrap_or_else(|| Key::String(format!("{value:?}").into()))
+/// An item of a set, such that items that are the same are equal. Numbers are the same if their values are.
+#[derive(PartialEq, Eq, Hash)]
+enum SetItem {
+    Scalar(Key),
+    Bytes(Arc<[u8]>),
+    Duration(i64),
+    Timestamp(Timestamp),
+    /// A list or an object.
+    Composite(Json),
 }
 
-fn scalars(list: &List<'_>) -> Result<HashSet<Key>, EvalError> {
-    list.iter().map(|item| item.map(|item| scalar(&item))).collect()
-}
-
-fn list_map_key(element: &Value<'_>, keys: &[String]) -> String {
-    let Value::Map(map) = element else { return String::new() };
-    let mut out = String::new();
-    for key in keys {
-        let part = match map {
-            Map::Json { fields, .. } => fields.get(key).map(Json::to_string),
-            Map::Shared(_) => map.field(key, Some(key)).map(|value| format!("{value:?}")),
-        };
-        out.push_str(part.as_deref().unwrap_or("absent"));
-        out.push('\u{0}');
+impl SetItem {
+    /// `None` for values that no set of an object can have, such as types; they are never the same as others.
+    fn of(value: &Value<'_>) -> Option<SetItem> {
+        match value {
+            Value::Bytes(bytes) => Some(SetItem::Bytes(Arc::clone(bytes))),
+            Value::Duration(nanoseconds) => Some(SetItem::Duration(*nanoseconds)),
+            Value::Timestamp(time) => Some(SetItem::Timestamp(*time)),
+            Value::List(_) | Value::Map(_) | Value::Object(_) => value.to_json().ok().map(SetItem::Composite),
+            Value::Preserved(json) => Some(SetItem::Composite((*json).clone())),
+            _ => value.key().map(SetItem::Scalar),
+        }
     }
-    out
+}
+
+fn set_items(list: &List<'_>) -> Result<Vec<Option<SetItem>>, EvalError> {
+    list.iter().map(|item| item.map(|item| SetItem::of(&item))).collect()
+}
+
+/// The values of the `keys` of an item of a map list; `None` for what an expression built, which upstream takes for no
+/// item of such a list and never finds by its keys.
+fn list_map_key<'a>(item: &Value<'a>, keys: &[String]) -> Option<Vec<Option<&'a Json>>> {
+    let Value::Map(Map::Json { fields, .. }) = item else {
+        return None;
+    };
+    let fields: &'a serde_json::Map<String, Json> = fields;
+    Some(keys.iter().map(|key| fields.get(key)).collect())
 }
 
 fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> Result<bool, EvalError> {
@@ -232,28 +255,33 @@ pub(crate) fn add_lists<'a>(left: &List<'a>, right: &List<'a>) -> Outcome<'a> {
     let mut items = left.values()?;
     match left.list_kind() {
         Some(ListKind::Set) => {
-            let mut known: HashSet<Key> = items.iter().map(scalar).collect();
+            let mut known: HashSet<SetItem> = items.iter().filter_map(SetItem::of).collect();
             for item in right.iter() {
                 let item = item?;
-                if known.insert(scalar(&item)) {
+                if SetItem::of(&item).is_none_or(|item| known.insert(item)) {
                     items.push(item);
                 }
             }
         }
         Some(ListKind::Map(keys)) => {
-            let mut positions: HashMap<String, usize> = items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| (list_map_key(item, keys), index))
-                .collect();
+            let mut positions = HashMap::new();
+            for (index, item) in items.iter().enumerate() {
+                if let Some(key) = list_map_key(item, keys) {
+                    positions.insert(key, index);
+                }
+            }
             for item in right.iter() {
                 let item = item?;
-                let key = list_map_key(&item, keys);
-                if let Some(position) = positions.get(&key) {
-                    items[*position] = item;
-                } else {
-                    positions.insert(key, items.len());
+                let Some(key) = list_map_key(&item, keys) else {
                     items.push(item);
+                    continue;
+                };
+                match positions.entry(key) {
+                    Entry::Occupied(position) => items[*position.get()] = item,
+                    Entry::Vacant(position) => {
+                        position.insert(items.len());
+                        items.push(item);
+                    }
                 }
             }
         }
@@ -263,7 +291,7 @@ pub(crate) fn add_lists<'a>(left: &List<'a>, right: &List<'a>) -> Outcome<'a> {
             }
         }
     }
-    Ok(Value::List(List::Shared(std::sync::Arc::new(items), decl)))
+    Ok(Value::List(List::Shared(Arc::new(items), decl)))
 }
 
 /// `a[b]` and `a[?b]`.

@@ -1,6 +1,6 @@
 //! What expressions mean, where the recordings have no example.
 
-use kubewright_cel::{Env, ErrorKind, Limits, Program, Type, Value};
+use kubewright_cel::{Decl, Env, ErrorKind, Limits, Program, Type, Value};
 use serde_json::json;
 
 fn run(text: &str) -> String {
@@ -85,4 +85,55 @@ fn a_mistake_is_shown_with_a_caret_under_it() {
         run("'é' + 1"),
         "ERROR: <input>:1:5: found no matching overload for '_+_' applied to '(string, int)'\n | 'é' + 1\n | .．..^"
     );
+}
+
+#[test]
+fn items_of_sets_and_map_lists_are_found_whatever_their_order() {
+    let schema = json!({"type": "object", "properties": {
+        "times": {
+            "type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "format": "date-time"},
+        },
+        "spans": {
+            "type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "format": "duration"},
+        },
+        "pairs": {
+            "type": "array", "x-kubernetes-list-type": "set",
+            "items": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": {"type": "integer"}}},
+        },
+        "named": {
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+            "items": {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "integer"}}},
+        },
+    }});
+    let new = json!({
+        "times": ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"],
+        "spans": ["1h", "90s"],
+        "pairs": [{"a": 1}, {"a": 2}],
+        "named": [{"name": "x", "value": 1}, {"name": "y", "value": 2}],
+    });
+    let old = json!({
+        "times": ["2026-01-02T00:00:00Z", "2026-01-01T01:00:00+01:00"],
+        "spans": ["1m30s", "60m"],
+        "pairs": [{"a": 2}, {"a": 1}],
+        "named": [{"name": "y", "value": 2}, {"name": "x", "value": 1}],
+    });
+    let decl = Decl::from_schema(&schema, false);
+    let ty = decl.cel_type("self").expect("a schema that rules can see");
+    let env = Env::kubernetes()
+        .with_variable("self", ty.clone())
+        .with_variable("oldSelf", ty);
+    for expression in [
+        "self.times == oldSelf.times && size(self.times + oldSelf.times) == 2",
+        "self.spans == oldSelf.spans && size(self.spans + oldSelf.spans) == 2",
+        "self.pairs == oldSelf.pairs && size(self.pairs + oldSelf.pairs) == 2",
+        "self.named == oldSelf.named && size(self.named + oldSelf.named) == 2",
+        // Upstream takes what an expression built for no item of a map list.
+        "size(self.named + dyn([{'name': 'x'}, {'name': 'x'}])) == 4",
+    ] {
+        let program = env.compile(expression).expect(expression);
+        let value = |json| Value::typed(json, &decl).expect("it fits the schema");
+        let variables = [("self", value(&new)), ("oldSelf", value(&old))];
+        let outcome = program.eval(&variables, Limits::default()).outcome;
+        assert!(matches!(outcome, Ok(Value::Bool(true))), "{expression}: {outcome:?}");
+    }
 }
