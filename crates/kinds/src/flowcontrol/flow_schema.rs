@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use serde_json::{Value, json};
 
-use super::{mandatory, validate_conditions};
+use super::{mandatory, validate_conditions, validate_update};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, bool_at, complain, int_at, list_at, str_at, strings_at};
 
@@ -32,11 +32,7 @@ impl Behaviour for FlowSchema {
     }
 
     fn validate_update(&self, object: &Value, _old: &Value, subresource: Option<&str>, errors: &mut Errors) {
-        if subresource == Some("status") {
-            validate_conditions(object, errors);
-        } else {
-            self.validate_create(object, errors);
-        }
+        validate_update(self, object, subresource, errors);
     }
 }
 

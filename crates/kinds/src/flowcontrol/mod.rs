@@ -9,9 +9,19 @@ use std::collections::HashSet;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
+use crate::behaviour::Behaviour;
 use crate::rules::access::{list_at, str_at};
 pub(crate) use flow_schema::FlowSchema;
 pub(crate) use priority_level::PriorityLevelConfiguration;
+
+/// Everything wrong with an update of one of the kinds: the rules of a create, or only those of the status.
+fn validate_update(kind: &impl Behaviour, object: &Value, subresource: Option<&str>, errors: &mut Errors) {
+    if subresource == Some("status") {
+        validate_conditions(object, errors);
+    } else {
+        kind.validate_create(object, errors);
+    }
+}
 
 /// The conditions of both kinds: each of a type, no type twice.
 fn validate_conditions(object: &Value, errors: &mut Errors) {

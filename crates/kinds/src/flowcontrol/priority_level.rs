@@ -3,7 +3,7 @@
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
-use super::{mandatory, validate_conditions};
+use super::{mandatory, validate_conditions, validate_update};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, int_at, opt_int_at, str_at};
 
@@ -29,11 +29,7 @@ impl Behaviour for PriorityLevelConfiguration {
     }
 
     fn validate_update(&self, object: &Value, _old: &Value, subresource: Option<&str>, errors: &mut Errors) {
-        if subresource == Some("status") {
-            validate_conditions(object, errors);
-        } else {
-            self.validate_create(object, errors);
-        }
+        validate_update(self, object, subresource, errors);
     }
 }
 

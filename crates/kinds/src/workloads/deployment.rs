@@ -3,19 +3,18 @@
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use serde_json::Value;
 
-use crate::behaviour::{Behaviour, Create, Update};
+use crate::pod::internal;
 use crate::pod::options::Options;
-use crate::pod::{internal, template};
 use crate::rules::access::{at, int_at, opt_int_at, part, require_non_negative, set_default, set_default_str, str_at};
 
 use super::common;
+use super::replicas::Replicas;
 
 /// Deployments.
 pub(crate) struct Deployment;
 
-impl Behaviour for Deployment {
-    fn default(&self, object: &mut Value) {
-        set_default(object, &["spec"], "replicas", 1);
+impl Replicas for Deployment {
+    fn default_spec(&self, object: &mut Value) {
         set_default_str(object, &["spec", "strategy"], "type", "RollingUpdate");
         if str_at(object, &["spec", "strategy", "type"]) == "RollingUpdate" {
             let rolling = ["spec", "strategy", "rollingUpdate"];
@@ -24,53 +23,45 @@ impl Behaviour for Deployment {
         }
         set_default(object, &["spec"], "revisionHistoryLimit", 10);
         set_default(object, &["spec"], "progressDeadlineSeconds", 600);
-        template::default(common::template_mut(object));
     }
 
-    fn prepare_create(&self, create: Create<'_>) {
-        common::prepare_create(create.object);
-    }
-
-    fn prepare_update(&self, mut update: Update<'_>) {
-        common::prepare_update(&mut update);
-    }
-
-    fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate_spec(object, common::options(None), errors);
-    }
-
-    fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
-        if subresource == Some("status") {
-            validate_status(object, errors);
-            common::validate_collisions(object, old, errors);
-            return;
+    fn validate_spec(&self, object: &Value, options: Options, errors: &mut Errors) {
+        let spec = part(object, "spec");
+        let path = PathRef::root("spec");
+        common::validate_counts(spec, &["replicas"], &path, errors);
+        common::validate_selector_and_template(spec, options, &path, errors);
+        validate_strategy(spec, &path.child("strategy"), errors);
+        common::validate_counts(spec, &["minReadySeconds", "revisionHistoryLimit"], &path, errors);
+        if let Some(deadline) = opt_int_at(spec, &["progressDeadlineSeconds"]) {
+            let path = path.child("progressDeadlineSeconds");
+            require_non_negative(deadline, &path, errors);
+            if deadline <= int_at(spec, &["minReadySeconds"]) {
+                errors.push(FieldError::invalid(
+                    &path,
+                    deadline,
+                    "must be greater than minReadySeconds",
+                ));
+            }
         }
-        validate_spec(object, common::options(Some(old)), errors);
-        common::validate_selector_unchanged(object, old, errors);
     }
 
-    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        common::warnings(object, old, true)
-    }
-}
-
-fn validate_spec(object: &Value, options: Options, errors: &mut Errors) {
-    let spec = part(object, "spec");
-    let path = PathRef::root("spec");
-    common::validate_counts(spec, &["replicas"], &path, errors);
-    common::validate_selector_and_template(spec, options, &path, errors);
-    validate_strategy(spec, &path.child("strategy"), errors);
-    common::validate_counts(spec, &["minReadySeconds", "revisionHistoryLimit"], &path, errors);
-    if let Some(deadline) = opt_int_at(spec, &["progressDeadlineSeconds"]) {
-        let path = path.child("progressDeadlineSeconds");
-        require_non_negative(deadline, &path, errors);
-        if deadline <= int_at(spec, &["minReadySeconds"]) {
-            errors.push(FieldError::invalid(
-                &path,
-                deadline,
-                "must be greater than minReadySeconds",
-            ));
-        }
+    fn validate_status(&self, object: &Value, old: &Value, errors: &mut Errors) {
+        let status = part(object, "status");
+        let path = PathRef::root("status");
+        let counts = [
+            "observedGeneration",
+            "replicas",
+            "updatedReplicas",
+            "readyReplicas",
+            "availableReplicas",
+            "unavailableReplicas",
+            "terminatingReplicas",
+            "collisionCount",
+        ];
+        common::validate_counts(status, &counts, &path, errors);
+        let parts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
+        common::validate_parts(status, &parts, "readyReplicas", &path, errors);
+        common::validate_collisions(object, old, errors);
     }
 }
 
@@ -113,22 +104,4 @@ fn validate_rolling_update(rolling: &Value, path: &PathRef<'_>, errors: &mut Err
         ));
     }
     common::validate_at_most_all(unavailable, &unavailable_path, errors);
-}
-
-fn validate_status(object: &Value, errors: &mut Errors) {
-    let status = part(object, "status");
-    let path = PathRef::root("status");
-    let counts = [
-        "observedGeneration",
-        "replicas",
-        "updatedReplicas",
-        "readyReplicas",
-        "availableReplicas",
-        "unavailableReplicas",
-        "terminatingReplicas",
-        "collisionCount",
-    ];
-    common::validate_counts(status, &counts, &path, errors);
-    let parts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
-    common::validate_parts(status, &parts, "readyReplicas", &path, errors);
 }

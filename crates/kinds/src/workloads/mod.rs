@@ -5,6 +5,7 @@ pub(crate) mod common;
 mod daemon_set;
 mod deployment;
 mod replica_set;
+mod replicas;
 mod replication_controller;
 pub mod scale;
 mod stateful_set;
