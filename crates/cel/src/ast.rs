@@ -125,7 +125,10 @@ impl From<Expr> for Ast {
     /// A tree that was built, not parsed: its nodes are numbered anew and have no place in a text.
     fn from(mut root: Expr) -> Self {
         let mut count = 0;
-        renumber(&mut root, &mut count);
+        root.for_each_id(&mut |id| {
+            count += 1;
+            *id = count;
+        });
         Self {
             root,
             offsets: vec![0; count as usize + 1],
@@ -134,39 +137,40 @@ impl From<Expr> for Ast {
     }
 }
 
-fn renumber(expr: &mut Expr, count: &mut u32) {
-    *count += 1;
-    expr.id = *count;
-    match &mut expr.kind {
-        ExprKind::Literal(_) | ExprKind::Ident(_) => {}
-        ExprKind::Select { operand, .. } => renumber(operand, count),
-        ExprKind::Call { target, args, .. } => {
-            for part in target.as_deref_mut().into_iter().chain(args) {
-                renumber(part, count);
+impl Expr {
+    /// Calls `change` with the id of this node and of every node and entry below it, in the order of the text.
+    pub(crate) fn for_each_id(&mut self, change: &mut impl FnMut(&mut u32)) {
+        change(&mut self.id);
+        match &mut self.kind {
+            ExprKind::Literal(_) | ExprKind::Ident(_) => {}
+            ExprKind::Select { operand, .. } => operand.for_each_id(change),
+            ExprKind::Call { target, args, .. } => {
+                for part in target.as_deref_mut().into_iter().chain(args) {
+                    part.for_each_id(change);
+                }
             }
-        }
-        ExprKind::List { elements, .. } => {
-            for element in elements {
-                renumber(element, count);
+            ExprKind::List { elements, .. } => {
+                for element in elements {
+                    element.for_each_id(change);
+                }
             }
-        }
-        ExprKind::Map(entries) | ExprKind::Struct { fields: entries, .. } => {
-            for entry in entries {
-                *count += 1;
-                entry.id = *count;
-                renumber(&mut entry.key, count);
-                renumber(&mut entry.value, count);
+            ExprKind::Map(entries) | ExprKind::Struct { fields: entries, .. } => {
+                for entry in entries {
+                    change(&mut entry.id);
+                    entry.key.for_each_id(change);
+                    entry.value.for_each_id(change);
+                }
             }
-        }
-        ExprKind::Comprehension(fold) => {
-            for part in [
-                &mut fold.range,
-                &mut fold.init,
-                &mut fold.condition,
-                &mut fold.step,
-                &mut fold.result,
-            ] {
-                renumber(part, count);
+            ExprKind::Comprehension(fold) => {
+                for part in [
+                    &mut fold.range,
+                    &mut fold.init,
+                    &mut fold.condition,
+                    &mut fold.step,
+                    &mut fold.result,
+                ] {
+                    part.for_each_id(change);
+                }
             }
         }
     }

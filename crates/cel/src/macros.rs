@@ -72,6 +72,17 @@ fn take<const N: usize>(args: Vec<Expr>) -> [Expr; N] {
         .unwrap_or_else(|_| unreachable!("the number of arguments selects the macro"))
 }
 
+/// The filter, if there is one, and the transformation: the one or two arguments behind the variables, whose number was
+/// checked by the caller.
+fn filter_and_transform(args: Vec<Expr>, variables: usize) -> (Option<Expr>, Expr) {
+    let mut rest = args.into_iter().skip(variables);
+    match (rest.next(), rest.next()) {
+        (filter, Some(transform)) => (filter, transform),
+        (Some(transform), None) => (None, transform),
+        (None, None) => unreachable!("the number of arguments selects the macro"),
+    }
+}
+
 struct Builder<'p, 's> {
     offset: usize,
     parser: &'p mut Parser<'s>,
@@ -121,52 +132,13 @@ impl Builder<'_, '_> {
     /// A copy with new ids, so that both occurrences are checked on their own.
     fn copy(&mut self, expr: &Expr) -> Expr {
         let mut copy = expr.clone();
-        self.renumber(&mut copy);
+        copy.for_each_id(&mut |id| self.fresh(id));
         copy
     }
 
     fn fresh(&mut self, id: &mut u32) {
         let offset = self.parser.offset_of(*id);
         *id = self.parser.id_at(offset);
-    }
-
-    fn renumber(&mut self, expr: &mut Expr) {
-        self.fresh(&mut expr.id);
-        match &mut expr.kind {
-            ExprKind::Literal(_) | ExprKind::Ident(_) => {}
-            ExprKind::Select { operand, .. } => self.renumber(operand),
-            ExprKind::Call { target, args, .. } => {
-                if let Some(target) = target {
-                    self.renumber(target);
-                }
-                for arg in args {
-                    self.renumber(arg);
-                }
-            }
-            ExprKind::List { elements, .. } => {
-                for element in elements {
-                    self.renumber(element);
-                }
-            }
-            ExprKind::Map(entries) | ExprKind::Struct { fields: entries, .. } => {
-                for entry in entries {
-                    self.fresh(&mut entry.id);
-                    self.renumber(&mut entry.key);
-                    self.renumber(&mut entry.value);
-                }
-            }
-            ExprKind::Comprehension(fold) => {
-                for part in [
-                    &mut fold.range,
-                    &mut fold.init,
-                    &mut fold.condition,
-                    &mut fold.step,
-                    &mut fold.result,
-                ] {
-                    self.renumber(part);
-                }
-            }
-        }
     }
 
     fn has(&mut self, args: Vec<Expr>) -> Expanded {
@@ -296,16 +268,7 @@ impl Builder<'_, '_> {
 
     fn map(&mut self, range: Expr, args: Vec<Expr>) -> Expanded {
         let var = Self::variable(&args[0], "argument is not an identifier")?;
-        let mut rest = args.into_iter().skip(1);
-        let (first, second) = (rest.next(), rest.next());
-        let (filter, element) = if second.is_some() {
-            (first, second)
-        } else {
-            (None, first)
-        };
-        let Some(element) = element else {
-            unreachable!("map has two or three arguments")
-        };
+        let (filter, element) = filter_and_transform(args, 1);
         Ok(self.collect(range, var, None, filter, element))
     }
 
@@ -317,31 +280,13 @@ impl Builder<'_, '_> {
 
     fn transform_list(&mut self, range: Expr, args: Vec<Expr>) -> Expanded {
         let (var, var2) = Self::two_variables(&args[0], &args[1])?;
-        let mut rest = args.into_iter().skip(2);
-        let (first, second) = (rest.next(), rest.next());
-        let (filter, element) = if second.is_some() {
-            (first, second)
-        } else {
-            (None, first)
-        };
-        let Some(element) = element else {
-            unreachable!("transformList has three or four arguments")
-        };
+        let (filter, element) = filter_and_transform(args, 2);
         Ok(self.collect(range, var, Some(var2), filter, element))
     }
 
     fn transform_map(&mut self, range: Expr, args: Vec<Expr>, entry: bool) -> Expanded {
         let (var, var2) = Self::two_variables(&args[0], &args[1])?;
-        let mut rest = args.into_iter().skip(2);
-        let (first, second) = (rest.next(), rest.next());
-        let (filter, value) = if second.is_some() {
-            (first, second)
-        } else {
-            (None, first)
-        };
-        let Some(value) = value else {
-            unreachable!("transformMap has three or four arguments")
-        };
+        let (filter, value) = filter_and_transform(args, 2);
         let mut insert = vec![self.accu()];
         if !entry {
             insert.push(self.ident(&var));

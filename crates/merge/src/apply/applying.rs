@@ -10,7 +10,7 @@ use super::ownership::{Failure, OnConflict, reconcile_all, take_changes};
 use super::prune::prune;
 use super::typed::{Origin, field_set, merge, validate};
 use super::updating::{manager_name, updated_entries};
-use super::versions::{FieldManager, Versions};
+use super::versions::{FieldManager, Versions, live_or_zero};
 use crate::managed::{ManagedFields, ManagedFieldsEntry, ManagerId, Operation, equal_values};
 
 /// Who owned the fields of an object that had no managers when it was first applied to (S8).
@@ -31,13 +31,7 @@ pub(super) fn apply<'t, V: Versions<'t>>(
             describe_kind(applied)
         )));
     }
-    let zero;
-    let live = if let Some(live) = live {
-        live
-    } else {
-        zero = versions.zero(manager.api_version);
-        &zero
-    };
+    let live = &*live_or_zero(versions, live, manager.api_version);
     let owners = || {
         ManagedFields::decode(managed_fields(live).clone())
             .map_err(|error| ApplyError::Failed(format!("failed to decode managed fields: {error}")))

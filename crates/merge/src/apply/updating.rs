@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::metadata::{NEVER_OWNED, describe_object, managed_fields, metadata_mut, metadata_text, set_managed_fields};
 use super::ownership::{Failure, OnConflict, reconcile_all, take_changes};
 use super::typed::{Origin, validate};
-use super::versions::{FieldManager, Versions};
+use super::versions::{FieldManager, Versions, live_or_zero};
 use crate::managed::{FieldSet, ManagedFields, ManagedFieldsEntry, ManagerId, Operation};
 
 /// How many managers may own fields by updates.
@@ -22,13 +22,7 @@ pub(super) fn update<'t, V: Versions<'t>>(
     live: Option<&Value>,
     mut new: Value,
 ) -> Value {
-    let zero;
-    let live = if let Some(live) = live {
-        live
-    } else {
-        zero = versions.zero(manager.api_version);
-        &zero
-    };
+    let live = &*live_or_zero(versions, live, manager.api_version);
     let submitted = match metadata_mut(&mut new) {
         Some(metadata) => metadata.remove("managedFields").unwrap_or(Value::Null),
         None => Value::Null,

@@ -1,5 +1,7 @@
 //! What a write needs to know about its kind and its author.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::Topology;
@@ -32,6 +34,15 @@ pub trait Versions<'t> {
         let _ = api_version;
         None
     }
+}
+
+/// The live object, or the object before anything was set if there is none.
+pub(super) fn live_or_zero<'t, 'v, V: Versions<'t>>(
+    versions: &V,
+    live: Option<&'v Value>,
+    api_version: &str,
+) -> Cow<'v, Value> {
+    live.map_or_else(|| Cow::Owned(versions.zero(api_version)), Cow::Borrowed)
 }
 
 /// Why an object could not be converted.
