@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_schema::{Types, decode, default};
+use kubewright_schema::{decode, default};
 use serde_json::Value;
+
+use crate::support::{pairs, type_of};
 
 static GOLDEN: &str = include_str!("../goldens/defaults.txt");
 
@@ -100,17 +102,11 @@ fn differences(path: &str, real: &Value, ours: &Value, found: &mut Vec<String>) 
 fn a_decoded_and_defaulted_manifest_is_what_the_real_server_answers() {
     let mut different = Vec::new();
     let mut met = BTreeSet::new();
-    let lines: Vec<&str> = GOLDEN.lines().collect();
-    for case in lines.chunks(2) {
-        let [manifest, real] = case else {
-            panic!("the golden file ends in the middle of a case")
-        };
+    for (manifest, real) in pairs(GOLDEN) {
         let manifest: Value = serde_json::from_str(manifest).unwrap();
-        let real: Value = serde_json::from_str(real.trim_start()).unwrap();
-        let api_version = manifest["apiVersion"].as_str().unwrap();
+        let real: Value = serde_json::from_str(real).unwrap();
         let kind = manifest["kind"].as_str().unwrap().to_owned();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let ty = Types::builtin().kind(group, version, &kind).unwrap();
+        let ty = type_of(&manifest);
         let mut ours = decode(ty, manifest, None).unwrap().value;
         default(ty, &mut ours);
         let mut found = Vec::new();

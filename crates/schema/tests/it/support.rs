@@ -1,4 +1,4 @@
-//! Documents for property tests: any JSON, and JSON that mostly follows a type.
+//! The cases of golden files, and documents for property tests: any JSON, and JSON that mostly follows a type.
 
 use kubewright_schema::{TypeRef, Types, resources};
 use proptest::prelude::*;
@@ -33,11 +33,7 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
 }
 
 /// A document that mostly follows its type, with strangers in between, grown from a list of choices.
-pub(crate) fn grow(
-    ty: TypeRef<'_>,
-    choices: &mut impl Iterator<Item = u8>,
-    strangers: &mut impl Iterator<Item = Value>,
-) -> Value {
+fn grow(ty: TypeRef<'_>, choices: &mut impl Iterator<Item = u8>, strangers: &mut impl Iterator<Item = Value>) -> Value {
     let choice = choices.next().unwrap_or(0);
     if choice > 240 {
         return strangers.next().unwrap_or(Value::Null);
@@ -65,4 +61,33 @@ pub(crate) fn kinds() -> Vec<TypeRef<'static>> {
         .iter()
         .filter_map(|resource| Types::builtin().kind(resource.group, resource.version, resource.kind))
         .collect()
+}
+
+/// A document of one of the built-in kinds that mostly follows its type.
+pub(crate) fn typed_document() -> impl Strategy<Value = (TypeRef<'static>, Value)> {
+    let choices = prop::collection::vec(any::<u8>(), 0..400);
+    let strangers = prop::collection::vec(any_json(), 0..40);
+    (choices, strangers, prop::sample::select(kinds())).prop_map(|(choices, strangers, ty)| {
+        let document = grow(ty, &mut choices.into_iter(), &mut strangers.into_iter());
+        (ty, document)
+    })
+}
+
+/// The pairs of lines in a golden file: what was sent, and the answer.
+pub(crate) fn pairs(golden: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut lines = golden.lines();
+    std::iter::from_fn(move || {
+        let sent = lines.next()?;
+        let answer = lines.next().expect("the golden file ends in the middle of a case");
+        Some((sent, answer.trim_start()))
+    })
+}
+
+/// The type of a built-in object.
+pub(crate) fn type_of(object: &Value) -> TypeRef<'static> {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    Types::builtin()
+        .kind(group, version, object["kind"].as_str().unwrap())
+        .unwrap()
 }

@@ -4,24 +4,18 @@
 use std::collections::BTreeSet;
 
 use kubewright_apimachinery::go::quote;
-use kubewright_schema::{Types, decode};
+use kubewright_schema::decode;
 use serde_json::Value;
+
+use crate::support::{pairs, type_of};
 
 static GOLDEN: &str = include_str!("../goldens/unknown-fields.txt");
 
 #[test]
 fn unknown_fields_are_dropped_and_named_as_the_real_server_names_them() {
-    let lines: Vec<&str> = GOLDEN.lines().collect();
-    for case in lines.chunks(2) {
-        let [body, expected] = case else {
-            panic!("the golden file ends in the middle of a case")
-        };
+    for (body, expected) in pairs(GOLDEN) {
         let value: Value = serde_json::from_str(body).unwrap();
-        let api_version = value["apiVersion"].as_str().unwrap();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let ty = Types::builtin()
-            .kind(group, version, value["kind"].as_str().unwrap())
-            .unwrap();
+        let ty = type_of(&value);
         let decoded = decode(ty, value, None).unwrap();
         let named: BTreeSet<_> = decoded
             .unknown
@@ -29,7 +23,7 @@ fn unknown_fields_are_dropped_and_named_as_the_real_server_names_them() {
             .map(|path| format!("unknown field {}", quote(path)))
             .collect();
         // The order of the document is the codec's business.
-        let expected: BTreeSet<_> = expected.trim_start().split(", ").map(str::to_owned).collect();
+        let expected: BTreeSet<_> = expected.split(", ").map(str::to_owned).collect();
         assert_eq!(named, expected, "for {body}");
         let again = decode(ty, decoded.value.clone(), None).unwrap();
         assert!(again.unknown.is_empty(), "unknown fields stayed in {}", decoded.value);
