@@ -24,8 +24,8 @@ use super::watcher::Watcher;
 /// The namespace of the views.
 const NAMESPACE: &str = "default";
 
-/// The view that is created: the sample of the example.
-const SAMPLE: &str = include_str!("../../../examples/markdown-view/config/samples/view_v1_markdownview.yaml");
+/// The view that is created: a copy of the sample of the example, which a package of this crate alone does not have.
+const SAMPLE: &str = include_str!("sample.yaml");
 const SAMPLE_PATH: &str = "examples/markdown-view/config/samples/view_v1_markdownview.yaml";
 
 /// The view that `--serve` leaves in the cluster.
@@ -386,4 +386,16 @@ pub(super) fn summary(presenter: &Presenter, environment: &DemoEnvironment, star
     summary.others = others.iter().map(|stats| stats.snapshot().total()).sum();
     (summary.took, summary.paused) = presenter.elapsed();
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_is_that_of_the_example() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let example = std::fs::read_to_string(format!("{root}/{SAMPLE_PATH}")).unwrap();
+        assert_eq!(SAMPLE, example, "copy {SAMPLE_PATH} to crates/demo/src/sample.yaml");
+    }
 }

@@ -30,7 +30,6 @@ mod apply;
 mod convert;
 #[cfg(test)]
 mod no_panic;
-mod plural;
 mod rbac;
 mod resource;
 mod schema;

@@ -39,9 +39,6 @@ mod file;
 mod merge;
 pub mod names;
 pub mod plan;
-// The macro that writes a definition must come to the same plural.
-#[path = "../../macros/src/plural.rs"]
-mod plural;
 pub mod project;
 mod template;
 

@@ -182,7 +182,7 @@ fn misspelled(label: &str) -> Option<&'static str> {
 /// assert_eq!(plural("Redis"), "redis");
 /// ```
 pub fn plural(kind: &str) -> String {
-    crate::plural::plural(kind)
+    kubewright_plural::plural(kind)
 }
 
 /// A kind in snake case, as a module is called.

@@ -10,7 +10,7 @@ use syn::{Error, Expr, ExprLit, Lit, LitBool, LitStr, Path, Token};
 use super::columns;
 use crate::schema::markers::Fallback;
 use crate::schema::{Settings, rules};
-use crate::{plural, words};
+use crate::words;
 
 /// Everything said of a kind.
 #[derive(Default)]
@@ -130,7 +130,7 @@ impl Keys {
             return Err(missing("kind", "Garden"));
         };
         if !said.iter().any(|key| key == "plural") {
-            let plural = plural::plural(&kind.value());
+            let plural = kubewright_plural::plural(&kind.value());
             keys.kube.push(quote!(plural = #plural));
         }
         // kube would leave the subresource out without a word.

@@ -56,7 +56,7 @@ pub fn manifest(project: &Project, source: &Source) -> File {
         .text("source", source.dependency());
     File::new(
         "Cargo.toml",
-        fill(include_str!("../../templates/code/Cargo.toml"), &values),
+        fill(include_str!("../../templates/code/Cargo.toml.template"), &values),
     )
 }
 

@@ -1,8 +1,14 @@
 //! The plural of a kind where none is said: that of English, and where English has several, that of controller-gen.
-//! So a kind that was generated from Go keeps its name in the cluster.
+//! So a kind that was generated from Go keeps its name in the cluster. The attribute that defines a kind and the command that
+//! scaffolds one must come to the same plural: both use this crate.
 
 /// The plural of a kind, in lower case.
-pub(crate) fn plural(kind: &str) -> String {
+///
+/// ```
+/// assert_eq!(kubewright_plural::plural("NetworkPolicy"), "networkpolicies");
+/// assert_eq!(kubewright_plural::plural("Redis"), "redis");
+/// ```
+pub fn plural(kind: &str) -> String {
     let last = last_word(kind);
     let before = kind[..kind.len() - last.len()].to_lowercase();
     format!("{before}{}", plural_of_word(last).to_lowercase())
