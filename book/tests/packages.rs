@@ -1,6 +1,6 @@
 //! The packages that users get: what each says of itself, and that none needs more than is in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,18 +55,21 @@ fn packages() -> BTreeMap<String, Package> {
 fn everything_that_the_command_and_the_crate_are_built_of_is_published() {
     let packages = packages();
     let mut next = vec!["kubewright", "kubewright-cli"];
-    let mut needed = BTreeMap::new();
+    let mut needed = BTreeSet::new();
     while let Some(name) = next.pop() {
         let package = &packages[name];
-        assert!(package.is_published(), "{name} has `publish = false`, and users need it");
-        if needed.insert(name, ()).is_none() {
+        assert!(
+            package.is_published(),
+            "{name} has `publish = false`, and users need it"
+        );
+        if needed.insert(name) {
             let dependencies = package.own_dependencies().filter(|(_, kind, _)| kind.is_none());
             next.extend(dependencies.map(|(name, ..)| name));
         }
     }
     let useless: Vec<&String> = packages
         .values()
-        .filter(|package| package.is_published() && !needed.contains_key(package.name.as_str()))
+        .filter(|package| package.is_published() && !needed.contains(package.name.as_str()))
         .map(|package| &package.name)
         .collect();
     assert!(useless.is_empty(), "nobody needs {useless:?}: `publish = false`");
@@ -99,7 +102,10 @@ fn versions_are_asked_for_where_packages_need_them_and_nowhere_else() {
         for (dependency, kind, asked) in package.own_dependencies() {
             let name = &package.name;
             if kind == Some("dev") {
-                assert_eq!(asked, "*", "{name}: a dev-dependency on {dependency} has a path and no version");
+                assert_eq!(
+                    asked, "*",
+                    "{name}: a dev-dependency on {dependency} has a path and no version"
+                );
             } else {
                 let version = packages[dependency].metadata["version"].as_str().unwrap();
                 assert_eq!(asked, format!("^{version}"), "{name} asks for {dependency} {asked}");
