@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use kubewright_scaffold::plan::Files as _;
-use kubewright_scaffold::{Project, Source, SourceError, manifest, names};
+use kubewright_scaffold::{Project, Source, SourceError, checkout_files, manifest, names};
 
 use crate::files::Disk;
 use crate::prompt::Prompt;
@@ -79,12 +79,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     project.multigroup = arguments.multigroup;
     project.namespaced = arguments.namespaced;
 
+    let source = source(arguments.kubewright_source.as_deref(), &folder)?;
     let mut wanted = Wanted::new(&project);
-    wanted.extra = vec![manifest(
-        &project,
-        &source(arguments.kubewright_source.as_deref(), &folder)?,
-    )];
+    wanted.extra = vec![manifest(&project, &source)];
+    let mut notes = Vec::new();
+    if let Source::Path(path) = &source {
+        let config = disk.read(".cargo/config.toml")?;
+        if config.as_deref().is_some_and(|text| text.contains("[patch.crates-io]")) {
+            let error = format!(
+                ".cargo/config.toml has a [patch.crates-io] already; take it out, start the project, and put it back with \
+                 kubewright = {{ path = {path:?} }}"
+            );
+            return Err(error.into());
+        }
+        wanted.extra.extend(checkout_files(&source, config.as_deref()));
+        notes.push(format!(
+            "kubewright comes from the checkout {path}; .cargo/config.toml says so, and is not committed"
+        ));
+    }
     let report = Report {
+        notes,
         next: vec![(
             "kubewright create api --group GROUP --version v1 --kind KIND".to_owned(),
             "a kind and its controller".to_owned(),
@@ -173,15 +187,21 @@ fn source(given: Option<&str>, folder: &Path) -> Result<Source, SourceError> {
     }
     let path = PathBuf::from(given);
     let crates = [path.join("crates/kubewright"), path.clone()];
-    let found = crates.into_iter().find(|path| is_kubewright(&folder.join(path)));
-    let path = found.ok_or_else(|| SourceError(given.to_owned()))?;
+    let found = crates
+        .into_iter()
+        .map(|path| folder.join(path))
+        .find(|path| is_kubewright(path));
+    let path = found.and_then(|path| path.canonicalize().ok());
+    let path = path.ok_or_else(|| SourceError(given.to_owned()))?;
     Ok(Source::Path(path.to_string_lossy().into_owned()))
 }
 
-/// The checkout this command was built from, while it is there; else the version that was released with it.
+/// The checkout this command was built from, while it is there; else the version that was released with it. A command that was built
+/// from a package has no checkout beside it, and one that was built for a release (`KUBEWRIGHT_RELEASE` is set) takes no notice of it.
 fn own_source() -> Source {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kubewright");
     match checkout.canonicalize() {
+        _ if option_env!("KUBEWRIGHT_RELEASE").is_some() => Source::Version(env!("CARGO_PKG_VERSION").to_owned()),
         Ok(path) if is_kubewright(&path) => Source::Path(path.to_string_lossy().into_owned()),
         _ => Source::Version(env!("CARGO_PKG_VERSION").to_owned()),
     }

@@ -1,6 +1,5 @@
 //! `kubewright manifests`: writes the generated parts of `config/`, once an API server has accepted them.
 
-mod diff;
 mod plan;
 mod verify;
 
@@ -13,6 +12,7 @@ use kubewright_manifests::{definitions, yaml};
 use serde_json::json;
 
 use self::plan::Plan;
+use crate::files::diff;
 use crate::output::{self, OutputError};
 use crate::project::{Overrides, Project};
 
@@ -87,7 +87,8 @@ fn check(plan: &Plan, progress: &Progress) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for change in &plan.changes {
-        progress.line(diff::unified(change).trim_end());
+        let diff = diff::unified(&change.path, change.before.as_deref(), change.after.as_deref());
+        progress.line(diff.trim_end());
     }
     let files = match plan.changes.len() {
         1 => "a file".to_owned(),

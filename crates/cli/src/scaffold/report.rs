@@ -13,6 +13,8 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// Commands to go on with, and why.
     pub(crate) next: Vec<(String, String)>,
+    /// Nothing was written yet.
+    pub(crate) is_planned: bool,
 }
 
 impl Report {
@@ -21,12 +23,16 @@ impl Report {
     }
 
     fn text(&self, changes: &[Change]) -> String {
-        let mut lines: Vec<String> = changes.iter().map(line).collect();
+        let would = if self.is_planned { "would be " } else { "" };
+        let mut lines: Vec<String> = changes
+            .iter()
+            .map(|change| format!("{would}{}", line(change)))
+            .collect();
         if changes.is_empty() {
             lines.push(format!("nothing to do: {}", self.unchanged));
         }
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
-        if !changes.is_empty() && !self.next.is_empty() {
+        if !changes.is_empty() && !self.next.is_empty() && !self.is_planned {
             lines.extend([String::new(), "Next:".to_owned()]);
             let width = self
                 .next

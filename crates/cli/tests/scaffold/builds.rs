@@ -60,11 +60,13 @@ fn make_projects(root: &Path) {
             assert_eq!(ended.code, Some(0), "{name}: {words}: {}", ended.stderr);
         }
     }
-    fs::write(
-        root.join("Cargo.toml"),
-        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n",
-    )
-    .unwrap();
+    // Cargo reads its configuration where it is started, which is not in the projects.
+    let checkout = workspace().join("crates/kubewright");
+    let manifest = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\nkubewright = {{ path = \"{}\" }}\n",
+        checkout.display()
+    );
+    fs::write(root.join("Cargo.toml"), manifest).unwrap();
     fs::copy(workspace().join("Cargo.lock"), root.join("Cargo.lock")).unwrap();
 }
 

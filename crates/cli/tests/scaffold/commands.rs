@@ -46,10 +46,25 @@ fn a_checkout_is_used_while_it_is_there_and_else_what_was_said() {
     folder.ok("init --domain example.com");
     let checkout = fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../kubewright")).unwrap();
     let manifest = folder.read("Cargo.toml");
+    let version = env!("CARGO_PKG_VERSION");
     assert!(
-        manifest.contains(&format!("path = \"{}\"", checkout.display())),
+        manifest.contains(&format!("kubewright = {{ version = \"{version}\", features"))
+            && manifest.contains("# This kubewright comes from a checkout"),
         "{manifest}"
     );
+    let config = folder.read(".cargo/config.toml");
+    assert!(
+        config.contains(&format!("kubewright = {{ path = \"{}\" }}", checkout.display())),
+        "{config}"
+    );
+    assert!(folder.read(".cargo/.gitignore").contains("\n/config.toml\n"));
+    // No file that is committed has a path of this machine.
+    for (path, text) in folder.files() {
+        assert!(
+            path == ".cargo/config.toml" || !text.contains(&*checkout.parent().unwrap().to_string_lossy()),
+            "{path}: {text}"
+        );
+    }
 
     let git = "https://example.com/kubewright.git";
     for (source, written) in [
@@ -59,11 +74,23 @@ fn a_checkout_is_used_while_it_is_there_and_else_what_was_said() {
         let folder = Folder::new("shop");
         folder.ok(&format!("init --kubewright-source {source}"));
         assert!(folder.read("Cargo.toml").contains(&written));
+        assert!(!folder.files().contains_key(".cargo/config.toml"));
     }
     let root = checkout.join("../..");
     let folder = Folder::new("shop");
     folder.ok(&format!("init --kubewright-source {}", root.display()));
-    assert!(folder.read("Cargo.toml").contains("crates/kubewright\""));
+    assert_eq!(folder.read(".cargo/config.toml"), config);
+    // What is there already stays.
+    let folder = Folder::new("shop");
+    folder.write(".cargo/config.toml", "[net]\noffline = true\n");
+    folder.ok("init");
+    assert_eq!(
+        folder.read(".cargo/config.toml"),
+        format!("[net]\noffline = true\n\n{config}")
+    );
+    let folder = Folder::new("shop");
+    folder.write(".cargo/config.toml", "[patch.crates-io]\n");
+    assert!(folder.refused("init").contains("[patch.crates-io]"));
     let said = Folder::new("shop").refused("init --kubewright-source ./nowhere");
     assert!(said.contains("no folder with the source of kubewright"), "{said}");
 }
@@ -344,4 +371,72 @@ fn a_controller_that_is_there_is_neither_dropped_nor_lost_without_a_word() {
         !folder.files().keys().any(|file| file == "src/controllers/order.rs"),
         "{without}"
     );
+}
+
+/// A project that was made before the templates of this version, as its user left it.
+fn old_project() -> Folder {
+    let folder = Folder::new("shop");
+    let text = include_str!("../../../scaffold/tests/testdata/upgrade/shop.txt");
+    for file in text.split("===== ").skip(1) {
+        let (path, content) = file.split_once('\n').unwrap();
+        folder.write(path, content);
+    }
+    folder.write(
+        "Makefile",
+        &folder.read("Makefile").replace("controller:latest", "mine:v1"),
+    );
+    folder
+}
+
+#[test]
+fn a_project_made_before_is_upgraded_without_losing_an_edit() {
+    let folder = old_project();
+    let before = folder.files();
+    let said = folder.ok("edit --upgrade --dry-run");
+    assert!(
+        said.contains("--- a/Cargo.toml\n+++ b/Cargo.toml\n") && said.contains("would be updated  Makefile\n"),
+        "{said}"
+    );
+    assert_eq!(folder.files(), before, "--dry-run changed something");
+
+    let said = folder.ok("edit --upgrade");
+    assert!(
+        said.contains("updated  Cargo.toml\n")
+            && said.contains("created  .cargo/config.toml\n")
+            && said.contains("Next:"),
+        "{said}"
+    );
+    let makefile = folder.read("Makefile");
+    assert!(
+        makefile.contains("IMG ?= mine:v1\n") && makefile.contains("install-kubewright"),
+        "{makefile}"
+    );
+    let said = folder.ok("edit --upgrade");
+    assert!(said.contains("nothing to do: shop is at kubewright"), "{said}");
+}
+
+#[test]
+fn an_upgrade_with_conflicts_lists_them_and_ends_with_one() {
+    let folder = old_project();
+    let workflow = folder.read(".github/workflows/test.yml");
+    folder.write(
+        ".github/workflows/test.yml",
+        &workflow.replace("run: cargo test\n", "run: cargo test --release\n"),
+    );
+    let ended = folder.run("edit --upgrade");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended
+            .stdout
+            .contains("note: .github/workflows/test.yml was edited where it changed"),
+        "{ended:?}"
+    );
+    let workflow = folder.read(".github/workflows/test.yml");
+    assert!(
+        workflow.contains("run: cargo test --release\n") && workflow.contains(">>>>>>> kubewright"),
+        "{workflow}"
+    );
+    let said = folder.refused("edit --upgrade --multigroup");
+    assert!(said.contains("cannot be used with"), "{said}");
+    assert!(!folder.refused("edit --dry-run").is_empty());
 }

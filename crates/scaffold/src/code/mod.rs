@@ -7,7 +7,8 @@ mod manifest;
 pub(crate) mod rust;
 mod sample;
 
-pub use manifest::{Source, SourceError, manifest};
+pub(crate) use manifest::{CARGO_CONFIG, with_version};
+pub use manifest::{Source, SourceError, checkout_files, manifest};
 
 use crate::plan::calls;
 use crate::plan::modules::Declaration;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::CommandError;
 use crate::Project;
 use crate::code::CodePaths;
+use crate::project::TEMPLATES;
 
 /// Which switches to set; the others stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,20 @@ impl Project {
         Ok(project)
     }
 
+    /// The project as this version of `kubewright` writes it.
+    pub fn upgrade(&self, version: &str) -> Result<Self, CommandError> {
+        if self.templates() > TEMPLATES || numbers(&self.cli_version) > numbers(version) {
+            return Err(CommandError::Newer {
+                theirs: self.cli_version.clone(),
+                own: version.to_owned(),
+            });
+        }
+        let mut project = self.clone();
+        version.clone_into(&mut project.cli_version);
+        project.plugins.settings.templates = Some(TEMPLATES);
+        Ok(project)
+    }
+
     fn set_multigroup(&mut self, multigroup: bool) -> Result<(), CommandError> {
         let own = self
             .resources
@@ -86,4 +101,13 @@ impl Project {
         }
         Ok(())
     }
+}
+
+/// The numbers of a version, to compare; what is none counts as zero.
+fn numbers(version: &str) -> Vec<u64> {
+    let release = version.split(['-', '+']).next().unwrap_or_default();
+    release
+        .split('.')
+        .map(|part| part.parse().unwrap_or_default())
+        .collect()
 }

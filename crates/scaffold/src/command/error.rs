@@ -9,6 +9,16 @@ pub enum CommandError {
     /// An invalid name.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// The project was written by a command that knows more.
+    #[error(
+        "this project was written by kubewright {theirs}, and this is kubewright {own}, which is older; install kubewright {theirs}"
+    )]
+    Newer {
+        /// The version that wrote it.
+        theirs: String,
+        /// The version that would upgrade it.
+        own: String,
+    },
     /// An unknown license.
     #[error("--license {0:?} is not known; choose apache2, copyright or none")]
     License(String),

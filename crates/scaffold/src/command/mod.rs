@@ -10,7 +10,7 @@ pub use edit::EditRequest;
 pub use error::CommandError;
 pub use webhook::WebhookRequest;
 
-use crate::project::{LAYOUT, Settings};
+use crate::project::{LAYOUT, Settings, TEMPLATES};
 use crate::{Project, Resource, builtin_kinds, names};
 
 /// Which kind a command is about.
@@ -66,14 +66,16 @@ impl std::fmt::Display for Target {
 impl Project {
     /// A project without anything in it.
     pub fn new(name: &str, domain: &str, cli_version: &str) -> Self {
-        Project {
+        let mut project = Project {
             version: "3".to_owned(),
             cli_version: cli_version.to_owned(),
             domain: domain.to_owned(),
             layout: vec![LAYOUT.to_owned()],
             name: name.to_owned(),
             ..Project::default()
-        }
+        };
+        project.plugins.settings.templates = Some(TEMPLATES);
+        project
     }
 
     /// Sets license and owner of the files that are written from now on.

@@ -21,22 +21,23 @@ pub use tree::settings;
 /// # Ok::<(), kubewright_scaffold::project::ProjectError>(())
 /// ```
 pub fn files(project: &Project) -> Vec<File> {
+    /// A template of the first generation that has changed since, and the current one.
+    macro_rules! changed {
+        ($name:literal) => {
+            project.template(
+                include_str!(concat!("../../templates/1/", $name)),
+                include_str!(concat!("templates/", $name)),
+            )
+        };
+    }
     let mut files = vec![
-        text(project, "Makefile", include_str!("templates/Makefile")),
-        text(project, "Dockerfile", include_str!("templates/Dockerfile")),
-        text(project, ".dockerignore", include_str!("templates/dockerignore")),
+        text(project, "Makefile", changed!("Makefile")),
+        text(project, "Dockerfile", changed!("Dockerfile")),
+        text(project, ".dockerignore", changed!("dockerignore")),
         text(project, ".gitignore", include_str!("templates/gitignore")),
-        text(
-            project,
-            ".github/workflows/lint.yml",
-            include_str!("templates/lint.yml"),
-        ),
-        text(
-            project,
-            ".github/workflows/test.yml",
-            include_str!("templates/test.yml"),
-        ),
-        File::new("README.md", readme(project)),
+        text(project, ".github/workflows/lint.yml", changed!("lint.yml")),
+        text(project, ".github/workflows/test.yml", changed!("test.yml")),
+        File::new("README.md", readme(project, changed!("README.md"))),
     ];
     files.extend(tree::files(project));
     files
@@ -51,18 +52,19 @@ pub fn generated(project: &Project) -> Vec<File> {
 fn text(project: &Project, path: &str, template: &str) -> File {
     let content = template
         .replace("{{name}}", &project.name)
+        .replace("{{version}}", &project.cli_version)
         .replace("{{rust}}", env!("CARGO_PKG_RUST_VERSION"));
     File::new(path, content)
 }
 
 /// The README, with the paths of this layout.
-fn readme(project: &Project) -> String {
+fn readme(project: &Project, template: &str) -> String {
     let kind = project.kinds().next();
     let (group, name) = kind.map_or(("shop", "Order".to_owned()), |kind| {
         let group = if kind.group.is_empty() { "shop" } else { &kind.group };
         (group, kind.kind.clone())
     });
-    include_str!("templates/README.md")
+    template
         .replace("{{paths}}", &paths(project))
         .replace("{{name}}", &project.name)
         .replace("{{group}}", group)

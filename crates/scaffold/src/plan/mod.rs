@@ -6,12 +6,16 @@ mod listing;
 pub(crate) mod modules;
 mod owned_files;
 mod shared;
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::code::{ProjectFiles, identity};
+use crate::merge::ConflictMarks;
 use crate::{File, Project, Resource};
+
+pub use upgrade::{Upgrade, upgrade};
 
 /// The files of a project as they are now.
 pub trait Files {
@@ -169,6 +173,18 @@ pub fn plan(
     files: &impl Files,
     options: &Options,
 ) -> Result<Vec<Change>, PlanError> {
+    planned(before, after, extra, files, options, None).map(|planned| planned.changes)
+}
+
+/// The same; with marks, what a user changed is no obstacle but stays.
+fn planned(
+    before: Option<&Project>,
+    after: &Project,
+    extra: Vec<File>,
+    files: &impl Files,
+    options: &Options,
+    marks: Option<ConflictMarks>,
+) -> Result<Upgrade, PlanError> {
     let old = before.map(ProjectFiles::of).unwrap_or_default();
     let mut new = ProjectFiles::of(after);
     new.add(extra);
@@ -179,15 +195,22 @@ pub fn plan(
             .anew
             .as_ref()
             .map(|resource| format!(" of {}", identity(resource))),
+        marks,
         changes: BTreeMap::new(),
         obstacles: Vec::new(),
+        conflicts: Vec::new(),
+        kept: Vec::new(),
     };
     planner.owned_files(&old, &new)?;
     planner.modules(&old, &new)?;
     planner.library(&old, &new)?;
     planner.write(File::new("PROJECT", after.render()).regenerated())?;
     if planner.obstacles.is_empty() {
-        Ok(planner.changes.into_values().collect())
+        Ok(Upgrade {
+            changes: planner.changes.into_values().collect(),
+            conflicts: planner.conflicts,
+            kept: planner.kept,
+        })
     } else {
         Err(PlanError::Obstacles(planner.obstacles))
     }
@@ -199,8 +222,14 @@ struct Planner<'a, F> {
     force: bool,
     /// How the keys of files end that are written anew.
     anew: Option<String>,
+    /// An upgrade: conflicting lines are both written, between marks, and what a user removed or wrote instead stays so.
+    marks: Option<ConflictMarks>,
     changes: BTreeMap<String, Change>,
     obstacles: Vec<Obstacle>,
+    /// Files with marks in them.
+    conflicts: Vec<String>,
+    /// Files that stay although their template changed, and why.
+    kept: Vec<(String, String)>,
 }
 
 impl<F: Files> Planner<'_, F> {
@@ -221,6 +250,11 @@ impl<F: Files> Planner<'_, F> {
             None => self.changes.insert(path, Change::Create(file)),
         };
         Ok(())
+    }
+
+    /// Leaves a file to its user, who is told why.
+    fn keep(&mut self, path: &str, why: &str) {
+        self.kept.push((path.to_owned(), why.to_owned()));
     }
 
     fn remove(&mut self, path: &str) -> Result<(), ReadError> {

@@ -4,7 +4,7 @@ use super::listing::{self, Listing};
 use super::{Files, Obstacle, Planner, ReadError};
 use crate::File;
 use crate::code::{OwnedFile, ProjectFiles};
-use crate::merge::merge;
+use crate::merge::{merge, merge_with_marks};
 
 /// Files that a new repository often has already: they are not overwritten.
 const KEPT_IF_PRESENT: [&str; 3] = ["README.md", ".gitignore", ".dockerignore"];
@@ -36,6 +36,13 @@ impl<F: Files> Planner<'_, F> {
                 }
                 if self.force {
                     return self.remove(&file.path);
+                }
+                if self.marks.is_some() {
+                    self.keep(
+                        &file.path,
+                        "was edited, and nothing needs it any more: delete it if you do not",
+                    );
+                    return Ok(());
                 }
                 self.obstacles.push(Obstacle::Edited(file.path.clone()));
                 Ok(())
@@ -69,6 +76,10 @@ impl<F: Files> Planner<'_, F> {
         }
         match there {
             Some(_) if KEPT_IF_PRESENT.contains(&file.path.as_str()) => Ok(()),
+            Some(there) if there != file.content && !file.regenerated && self.marks.is_some() => {
+                self.keep(&file.path, "is your own, and stays in place of the new template");
+                Ok(())
+            }
             Some(there) if there != file.content && !file.regenerated && !self.force => {
                 self.obstacles.push(Obstacle::Exists(file.path.clone()));
                 Ok(())
@@ -92,11 +103,16 @@ impl<F: Files> Planner<'_, F> {
             return Ok(());
         }
         let Some(there) = self.files.read(&old.path)? else {
+            if self.marks.is_some() {
+                self.keep(&old.path, "was removed, and stays so");
+                return Ok(());
+            }
             return self.add(new);
         };
+        let must_apply = self.force || self.marks.is_some();
         if there != old.content
             && let Some(listing) = Listing::between(&old.path, &old.content, &new.content)
-            && (!self.force || listing.apply(&there).is_ok())
+            && (!must_apply || listing.apply(&there).is_ok())
         {
             return self.update_listing(&old.path, &listing, &there);
         }
@@ -105,8 +121,16 @@ impl<F: Files> Planner<'_, F> {
             Ok(merged) => merged,
             Err(_) if self.force => new.content.clone(),
             // A README that the user rewrote stays as it is.
-            Err(_) if old.path == "README.md" => return Ok(()),
+            Err(_) if old.path == "README.md" => {
+                self.keep(&old.path, "was rewritten, and stays as it is");
+                return Ok(());
+            }
             Err(conflict) => {
+                if let Some(marks) = &self.marks {
+                    let (content, _) = merge_with_marks(&old.content, &new.content, &there, marks);
+                    self.conflicts.push(old.path.clone());
+                    return self.write(File { content, ..new.clone() });
+                }
                 self.obstacles
                     .push(Obstacle::Conflict(old.path.clone(), conflict.wanted));
                 return Ok(());

@@ -15,6 +15,10 @@ pub use text::ProjectError;
 /// The layout of the projects written here.
 pub const LAYOUT: &str = "kubewright.dev/v1";
 
+/// The generation of the templates that new projects are written from. It grows with every release that changes a template; the
+/// earlier ones are kept in `templates/`, so that an upgrade knows what a user changed.
+pub const TEMPLATES: u32 = 2;
+
 /// A project, as its PROJECT file says.
 ///
 /// ```
@@ -103,6 +107,9 @@ pub struct Settings {
         deserialize_with = "text::description_length"
     )]
     pub max_description_length: Option<u32>,
+    /// The generation of the templates that its files were written from; the first one where none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<u32>,
     /// The license of the source: `apache2`, `copyright` or `none`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub license: String,
@@ -154,6 +161,16 @@ impl Project {
     /// The switches and options of the project.
     pub fn settings(&self) -> &Settings {
         &self.plugins.settings
+    }
+
+    /// The generation of the templates that its files were written from.
+    pub fn templates(&self) -> u32 {
+        self.settings().templates.unwrap_or(1)
+    }
+
+    /// The template of its generation.
+    pub(crate) fn template<'a>(&self, first: &'a str, current: &'a str) -> &'a str {
+        if self.templates() == 1 { first } else { current }
     }
 
     /// The namespace it is installed in: `<name>-system`.

@@ -186,7 +186,7 @@ fn keys_of_others_in_project_are_kept() {
         "plugins:\n  grafana.kubebuilder.io/v1-alpha: {}\nmine:\n  a: 1\n",
     );
     let text = scene.files["PROJECT"].replace(
-        "plugins:\n  kubewright.dev/v1:\n    license: apache2\n    owner: The Ginoh Authors\n",
+        "plugins:\n  kubewright.dev/v1:\n    license: apache2\n    owner: The Ginoh Authors\n    templates: 2\n",
         "",
     );
     scene.files.insert("PROJECT".to_owned(), text);

@@ -6,3 +6,4 @@ mod input;
 mod layout;
 mod repeated;
 mod scene;
+mod upgrade;

@@ -8,6 +8,7 @@ use kubewright_runtime::controller::Controller;
 use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::operator::{Operator, Rule};
 use kubewright_runtime::webhook::{AdmissionRequest, Validator, Webhook};
+use kubewright_scaffold::project::TEMPLATES;
 use kubewright_scaffold::{Project, config};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,9 @@ pub(crate) struct Case {
 impl Case {
     fn new(name: &'static str, project: &str, operator: &Operator) -> Case {
         let text = format!("version: \"3\"\nprojectName: shop\ndomain: example.com\n{project}");
-        let project = Project::parse(&text).unwrap();
+        let mut project = Project::parse(&text).unwrap();
+        project.plugins.settings.templates = Some(TEMPLATES);
+        "0.1.0".clone_into(&mut project.cli_version);
         let settings = config::settings(&project);
         let manifests = RenderedManifests::render(&operator.describe(), &DefinitionOptions::default(), &settings);
         Case {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Once;
 
-use kubewright_scaffold::config;
+use kubewright_scaffold::{Source, checkout_files, config};
 use tempfile::TempDir;
 
 use crate::operators::cases;
@@ -229,7 +229,10 @@ fn an_engine_that_is_missing_or_does_not_answer_is_told_with_its_fix() {
         "{error}"
     );
     let error = project.fails(&["deploy", "KUBEWRIGHT=kubewright-of-nobody"]);
-    assert!(error.contains("cargo install kubewright-cli"), "{error}");
+    assert!(
+        error.contains("make install-kubewright") && error.contains("'cargo install kubewright-cli@0.1.0 --locked'"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -242,9 +245,23 @@ fn a_checkout_named_by_its_path_goes_into_the_image_that_builds() {
         fs::write(checkout.path().join(file), "").unwrap();
     }
     let source = checkout.path().display().to_string();
-    let dependency =
-        format!("[dependencies]\nkubewright = {{ path = \"{source}/crates/kubewright\", features = [\"v1_36\"] }}\n");
-    fs::write(project.path().join("Cargo.toml"), dependency).unwrap();
+    let installed = project.does(&["install-kubewright"]);
+    assert_eq!(installed, ["cargo install kubewright-cli@0.1.0 --locked"]);
+    fs::write(checkout.path().join("crates/kubewright/Cargo.toml"), "").unwrap();
+    project.does(&["use-checkout", &format!("CHECKOUT={source}")]);
+    let ours = checkout_files(&Source::Path(format!("{source}/crates/kubewright")), None);
+    for file in ours {
+        let written = fs::read_to_string(project.path().join(&file.path)).unwrap();
+        assert_eq!(
+            written, file.content,
+            "the Makefile writes what `kubewright init` writes"
+        );
+    }
+    let installed = project.does(&["install-kubewright"]);
+    assert_eq!(
+        installed,
+        [format!("cargo install --path {source}/crates/cli --locked")]
+    );
     let told = project.does(&["docker-build"]);
     assert_eq!(
         told,
