@@ -7,6 +7,7 @@ mod create;
 mod delete;
 mod deploy;
 mod dev_run;
+mod doctor;
 mod edit;
 mod files;
 mod image;
@@ -52,6 +53,7 @@ enum Command {
     Rbac(rbac::Arguments),
     Run(dev_run::Arguments),
     Demo(kubewright_demo::Arguments),
+    Doctor(doctor::Arguments),
     Install(install::Arguments),
     Uninstall(uninstall::Arguments),
     Deploy(deploy::Arguments),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Rbac(arguments) => rbac::run(&arguments),
         Command::Run(arguments) => dev_run::run(&arguments),
         Command::Demo(arguments) => kubewright_demo::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Install(arguments) => install::run(&arguments),
         Command::Uninstall(arguments) => uninstall::run(&arguments),
         Command::Deploy(arguments) => deploy::run(&arguments),

@@ -2,5 +2,7 @@
 
 mod builds;
 mod commands;
+#[cfg(unix)]
+mod doctor;
 mod folder;
 mod words;

@@ -126,6 +126,7 @@ fn help_has_examples() {
         "delete api",
         "delete webhook",
         "edit",
+        "doctor",
         "completion",
         "version",
     ] {
