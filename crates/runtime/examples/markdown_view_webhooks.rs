@@ -8,7 +8,7 @@
 //! $ cargo run --example markdown_view_webhooks -- --webhook-port 9443 --webhook-host 127.0.0.1
 //! ```
 
-#[path = "../tests/webhooks/markdown_view.rs"]
+#[path = "../tests/it/webhooks/markdown_view.rs"]
 mod markdown_view;
 
 use std::error::Error;

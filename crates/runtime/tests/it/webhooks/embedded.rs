@@ -9,8 +9,8 @@ use kubewright_runtime::informer::{Cache, Declarations};
 use kubewright_runtime::webhook::Reach;
 use serde_json::json;
 
-use crate::markdown_view::{MarkdownView, MarkdownViewSpec, operator};
-use crate::support::{create, install};
+use super::markdown_view::{MarkdownView, MarkdownViewSpec, operator};
+use super::support::{create, install};
 
 /// A server that knows the kind and calls its webhooks in this process.
 async fn server() -> ApiServer {

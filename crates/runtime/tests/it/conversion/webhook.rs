@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::kinds::{forgetful, review, shop, shops, v1, v1beta1};
+use super::kinds::{forgetful, review, shop, shops, v1, v1beta1};
 
 /// Status code and body.
 pub(crate) fn ask(conversions: &Conversions, body: &[u8]) -> (u16, Vec<u8>) {

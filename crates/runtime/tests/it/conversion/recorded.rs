@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::webhook::ask;
+use super::webhook::ask;
 
 mod v1 {
     use super::{CustomResource, Deserialize, JsonSchema, Serialize};

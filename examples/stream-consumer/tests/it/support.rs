@@ -2,9 +2,6 @@
 
 //! An environment and the broker that its operator talks to.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 use std::sync::Arc;
 
 use kubewright::testing::{Builder, Controllers, TestEnv};

@@ -16,7 +16,7 @@ use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::conversion::{Conversions, PATH};
 use serde_json::{Value, json};
 
-use crate::kinds::{preserving, v1, v1alpha1, v1beta1};
+use super::kinds::{preserving, v1, v1alpha1, v1beta1};
 
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const MERGE: &str = "application/merge-patch+json";

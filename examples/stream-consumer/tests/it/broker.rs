@@ -4,7 +4,7 @@
 
 use kubewright::tokio;
 use stream_consumer::broker::{Broker as _, BrokerError, HttpBroker, MemoryBroker, Topic, serve};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 async fn served() -> (MemoryBroker, HttpBroker) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -69,7 +69,10 @@ async fn an_address_that_is_none_is_named() {
         .await
         .unwrap_err();
     assert!(error.to_string().ends_with("it is not an address"), "{error}");
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Bound, so that nobody else can have the port, and never listened on.
+    let unserved = TcpSocket::new_v4().unwrap();
+    unserved.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = unserved.local_addr().unwrap();
     let error = HttpBroker::new(format!("http://{nobody}"))
         .remove("a", "b")
         .await

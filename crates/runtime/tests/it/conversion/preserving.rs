@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::{preserving, shop};
+use super::kinds::{preserving, shop};
 
 const ANNOTATION: &str = "shop.example.com/conversion-data";
 

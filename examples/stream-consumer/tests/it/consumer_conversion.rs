@@ -2,8 +2,6 @@
 
 //! Nothing gets lost between the versions of a `Consumer`: by the thousand in memory, and by the API server one by one.
 
-mod support;
-
 use kubewright::conversion::Conversions;
 use kubewright::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kubewright::kube::core::DynamicObject;
@@ -15,7 +13,7 @@ use proptest::prelude::*;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 use stream_consumer::webhooks::v1::consumer::conversion;
 
-use support::Stage;
+use super::support::Stage;
 
 const GROUP: &str = "stream.kubewright.dev";
 const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];

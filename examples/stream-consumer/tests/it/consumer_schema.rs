@@ -2,12 +2,10 @@
 
 //! What the schema of a `Consumer` refuses by its CEL rules, in every version, and through the scale subresource too.
 
-mod support;
-
 use kubewright::testing::TestEnv;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 
-use support::Stage;
+use super::support::Stage;
 
 /// A text of a sample with something changed, and the words it is refused with.
 async fn refused(env: &TestEnv, file: &str, [from, to]: [&str; 2], words: &str) {

@@ -1,9 +1,4 @@
-//! Keys are neither logged nor told. A program of its own: log lines of other tests would be in the way.
-
-// The other tests use more of it.
-#[allow(dead_code)]
-#[path = "certificates/support.rs"]
-mod support;
+//! Keys are in no log line and in no debug output.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
-use support::*;
+use super::support::*;
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);

@@ -9,8 +9,8 @@ use kubewright_runtime::serve::Certificates;
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 
-use crate::permissions::allow;
-use crate::support::{certificates, eventually, free_port, https};
+use super::permissions::allow;
+use super::support::{certificates, eventually, free_port, https};
 
 async fn token(server: &ApiServer, name: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::default_namespaced(server.client());

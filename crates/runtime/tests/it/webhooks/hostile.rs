@@ -183,9 +183,9 @@ async fn ten_thousand_hostile_requests_get_ten_thousand_answers() {
         let patch = kubewright_runtime::webhook::PatchOperation::between(&request.old_object, &request.object);
         AdmissionResponse::patched(patch).with_warnings([request.user_info.username])
     });
-    let views = Webhook::of::<crate::markdown_view::MarkdownView>()
-        .defaulter(crate::markdown_view::Defaults)
-        .validator(crate::markdown_view::Rules);
+    let views = Webhook::of::<super::markdown_view::MarkdownView>()
+        .defaulter(super::markdown_view::Defaults)
+        .validator(super::markdown_view::Rules);
     let server = WebhookServer::new([Webhook::from(views), raw])
         .unwrap()
         .with_metrics(&metrics);

@@ -7,7 +7,7 @@ use kubewright_runtime::conversion::{Convert, RoundTrip, conversion_round_trips,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::{v1, v1alpha1, v1beta1};
+use super::kinds::{v1, v1alpha1, v1beta1};
 
 #[test]
 fn preserving_versions_lose_nothing() {

@@ -2,8 +2,6 @@
 
 //! Workers scaled through the subresource, as autoscalers and kubectl do.
 
-mod support;
-
 use std::path::Path;
 use std::process::Output;
 
@@ -15,7 +13,7 @@ use kubewright::serde_json::json;
 use kubewright::testing::matchers;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 
-use support::{SAMPLE, Stage};
+use super::support::{SAMPLE, Stage};
 
 fn key(stage: &Stage) -> ObjectKey {
     ObjectKey::namespaced(stage.env.namespace(), "orders")

@@ -4,8 +4,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{forgetful, preserving, review, shop};
-use crate::webhook::ask;
+use super::kinds::{forgetful, preserving, review, shop};
+use super::webhook::ask;
 
 const ANNOTATION: &str = "shop.example.com/conversion-data";
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-use crate::support::{certificates, connect, create, eventually, free_port, https, post};
+use super::support::{certificates, connect, create, eventually, free_port, https, post};
 
 fn labelling() -> Webhook {
     let label = |object: &mut ConfigMap, _: &AdmissionRequest| -> Result<(), Rejection> {

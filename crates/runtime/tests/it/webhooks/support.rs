@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::markdown_view::MarkdownView;
+use super::markdown_view::MarkdownView;
 
 /// A certificate for this machine in a folder, and itself as what to trust.
 pub(crate) fn certificates(folder: &Path) -> (ServingCertificates, Vec<u8>) {

@@ -21,7 +21,7 @@ use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::webhook::{AdmissionRequest, Reach, Webhook};
 use serde_json::json;
 
-use crate::support::create;
+use super::support::create;
 
 fn policy(rule: &Rule) -> PolicyRule {
     let some = |texts: &[String]| (!texts.is_empty()).then(|| texts.to_vec());
@@ -152,7 +152,7 @@ async fn run(description: &Description) -> Result<ApiServer, String> {
     create(&server, &configurations.mutating.unwrap()).await;
     let mut options = ManagedOptions::new(NAMESPACE, SERVICE);
     options.targets = operator.certificate_targets();
-    let port = crate::support::free_port();
+    let port = super::support::free_port();
     server.serve_service(NAMESPACE, SERVICE, 443, ([127, 0, 0, 1], port).into());
     let address: BindAddress = format!("127.0.0.1:{port}").parse().unwrap();
     let manager = operator

@@ -2,8 +2,6 @@
 
 //! `Consumer`s on a Kubernetes API in this process, with a broker that fails when it is told to.
 
-mod support;
-
 use std::time::Duration;
 
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
@@ -13,7 +11,7 @@ use kubewright::testing::matchers;
 use stream_consumer::api::v1::{Consumer, DeletionPolicy};
 use stream_consumer::controllers::consumer::FINALIZER;
 
-use support::{SAMPLE, Stage};
+use super::support::{SAMPLE, Stage};
 
 fn ready() -> impl matchers::Matcher {
     matchers::condition("Ready", "True")
