@@ -1,5 +1,5 @@
-//! What the tests of this repository share: [`kubectl`], the [`example_program`]s that they start, and [`skip`], for tests that need
-//! something this machine does not have. Only tests depend on this crate.
+//! What the tests of this repository share: [`kubectl`], the [`example_program`]s that they start, a [`free_port`] for them, and
+//! [`skip`], for tests that need something this machine does not have. Only tests depend on this crate.
 //!
 //! ```
 //! fn a_test_that_drives_kubectl() {
@@ -12,11 +12,13 @@
 //! ```
 
 mod kubectl;
+mod ports;
 mod programs;
 
 use std::io::Write as _;
 
 pub use kubectl::{REQUIRE_KUBECTL, kubectl};
+pub use ports::free_port;
 pub use programs::example_program;
 
 /// Says on stderr that the current test is skipped, and why.

@@ -175,10 +175,9 @@ async fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// Addresses that nobody listens on at this moment, each another one: they are held until all are found.
-fn free_addresses<const N: usize>() -> [SocketAddr; N] {
-    let listeners: [_; N] = std::array::from_fn(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap())
+/// An address that nobody listens on.
+fn free_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], kubewright_test_support::free_port()))
 }
 
 /// Waits until the condition holds. If the manager ends before, the panic says how it ended.
@@ -199,7 +198,7 @@ async fn probes_and_metrics_tell_the_outside_how_it_goes() {
     let server = ApiServer::new(Options::new());
     let user = Client::new(server.client(), Cache::default()).live();
     user.create(&source("a")).await.unwrap();
-    let [probes, measures, debug] = free_addresses();
+    let [probes, measures, debug] = std::array::from_fn(|_| free_address());
     let manager = copier()
         .manager()
         .unwrap()
@@ -244,7 +243,7 @@ async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
     std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
     std::fs::write(folder.path().join("tls.key"), made.signing_key.serialize_pem()).unwrap();
     let certificates = Certificates::from_folder(folder.path(), "tls.crt", "tls.key").unwrap();
-    let [address] = free_addresses();
+    let address = free_address();
     let manager = copier()
         .manager()
         .unwrap()

@@ -77,7 +77,7 @@ async fn a_program_does_its_work_until_a_signal_comes() {
         .spawn()
         .unwrap();
     let key = ObjectKey::namespaced("default", "a");
-    let copied = tokio::time::timeout(Duration::from_secs(20), async {
+    let copied = tokio::time::timeout(Duration::from_mins(1), async {
         while user.get_opt::<Secret>(&key).await.unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

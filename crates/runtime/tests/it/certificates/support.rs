@@ -267,7 +267,7 @@ impl Replica {
 
 /// Waits until something holds.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..12_000 {
         if holds().await {
             return;
         }

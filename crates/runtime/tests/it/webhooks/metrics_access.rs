@@ -7,10 +7,11 @@ use kubewright_apiserver::{ApiServer, Options, User};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::serve::Certificates;
 use kubewright_runtime::stop::Stopper;
+use kubewright_test_support::free_port;
 use serde_json::json;
 
 use super::permissions::allow;
-use super::support::{certificates, eventually, free_port, https};
+use super::support::{certificates, eventually, https};
 
 async fn token(server: &ApiServer, name: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::default_namespaced(server.client());

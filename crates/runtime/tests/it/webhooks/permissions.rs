@@ -152,7 +152,7 @@ async fn run(description: &Description) -> Result<ApiServer, String> {
     create(&server, &configurations.mutating.unwrap()).await;
     let mut options = ManagedOptions::new(NAMESPACE, SERVICE);
     options.targets = operator.certificate_targets();
-    let port = super::support::free_port();
+    let port = kubewright_test_support::free_port();
     server.serve_service(NAMESPACE, SERVICE, 443, ([127, 0, 0, 1], port).into());
     let address: BindAddress = format!("127.0.0.1:{port}").parse().unwrap();
     let manager = operator

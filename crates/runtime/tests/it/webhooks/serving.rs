@@ -15,11 +15,12 @@ use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::webhook::{
     AdmissionRequest, AdmissionResponse, Configurations, MAX_BODY, Reach, Rejection, Webhook,
 };
+use kubewright_test_support::free_port;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-use super::support::{certificates, connect, create, eventually, free_port, https, post};
+use super::support::{certificates, connect, create, eventually, https, post};
 
 fn labelling() -> Webhook {
     let label = |object: &mut ConfigMap, _: &AdmissionRequest| -> Result<(), Rejection> {

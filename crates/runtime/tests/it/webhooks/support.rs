@@ -1,7 +1,6 @@
-//! What the tests share: certificates, a free port, waiting for something to become true.
+//! What the tests share: certificates, requests, waiting for something to become true.
 
 use std::future::Future;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,15 +29,6 @@ pub(crate) fn certificates(folder: &Path) -> (ServingCertificates, Vec<u8>) {
     std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
     let files = CertificateFiles::in_folder(folder, "tls.crt", "tls.key");
     (Source::Files(files).open().unwrap(), made.cert.pem().into_bytes())
-}
-
-/// A port that nobody listens at.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }
 
 pub(crate) async fn create<K>(server: &ApiServer, object: &K) -> K
@@ -97,12 +87,12 @@ pub(crate) async fn install(server: &ApiServer) {
 /// Asks until the answer is yes; the last no is the message.
 pub(crate) async fn eventually<F: Future<Output = Result<(), String>>>(mut ask: impl FnMut() -> F) {
     let mut last = String::new();
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         match ask().await {
             Ok(()) => return,
             Err(no) => last = no,
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("not within ten seconds: {last}");
+    panic!("not within a minute: {last}");
 }
