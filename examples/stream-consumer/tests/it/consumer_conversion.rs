@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 use stream_consumer::webhooks::v1::consumer::conversion;
 
-use super::support::Stage;
+use super::support::Fixture;
 
 const GROUP: &str = "stream.kubewright.dev";
 const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
@@ -157,10 +157,10 @@ fn what_cannot_be_converted_says_which_field() {
 }
 
 /// The object in a version, as the API server gives it.
-async fn read(stage: &Stage, version: &str, name: &str) -> Value {
+async fn read(fixture: &Fixture, version: &str, name: &str) -> Value {
     let kind = Kind::named(GROUP, version, "Consumer", "consumers", true);
-    let key = ObjectKey::namespaced(stage.env.namespace(), name);
-    let found = stage.env.client().dynamic(kind).get(&key).await.unwrap();
+    let key = ObjectKey::namespaced(fixture.env.namespace(), name);
+    let found = fixture.env.client().dynamic(kind).get(&key).await.unwrap();
     let object: DynamicObject = found.into_owned();
     assert_eq!(object.types.as_ref().unwrap().api_version, format!("{GROUP}/{version}"));
     object.data["spec"].clone()
@@ -168,7 +168,7 @@ async fn read(stage: &Stage, version: &str, name: &str) -> Value {
 
 #[kubewright::test]
 async fn the_api_server_gives_every_version_of_what_was_written_in_any() {
-    let stage = Stage::start().await;
+    let fixture = Fixture::start().await;
     for (file, name, expected) in [
         (
             "stream_v1_consumer.yaml",
@@ -216,29 +216,29 @@ async fn the_api_server_gives_every_version_of_what_was_written_in_any() {
             ],
         ),
     ] {
-        stage.env.apply_file(format!("config/samples/{file}")).await;
+        fixture.env.apply_file(format!("config/samples/{file}")).await;
         for (version, expected) in VERSIONS.iter().zip(expected) {
-            assert_eq!(read(&stage, version, name).await, expected, "{name} in {version}");
+            assert_eq!(read(&fixture, version, name).await, expected, "{name} in {version}");
         }
     }
 }
 
 #[kubewright::test]
 async fn who_edits_an_old_version_does_not_lose_what_it_cannot_show() {
-    let stage = Stage::start().await;
-    stage.env.apply_file(support::SAMPLE).await;
-    stage
+    let fixture = Fixture::start().await;
+    fixture.env.apply_file(support::SAMPLE).await;
+    fixture
         .env
         .edit::<v1::Consumer>("orders", |consumer| {
             consumer.spec.deletion_policy = v1::DeletionPolicy::Retain;
         })
         .await;
     // v1alpha1 knows neither retention nor policy.
-    stage
+    fixture
         .env
         .edit::<v1alpha1::Consumer>("orders", |consumer| consumer.spec.replicas = 4)
         .await;
-    let spec = stage.env.get::<v1::Consumer>("orders").await.spec;
+    let spec = fixture.env.get::<v1::Consumer>("orders").await.spec;
     assert_eq!(spec.workers.replicas, 4);
     assert_eq!(spec.topic.retention_seconds, Some(86400));
     assert_eq!(spec.deletion_policy, v1::DeletionPolicy::Retain);
@@ -246,8 +246,8 @@ async fn who_edits_an_old_version_does_not_lose_what_it_cannot_show() {
 
 #[kubewright::test]
 async fn the_definition_has_three_versions_and_stores_the_newest() {
-    let stage = Stage::start().await;
-    let definition: CustomResourceDefinition = stage.env.get("consumers.stream.kubewright.dev").await;
+    let fixture = Fixture::start().await;
+    let definition: CustomResourceDefinition = fixture.env.get("consumers.stream.kubewright.dev").await;
     let versions = definition
         .spec
         .versions

@@ -13,41 +13,41 @@ use kubewright::serde_json::json;
 use kubewright::testing::matchers;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 
-use super::support::{SAMPLE, Stage};
+use super::support::{Fixture, SAMPLE};
 
-fn key(stage: &Stage) -> ObjectKey {
-    ObjectKey::namespaced(stage.env.namespace(), "orders")
+fn key(fixture: &Fixture) -> ObjectKey {
+    ObjectKey::namespaced(fixture.env.namespace(), "orders")
 }
 
-async fn ready() -> Stage {
-    let stage = Stage::start().await;
-    stage.env.apply_file(SAMPLE).await;
+async fn ready() -> Fixture {
+    let fixture = Fixture::start().await;
+    fixture.env.apply_file(SAMPLE).await;
     let all = matchers::condition("Ready", "True");
-    stage.env.eventually_matches::<v1::Consumer>("orders", all).await;
-    stage
+    fixture.env.eventually_matches::<v1::Consumer>("orders", all).await;
+    fixture
 }
 
 #[kubewright::test]
 async fn the_scale_of_every_version_shows_the_same_workers() {
-    let stage = ready().await;
-    let client = stage.env.client();
+    let fixture = ready().await;
+    let client = fixture.env.client();
     let scales: [Scale; 3] = [
         client
             .of::<v1::Consumer>()
             .subresource("scale")
-            .get_as(&key(&stage))
+            .get_as(&key(&fixture))
             .await
             .unwrap(),
         client
             .of::<v1beta1::Consumer>()
             .subresource("scale")
-            .get_as(&key(&stage))
+            .get_as(&key(&fixture))
             .await
             .unwrap(),
         client
             .of::<v1alpha1::Consumer>()
             .subresource("scale")
-            .get_as(&key(&stage))
+            .get_as(&key(&fixture))
             .await
             .unwrap(),
     ];
@@ -62,30 +62,30 @@ async fn the_scale_of_every_version_shows_the_same_workers() {
 
 #[kubewright::test]
 async fn workers_come_and_go_with_the_scale() {
-    let stage = ready().await;
-    let scale = stage.env.client().of::<v1::Consumer>().subresource("scale");
+    let fixture = ready().await;
+    let scale = fixture.env.client().of::<v1::Consumer>().subresource("scale");
     for number in [4_i32, 1] {
         let patch = Patch::Merge(json!({ "spec": { "replicas": number } }));
-        scale.patch_as::<Scale>(&key(&stage), &patch).await.unwrap();
-        let stored: v1::Consumer = stage.env.get("orders").await;
+        scale.patch_as::<Scale>(&key(&fixture), &patch).await.unwrap();
+        let stored: v1::Consumer = fixture.env.get("orders").await;
         assert_eq!(stored.spec.workers.replicas, number);
         let running = matchers::field("status.readyReplicas", number);
-        stage
+        fixture
             .env
             .eventually_matches::<Deployment>("orders-workers", running)
             .await;
         let all = usize::try_from(number).unwrap();
-        stage.env.eventually_list::<Pod>(move |pods| pods.len() == all).await;
+        fixture.env.eventually_list::<Pod>(move |pods| pods.len() == all).await;
     }
 }
 
 #[kubewright::test]
 async fn the_rules_hold_for_the_scale_too() {
-    let stage = ready().await;
-    let scale = stage.env.client().of::<v1::Consumer>().subresource("scale");
+    let fixture = ready().await;
+    let scale = fixture.env.client().of::<v1::Consumer>().subresource("scale");
     let patch = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
     let error = scale
-        .patch_as::<Scale>(&key(&stage), &patch)
+        .patch_as::<Scale>(&key(&fixture), &patch)
         .await
         .unwrap_err()
         .to_string();
@@ -105,10 +105,10 @@ async fn kubectl(home: &Path, arguments: &[&str]) -> Option<Output> {
 
 #[kubewright::test]
 async fn kubectl_scales_it() {
-    let stage = ready().await;
+    let fixture = ready().await;
     let home = tempfile::tempdir().unwrap();
-    std::fs::write(home.path().join("kubeconfig"), stage.env.kubeconfig().await).unwrap();
-    let namespace = stage.env.namespace().to_owned();
+    std::fs::write(home.path().join("kubeconfig"), fixture.env.kubeconfig().await).unwrap();
+    let namespace = fixture.env.namespace().to_owned();
     let scale = |number: &'static str| ["-n", &namespace, "scale", "consumer/orders", number].map(str::to_owned);
     let words = scale("--replicas=3");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -118,7 +118,7 @@ async fn kubectl_scales_it() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said.trim(), "consumer.stream.kubewright.dev/orders scaled");
     let running = matchers::field("status.readyReplicas", 3);
-    stage
+    fixture
         .env
         .eventually_matches::<Deployment>("orders-workers", running)
         .await;

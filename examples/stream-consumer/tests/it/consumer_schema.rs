@@ -5,7 +5,7 @@
 use kubewright::testing::TestEnv;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 
-use super::support::Stage;
+use super::support::Fixture;
 
 /// A text of a sample with something changed, and the words it is refused with.
 async fn refused(env: &TestEnv, file: &str, [from, to]: [&str; 2], words: &str) {
@@ -18,7 +18,7 @@ async fn refused(env: &TestEnv, file: &str, [from, to]: [&str; 2], words: &str) 
 
 #[kubewright::test]
 async fn more_workers_than_partitions_are_refused_in_every_version() {
-    let Stage { env, .. } = Stage::start().await;
+    let Fixture { env, .. } = Fixture::start().await;
     let (v1, v1beta1, v1alpha1) = (
         "stream_v1_consumer.yaml",
         "stream_v1beta1_consumer.yaml",
@@ -41,7 +41,7 @@ async fn more_workers_than_partitions_are_refused_in_every_version() {
 
 #[kubewright::test]
 async fn a_topic_keeps_its_name_and_its_partitions() {
-    let Stage { env, .. } = Stage::start().await;
+    let Fixture { env, .. } = Fixture::start().await;
     for file in [
         "stream_v1_consumer.yaml",
         "stream_v1beta1_consumer.yaml",
@@ -71,7 +71,7 @@ async fn a_topic_keeps_its_name_and_its_partitions() {
 
 #[kubewright::test]
 async fn what_a_field_cannot_be_is_said_with_its_path() {
-    let Stage { env, .. } = Stage::start().await;
+    let Fixture { env, .. } = Fixture::start().await;
     for (file, change, words) in [
         (
             "stream_v1_consumer.yaml",

@@ -9,12 +9,12 @@ use stream_consumer::broker::MemoryBroker;
 
 pub const SAMPLE: &str = "config/samples/stream_v1_consumer.yaml";
 
-pub struct Stage {
+pub struct Fixture {
     pub env: TestEnv,
     pub broker: MemoryBroker,
 }
 
-impl Stage {
+impl Fixture {
     pub async fn start() -> Self {
         Self::of(|env| env).await
     }
@@ -27,7 +27,7 @@ impl Stage {
     async fn of(change: impl FnOnce(Builder) -> Builder) -> Self {
         let broker = MemoryBroker::new();
         let operator = stream_consumer::operator_with(Arc::new(broker.clone()));
-        Stage {
+        Fixture {
             env: change(TestEnv::builder().operator(operator)).start().await,
             broker,
         }
