@@ -1,8 +1,9 @@
 //! ARCHITECTURE.md lists every crate and what it depends on. These tests compare that with Cargo's own graph, and hold the graph
-//! to the rules that the page states. Only normal dependencies count: what a crate's tests use is its own business.
+//! to the rules that the page states. Only normal dependencies count: what a crate's tests use is its own business. The page of the
+//! runtime does the same for its modules, whose graph is read from the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -249,5 +250,104 @@ fn a_correction_says_which_line_to_write() {
     assert_eq!(
         corrections(&["codec", "schema -> codec merge", "tables -> codec"], &graph),
         [""; 0]
+    );
+}
+
+/// The runtime re-exports these from `system`; every module may use them.
+const FOR_ALL_MODULES: [&str; 3] = ["clock", "random", "stop"];
+
+fn runtime_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/runtime")
+}
+
+/// Rust without comments and without its module of tests.
+fn code_in(text: &str) -> String {
+    let (code, _) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((text, ""));
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The code of a file or folder of Rust, without what is compiled for tests only.
+fn code_of(path: &Path) -> String {
+    if path.is_file() {
+        return code_in(&std::fs::read_to_string(path).unwrap());
+    }
+    let root = code_of(&path.join("mod.rs"));
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let modules = entries.filter(|entry| {
+        let name = entry.file_stem().unwrap().to_str().unwrap();
+        let is_module = entry.is_dir() || entry.extension().is_some_and(|extension| extension == "rs");
+        is_module && name != "mod" && !root.contains(&format!("#[cfg(test)]\nmod {name};"))
+    });
+    let code: String = modules.map(|module| code_of(&module)).collect();
+    root + &code
+}
+
+/// The modules of the crate that code names as `crate::module`.
+fn modules_named_in(code: &str) -> BTreeSet<String> {
+    let paths = code.split("crate::").skip(1);
+    paths
+        .map(|rest| {
+            let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            assert_ne!(
+                end,
+                Some(0),
+                "one `use crate::module` for each module, not {:?}",
+                &rest[..20]
+            );
+            rest[..end.unwrap_or(rest.len())].to_owned()
+        })
+        .collect()
+}
+
+/// The modules of the runtime, and which others each of them uses.
+fn graph_of_the_runtime() -> Graph {
+    let sources = runtime_folder().join("src");
+    let entries = std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path());
+    let mut graph = Graph::new();
+    for entry in entries {
+        let module = entry.file_stem().unwrap().to_str().unwrap().to_owned();
+        if module == "lib" {
+            continue;
+        }
+        let mut used = modules_named_in(&code_of(&entry));
+        used.retain(|name| *name != module && !FOR_ALL_MODULES.contains(&name.as_str()));
+        let dependencies = Dependencies {
+            workspace: used,
+            external: BTreeSet::new(),
+        };
+        graph.insert(module, dependencies);
+    }
+    graph
+}
+
+#[test]
+fn a_module_of_the_runtime_uses_only_modules_below_it() {
+    let page = std::fs::read_to_string(runtime_folder().join("ARCHITECTURE.md")).unwrap();
+    let written = block_after(&page, "## Which module uses which");
+    let graph = graph_of_the_runtime();
+    let corrections = corrections(&written, &graph);
+    assert!(
+        corrections.is_empty(),
+        "in crates/runtime/ARCHITECTURE.md, under \"Which module uses which\":\n{}",
+        corrections.join("\n")
+    );
+    let order: Vec<&str> = written.iter().map(|line| line.split(" ->").next().unwrap()).collect();
+    for (index, module) in order.iter().enumerate() {
+        let upward: Vec<&String> = graph[*module]
+            .workspace
+            .iter()
+            .filter(|used| !order[index..].contains(&used.as_str()))
+            .collect();
+        assert!(upward.is_empty(), "{module} uses {upward:?}, which stand above it");
+    }
+}
+
+#[test]
+fn paths_in_comments_and_tests_are_no_use_of_a_module() {
+    let text = "//! See [`crate::a`].\nuse crate::b::B;\nfn f() { crate::c::d() }\n#[cfg(test)]\nmod tests {\n    use crate::e::E;\n}\n";
+    assert_eq!(
+        modules_named_in(&code_in(text)),
+        BTreeSet::from(["b", "c"].map(str::to_owned))
     );
 }

@@ -1,8 +1,7 @@
 //! What a refusal by the server says is missing, as the line to add.
 
 use kube::core::Status;
-
-use crate::operator::Rule;
+use kubewright_description::Rule;
 
 /// What to add so that the server would not have refused; nothing where it did not, or says something unknown.
 pub(crate) fn hint(status: &Status) -> String {

@@ -1,6 +1,5 @@
 //! Certificates of any source, as a server and a manager need them.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,7 +10,6 @@ use super::local::{LocalKeeper, Restorer};
 use super::source::Source;
 use super::target::Target;
 use crate::clock::Clock;
-use crate::manager::{RunContext, Runnable};
 use crate::metrics::CertificateMetrics;
 use crate::serve::{CertificateError, Certificates};
 use crate::stop::Stop;
@@ -24,7 +22,7 @@ const NOTHING_YET: &str = "there is no certificate yet";
 /// Certificates of any source. Cloning shares them.
 ///
 /// Give [`certificates`](Self::certificates) to the server, [`check`](Self::check) to the readiness probe, and run it on every
-/// replica: it is a [`Runnable`].
+/// replica: it is a [`Runnable`](crate::manager::Runnable).
 ///
 /// ```no_run
 /// # async fn example(kube: kube::Client, stop: kubewright_runtime::stop::Stop) -> Result<(), Box<dyn std::error::Error>> {
@@ -127,14 +125,6 @@ impl ServingCertificates {
                 keeper.run(&self.progress, stop).await;
             }
         }
-    }
-}
-
-impl Runnable for ServingCertificates {
-    async fn run(self, context: RunContext) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let clock = context.client.clock();
-        self.keep(context.client.kube().clone(), clock, context.stop).await;
-        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 mod action;
 mod builder;
 mod handler;
+mod metrics;
 mod observe;
 mod predicate;
 mod reconciler;

@@ -5,12 +5,13 @@ use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 
+use kubewright_description::Rule;
+
 use super::action::{Action, Failure};
 use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::Registry;
 use crate::object::ObjectKey;
-use crate::operator::Rule;
 
 /// The object to reconcile. It says who, never what happened: read the state and act on that.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

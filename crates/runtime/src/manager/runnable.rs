@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::certificates::ServingCertificates;
 use crate::client::Client;
 use crate::stop::Stop;
 
@@ -40,6 +41,14 @@ where
 {
     fn run(self, context: RunContext) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send {
         self(context)
+    }
+}
+
+impl Runnable for ServingCertificates {
+    async fn run(self, context: RunContext) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let clock = context.client.clock();
+        self.keep(context.client.kube().clone(), clock, context.stop).await;
+        Ok(())
     }
 }
 

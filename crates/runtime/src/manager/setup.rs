@@ -1,7 +1,5 @@
 //! What the groups of a manager are made of; nothing runs yet.
 
-use std::num::NonZeroUsize;
-
 use super::debug::ControllerView;
 use super::http_servers::HttpServers;
 use super::runnable::AnyRunnable;
@@ -132,8 +130,7 @@ impl PreparedController {
             stats,
             queue: controller.new_queue(),
         };
-        let workers = NonZeroUsize::new(view.workers).unwrap_or(NonZeroUsize::MIN);
-        metrics.watch_controller(&view.name, workers, view.stats.clone());
+        view.stats.show_in(metrics, &view.name, view.workers.max(1));
         let times = metrics.watch_queue(&view.name, &view.queue);
         PreparedController {
             controller,

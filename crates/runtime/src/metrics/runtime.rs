@@ -151,7 +151,7 @@ pub struct RuntimeMetrics {
     pub(crate) events: EventMetrics,
     /// How reads wait for own writes.
     pub(crate) reads: ReadMetrics,
-    pub(super) registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 impl RuntimeMetrics {

@@ -1,14 +1,12 @@
-//! From what controllers and queues count themselves to metrics, at the moment somebody looks.
+//! The metrics of queues, which count for themselves: they are read when somebody asks for the metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
-use std::num::NonZeroUsize;
 
 use parking_lot::Mutex;
 
 use super::runtime::RuntimeMetrics;
 use super::value::Histogram;
-use crate::controller::{ControllerStats, Outcome};
 use crate::queue::WorkQueue;
 
 /// More different priorities than this share one series, as in controller-runtime.
@@ -25,41 +23,6 @@ pub(crate) struct QueueTimes {
 }
 
 impl RuntimeMetrics {
-    /// Shows a controller's numbers from now on.
-    pub(crate) fn watch_controller(&self, name: &str, max_concurrent: NonZeroUsize, stats: ControllerStats) {
-        let metrics = self.controllers.clone();
-        let name = name.to_owned();
-        metrics.max_concurrent.with([&name]).set(max_concurrent.get() as f64);
-        self.registry.before_render(move || {
-            let name = [name.as_str()];
-            let now = stats.snapshot();
-            let totals = [
-                (Outcome::Success, now.success),
-                (Outcome::RequeueAfter, now.requeue_after),
-                (Outcome::Requeue, now.requeue),
-                (Outcome::Error, now.errors),
-            ];
-            for (outcome, total) in totals {
-                metrics
-                    .reconciles
-                    .with([name[0], outcome.as_str()])
-                    .advance_to(total as f64);
-            }
-            metrics.errors.with(name).advance_to(now.errors as f64);
-            metrics
-                .terminal_errors
-                .with(name)
-                .advance_to(now.terminal_errors as f64);
-            metrics.panics.with(name).advance_to(now.panics as f64);
-            metrics.timeouts.with(name).advance_to(now.timeouts as f64);
-            metrics.active_workers.with(name).set(now.active as f64);
-            metrics
-                .time
-                .with(name)
-                .replace(&now.buckets, now.total(), now.time.as_secs_f64());
-        });
-    }
-
     /// Shows a queue's numbers from now on. The histograms that come back are for the worker to fill.
     pub(crate) fn watch_queue<K>(&self, name: &str, queue: &WorkQueue<K>) -> QueueTimes
     where
