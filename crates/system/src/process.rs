@@ -36,7 +36,7 @@ impl Process {
     }
 
     /// Virtual memory.
-    pub fn virtual_bytes(&self) -> Option<u64> {
+    fn virtual_bytes(&self) -> Option<u64> {
         self.bytes("VmSize")
     }
 
@@ -51,12 +51,12 @@ impl Process {
     }
 
     /// How many file descriptors it has open.
-    pub fn open_files(&self) -> Option<usize> {
+    fn open_files(&self) -> Option<usize> {
         fs::read_dir(self.folder.join("fd")).ok().map(Iterator::count)
     }
 
     /// When it started, in seconds since 1970.
-    pub fn start_time(&self) -> Option<f64> {
+    fn start_time(&self) -> Option<f64> {
         let stat = fs::read_to_string("/proc/stat").ok()?;
         let booted = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
         Some(booted.trim().parse::<f64>().ok()? + seconds(&self.stat, 22)?)

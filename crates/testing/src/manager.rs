@@ -4,8 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use kubewright_apiserver::ApiServer;
-use kubewright_runtime::certificates::Source;
-use kubewright_runtime::certificates::local::LocalMode;
+use kubewright_runtime::certificates::{LocalMode, Source};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::ControllerStats;

@@ -132,26 +132,6 @@ impl Handler {
 ///
 /// Dropping it never waits, so a handler may drop its own. No call of the handler begins afterwards; one that runs in another
 /// thread at that moment may still be under way.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Event, Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// use std::sync::Arc;
-///
-/// let registration = store.add_handler(Arc::new(|event: &Event| println!("{}", event.key())));
-/// writer.changed(record("a", 1)); // is told
-/// drop(registration);
-/// writer.changed(record("a", 2)); // is not
-/// ```
 #[must_use = "dropping a registration removes its handler"]
 pub struct Registration {
     delivery: Weak<Delivery>,

@@ -45,7 +45,7 @@ impl Index {
     }
 
     /// An index that reads records without decoding them.
-    pub fn of_records(
+    fn of_records(
         name: impl Into<Arc<str>>,
         values: impl Fn(&Arc<Record>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {

@@ -125,30 +125,6 @@ impl Store {
     }
 
     /// Tells a handler of every object there is and of every change from then on, without gap or overlap.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::{Event, Index, Indexes, Query, Store};
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let kind = Kind::of::<ConfigMap>();
-    /// let record = |name: &str, revision: u32| {
-    ///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-    ///     Record::parse(json.as_bytes(), &kind).unwrap()
-    /// };
-    /// let mut indexes = Indexes::default();
-    /// indexes.add(Index::of_records("uid", |record| vec![record.uid().into_owned()]));
-    /// let store = Store::new(kind.clone(), indexes);
-    /// let writer = store.writer(None);
-    /// writer.changed(record("a", 1));
-    /// let (sender, heard) = std::sync::mpsc::channel();
-    /// let _registration = store.add_handler(Arc::new(move |event: &Event| {
-    ///     let _ = sender.send(event.key().to_string());
-    /// }));
-    /// writer.changed(record("b", 2));
-    /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["a", "b"]); // what was there, and what came
-    /// ```
     pub fn add_handler(&self, handler: Arc<dyn EventHandler>) -> Registration {
         self.inner.delivery.register(handler, || {
             let present = self.inner.state.read().candidates(None, None);
@@ -274,37 +250,6 @@ impl fmt::Debug for Inner {
 }
 
 /// Feeds a store: what a list or a watch of one scope says.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::cache::{Indexes, Store};
-/// use kubewright_runtime::object::{Kind, Record};
-///
-/// let kind = Kind::of::<ConfigMap>();
-/// let record = |name: &str, revision: u32| {
-///     let json = format!(r#"{{"metadata":{{"name":"{name}","uid":"{name}","resourceVersion":"{revision}"}}}}"#);
-///     Record::parse(json.as_bytes(), &kind).unwrap()
-/// };
-/// let store = Store::new(kind.clone(), Indexes::default());
-/// let writer = store.writer(None);
-/// writer.begin();
-/// writer.listed(record("a", 1));
-/// writer.finish("1"); // what was there before and not in the list is gone now
-/// writer.changed(record("b", 2));
-/// writer.deleted(record("a", 3));
-/// assert!(store.get("a").is_none() && store.get("b").is_some());
-///
-/// writer.begin(); // a second list, as after a cut
-/// writer.listed(record("c", 4));
-/// writer.unlisted(record("c", 5)); // it went before the list was told to its end
-/// writer.finish("5");
-/// writer.bookmark("9");
-/// assert!(writer.store().is_empty());
-///
-/// writer.changed(record("d", 10));
-/// writer.clear();
-/// assert!(store.get("d").is_none());
-/// ```
 #[derive(Clone, Debug)]
 pub struct Writer {
     store: Store,
@@ -312,11 +257,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The store it feeds.
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// A list begins.
     pub fn begin(&self) {
         self.change(|state, scope| {
@@ -331,7 +271,7 @@ impl Writer {
     }
 
     /// An object went while the list was under way.
-    pub fn unlisted(&self, record: Record) {
+    pub(crate) fn unlisted(&self, record: Record) {
         self.change(|state, _| state.remove(Arc::new(record)).into_iter().collect());
     }
 
@@ -357,7 +297,7 @@ impl Writer {
     }
 
     /// The watch says that it has told of everything up to a revision.
-    pub fn bookmark(&self, resource_version: &str) {
+    pub(crate) fn bookmark(&self, resource_version: &str) {
         let seen = crate::object::revision(resource_version);
         self.change(|state, scope| {
             state.saw(scope, seen);
@@ -366,7 +306,7 @@ impl Writer {
     }
 
     /// Everything of the scope is forgotten, with an event for each object.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.change(State::clear);
     }
 

@@ -7,7 +7,7 @@ mod error;
 mod inject;
 mod keeper;
 mod keys;
-pub mod local;
+mod local;
 mod objects;
 mod options;
 mod permission;
@@ -22,6 +22,7 @@ mod watches;
 #[cfg(test)]
 mod proptests;
 
+pub use local::LocalMode;
 pub use options::ManagedOptions;
 pub use permission::Permission;
 pub use serving::ServingCertificates;

@@ -18,27 +18,6 @@ enum State {
 }
 
 /// Lets writes pass or stops them. Cloning shares it.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() {
-/// use kubewright_runtime::client::Fence;
-/// use std::time::Duration;
-/// use tokio::time::Instant;
-///
-/// let fence = Fence::closed();
-/// assert!(fence.check().is_err());
-/// fence.open_until(Instant::now() + Duration::from_secs(10));
-/// assert!(fence.check().is_ok());
-/// tokio::time::sleep(Duration::from_secs(10)).await;
-/// assert!(fence.check().is_err());
-///
-/// let fence = Fence::open();
-/// assert!(fence.check().is_ok());
-/// fence.close();
-/// assert!(fence.check().is_err());
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct Fence(Arc<Mutex<State>>);
 
@@ -54,7 +33,7 @@ impl Fence {
     }
 
     /// Lets writes pass until a moment.
-    pub fn open_until(&self, moment: Instant) {
+    pub(crate) fn open_until(&self, moment: Instant) {
         *self.0.lock() = State::OpenUntil(moment);
     }
 
@@ -70,5 +49,27 @@ impl Fence {
             State::OpenUntil(moment) if Instant::now() < moment => Ok(()),
             State::OpenUntil(_) | State::Closed => Err(Fenced),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fence_is_open_as_long_as_it_was_told() {
+        let fence = Fence::closed();
+        assert!(fence.check().is_err());
+        fence.open_until(Instant::now() + Duration::from_secs(10));
+        assert!(fence.check().is_ok());
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert!(fence.check().is_err());
+
+        let fence = Fence::open();
+        assert!(fence.check().is_ok());
+        fence.close();
+        assert!(fence.check().is_err());
     }
 }

@@ -5,14 +5,6 @@ use std::fmt;
 use std::time::Duration;
 
 /// What happens to a request after a successful reconcile.
-///
-/// ```
-/// use kubewright_runtime::controller::Action;
-/// use std::time::Duration;
-///
-/// let later = Action::requeue_after(Duration::from_secs(30));
-/// assert_ne!(later, Action::done());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(pub(super) Next);
 

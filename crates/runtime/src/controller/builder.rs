@@ -122,7 +122,7 @@ impl Controller {
     ///     let name = secret.metadata.name.as_deref().unwrap_or_default();
     ///     vec![ObjectKey::new(secret.metadata.namespace.as_deref(), name).into()]
     /// });
-    /// assert_eq!(controller.watched().count(), 2);
+    /// # let _ = controller;
     /// ```
     pub fn watches<K: Object>(self, map: impl Fn(&K) -> Vec<Request> + Send + Sync + 'static) -> Self {
         self.watch(Watch::mapped(map))
@@ -169,21 +169,6 @@ impl Controller {
     }
 
     /// Anything else wakes it: the function runs as long as the controller does.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Node;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::object::ObjectKey;
-    /// use std::time::Duration;
-    ///
-    /// let controller = Controller::of::<Node>().source(|trigger, _client| async move {
-    ///     loop {
-    ///         tokio::time::sleep(Duration::from_secs(30)).await;
-    ///         trigger.wake(ObjectKey::cluster("node-1"));
-    ///     }
-    /// });
-    /// # let _ = controller;
-    /// ```
     pub fn source<Fut>(mut self, source: impl Fn(Trigger, Client) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ()> + Send + 'static,
@@ -271,24 +256,6 @@ impl Controller {
     }
 
     /// Makes the reconciler when the controller starts.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::controller::Controller;
-    /// use kubewright_runtime::controller::{Action, Request};
-    ///
-    /// let controller = Controller::of::<ConfigMap>().reconcile_with(|context| {
-    ///     let client = context.client();
-    ///     move |request: Request| {
-    ///         let client = client.clone();
-    ///         async move {
-    ///             client.get_opt::<ConfigMap>(&request).await?;
-    ///             Ok(Action::done())
-    ///         }
-    ///     }
-    /// });
-    /// assert_eq!(controller.name(), "configmap");
-    /// ```
     pub fn reconcile_with<R: Reconciler>(mut self, make: impl Fn(&Context) -> R + Send + Sync + 'static) -> Self {
         self.factory = Some(Arc::new(move |context| Arc::new(make(context))));
         self.rules = R::rules();
@@ -316,12 +283,12 @@ impl Controller {
     }
 
     /// The kinds that wake it, and whom they wake.
-    pub fn watched(&self) -> impl Iterator<Item = (&Kind, Wakes)> {
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (&Kind, Wakes)> {
         self.watches.iter().map(|watch| (&watch.kind, watch.mapping.wakes()))
     }
 
     /// How many objects it reconciles at the same time, at most.
-    pub fn workers(&self) -> usize {
+    pub(crate) fn workers(&self) -> usize {
         self.concurrency.get()
     }
 

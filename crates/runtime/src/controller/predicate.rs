@@ -29,23 +29,6 @@ impl Predicate {
     }
 
     /// A test of the (new) object. Objects that do not decode pass, so that the reconciler can tell.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::cache::Event;
-    /// use kubewright_runtime::controller::Predicate;
-    /// use kubewright_runtime::object::{Kind, Record};
-    /// use std::sync::Arc;
-    ///
-    /// let record = |json: &str| Arc::new(Record::parse(json.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
-    /// let old = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"1"}}"#);
-    /// let new = record(r#"{"metadata":{"name":"a","generation":1,"resourceVersion":"2","labels":{"app":"web"}}}"#);
-    /// let updated = Event::Updated { old, new };
-    /// let web = Predicate::object::<ConfigMap>(|settings| {
-    ///     settings.metadata.labels.iter().flatten().any(|(_, value)| value == "web")
-    /// });
-    /// assert!(web.admits(&updated));
-    /// ```
     pub fn object<K: DeserializeOwned + Send + Sync + 'static>(
         test: impl Fn(&K) -> bool + Send + Sync + 'static,
     ) -> Self {

@@ -31,4 +31,5 @@ pub use field::FieldError;
 pub use field::support;
 pub use hub::{Conversion, ConversionError, Hub};
 pub use round_trip::{RoundTrip, RoundTripFailure, Tally, conversion_round_trips, conversion_round_trips_preserving};
-pub use set::{Conversions, MAX_BODY, PATH};
+pub(crate) use set::MAX_BODY;
+pub use set::{Conversions, PATH};

@@ -19,7 +19,7 @@ pub const PATH: &str = "/convert";
 
 /// How long a review may be that is read at all. The API server asks for one object or for a page of a list at a time, and
 /// etcd holds objects of up to 1.5 MiB.
-pub const MAX_BODY: usize = 64 << 20;
+pub(crate) const MAX_BODY: usize = 64 << 20;
 
 /// All kinds that are converted. Answers `ConversionReview` as controller-runtime does, without a server of its own.
 ///

@@ -58,15 +58,6 @@ impl std::fmt::Display for ConfigSource {
 
 impl Flags {
     /// Where the configuration comes from.
-    ///
-    /// ```
-    /// use kubewright_runtime::flags::{ConfigSource, Environment, Flags};
-    ///
-    /// let environment = Environment::of([("KUBECONFIG", "/etc/k")]);
-    /// let flags = Flags::try_parse_from(["manager", "--kubeconfig=/tmp/k"]).unwrap();
-    /// assert_eq!(flags.config_source(&environment).unwrap(), ConfigSource::Flag("/tmp/k".into()));
-    /// assert_eq!(Flags::default().config_source(&environment).unwrap(), ConfigSource::Variable(vec!["/etc/k".into()]));
-    /// ```
     pub fn config_source(&self, environment: &Environment) -> Result<ConfigSource, ConfigError> {
         if let Some(path) = self.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty()) {
             return Ok(ConfigSource::Flag(path));

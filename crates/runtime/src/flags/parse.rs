@@ -165,7 +165,7 @@ impl Flags {
     }
 
     /// How leaders are elected, if they are. `id` is the lease's name unless a flag says another.
-    pub fn election(&self, id: &str, environment: &Environment) -> Option<ElectionOptions> {
+    pub(crate) fn election(&self, id: &str, environment: &Environment) -> Option<ElectionOptions> {
         // An empty namespace is refused, with advice, when the election begins.
         let namespace = self
             .leader_election_namespace

@@ -39,7 +39,7 @@ use crate::reflector::{Health, Reflector, Target, Trouble};
 /// cache.synced().await;
 /// assert!(namespaces.has_synced() && namespaces.troubles().is_empty());
 /// assert!(!namespaces.is_missing()); // the server has the kind
-/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()) && namespaces.covers_everything());
+/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()));
 /// assert!(namespaces.lister::<Namespace>().list(&Query::all())?.len() >= 4);
 /// # Ok(())
 /// # }
@@ -238,7 +238,7 @@ impl Cache {
     }
 
     /// Whether reads of a kind were declared to ask the server.
-    pub fn is_live(&self, kind: &Kind) -> bool {
+    pub(crate) fn is_live(&self, kind: &Kind) -> bool {
         self.live.contains(kind)
     }
 

@@ -84,7 +84,7 @@ impl Election {
     }
 
     /// Where pauses take their jitter from, and the identity if none was given. Default: entropy.
-    pub fn with_random(mut self, random: Random) -> Self {
+    pub(crate) fn with_random(mut self, random: Random) -> Self {
         if self.options.identity.is_none() {
             self.identity = identity(&random);
             self.parts
@@ -96,7 +96,7 @@ impl Election {
     }
 
     /// The fence to open and close, if there is one already. It is closed at once.
-    pub fn with_fence(mut self, fence: Fence) -> Self {
+    pub(crate) fn with_fence(mut self, fence: Fence) -> Self {
         fence.close();
         self.parts.fence = fence;
         self

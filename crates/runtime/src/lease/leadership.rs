@@ -33,30 +33,6 @@ pub struct Status {
 }
 
 /// Tells how an election stands. Cloning shares it.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
-/// # let client = server.client();
-/// use kubewright_runtime::lease::{Election, ElectionOptions, Role};
-/// use kubewright_runtime::stop::Stopper;
-///
-/// let (stopper, stop) = Stopper::new();
-/// let election = Election::new(client, ElectionOptions::new("default", "shop-leader")).unwrap();
-/// let identity = election.identity().to_owned();
-/// let leadership = election.leadership();
-/// assert_eq!(leadership.status().role, Role::Standby);
-/// tokio::spawn(election.run(stop));
-/// if leadership.elected().await {
-///     assert_eq!(leadership.leader(), Some(identity));
-///     assert!(leadership.is_leader());
-///     assert!(leadership.check(std::time::Duration::from_secs(20)).is_ok()); // a health check
-/// }
-/// stopper.stop();
-/// leadership.ended().await; // time to leave
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct Leadership {
     pub(super) status: watch::Receiver<Status>,

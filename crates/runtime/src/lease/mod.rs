@@ -15,7 +15,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use crate::client::{Fence, Fenced};
 pub use election::{Election, Lost};
 pub use leadership::{Leadership, Role, Status};
-pub use options::{ElectionOptions, OptionsError, identity};
+pub(crate) use options::identity;
+pub use options::{ElectionOptions, OptionsError};

@@ -110,7 +110,7 @@ impl ElectionOptions {
 }
 
 /// An identity that is unique: the host's name and a random id.
-pub fn identity(random: &Random) -> String {
+pub(crate) fn identity(random: &Random) -> String {
     format!("{}_{}", gethostname::gethostname().to_string_lossy(), random.uuid())
 }
 

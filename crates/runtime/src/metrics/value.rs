@@ -101,8 +101,6 @@ struct Buckets {
 /// family.with([]).observe(0.5);
 /// assert!(registry.render().contains("wait_seconds_bucket{le=\"1\"} 1\n"));
 /// assert_eq!(family.with([]).sum(), 0.5);
-/// family.with([]).replace(&[2, 3], 4, 9.0); // counted elsewhere: 2 up to 0.1, 3 up to 1.0, 4 in all
-/// assert_eq!(family.with([]).sum(), 9.0);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Buckets>);
@@ -130,7 +128,7 @@ impl Histogram {
 
     /// Takes over what was counted elsewhere: how many were at most as large as each bound, how many in all, and their sum.
     /// Bounds without a number count what the last one with a number counted.
-    pub fn replace(&self, at_most: &[u64], count: u64, sum: f64) {
+    pub(crate) fn replace(&self, at_most: &[u64], count: u64, sum: f64) {
         let mut below = 0;
         for (at, bucket) in self.0.counts.iter().enumerate() {
             let cumulative = if at == self.0.bounds.len() {

@@ -290,7 +290,7 @@ impl Owner<'_> {
     }
 
     /// Whether the owner is of this kind, in whatever version.
-    pub fn is_of(&self, kind: &Kind) -> bool {
+    pub(crate) fn is_of(&self, kind: &Kind) -> bool {
         self.kind == kind.kind() && self.group() == kind.group()
     }
 }

@@ -12,12 +12,6 @@ use crate::webhook::Webhook;
 
 impl Operator {
     /// The operator as data.
-    ///
-    /// ```
-    /// use kubewright_runtime::operator::Operator;
-    ///
-    /// assert_eq!(Operator::new("shop").describe().version, 1);
-    /// ```
     pub fn describe(&self) -> Description {
         let mut rules = reading(self.declarations.kinds(), &["get", "list", "watch"]);
         rules.extend(reading(self.declarations.live_kinds(), &["get", "list"]));

@@ -1,8 +1,7 @@
 //! The webhooks of an operator: their server, their configurations and their certificates.
 
 use super::{MainError, Operator, Rule};
-use crate::certificates::local::LocalMode;
-use crate::certificates::{CertificateFiles, ManagedOptions, Permission, Source, Target};
+use crate::certificates::{CertificateFiles, LocalMode, ManagedOptions, Permission, Source, Target};
 use crate::client::Client;
 use crate::flags::{Environment, Flags};
 use crate::manager::{self, Manager, ManagerError};

@@ -55,14 +55,6 @@ pub enum CertificateError {
 }
 
 /// The certificate a server shows. Cloning shares it.
-///
-/// ```
-/// use kubewright_runtime::serve::Certificates;
-///
-/// let made = Certificates::self_signed(&["localhost"]).unwrap();
-/// let missing = std::path::Path::new("/no/such/folder");
-/// assert!(Certificates::from_files(missing.join("tls.crt"), missing.join("tls.key")).is_err());
-/// ```
 #[derive(Clone)]
 pub struct Certificates {
     shown: Arc<Shown>,
@@ -141,11 +133,6 @@ impl Certificates {
         self.shown.pair().is_some()
     }
 
-    /// For servers of your own on rustls.
-    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
-        Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>
-    }
-
     /// Counts reads of the files, as controller-runtime does: each of them.
     pub(crate) fn with_metrics(mut self, metrics: CertificateMetrics) -> Self {
         if self.files.is_some() {
@@ -217,13 +204,13 @@ impl Certificates {
     }
 
     /// How a server speaks TLS with it. HTTP/2 is offered only on request, as kubebuilder's scaffold has it.
-    pub fn server_config(&self, http2: bool) -> Result<ServerConfig, CertificateError> {
+    pub(crate) fn server_config(&self, http2: bool) -> Result<ServerConfig, CertificateError> {
         let provider = Arc::new(ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(CertificateError::Key)?
             .with_no_client_auth()
-            .with_cert_resolver(self.resolver());
+            .with_cert_resolver(Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>);
         if http2 {
             config.alpn_protocols.push(b"h2".to_vec());
         }

@@ -12,7 +12,7 @@ use super::router::Handler;
 use crate::metrics::Registry;
 
 /// `/metrics`: all metrics of a registry in Prometheus' text format.
-pub fn metrics_page(registry: Registry) -> impl Handler {
+pub(crate) fn metrics_page(registry: Registry) -> impl Handler {
     move |request: Request<Incoming>| {
         let answer = read_only(request.method()).unwrap_or_else(|| {
             page(

@@ -29,16 +29,14 @@ where
 /// What is served where. A path that ends with `/` stands for all paths below it; the longest one wins, as in Go.
 ///
 /// ```
-/// use kubewright_runtime::metrics::Registry;
-/// use kubewright_runtime::serve::{Checks, Router, metrics_page};
+/// use kubewright_runtime::serve::{Checks, Router};
 ///
 /// let readiness = Checks::new();
 /// readiness.add("ping", || async { Ok(()) });
 /// let router = Router::new()
-///     .route("/metrics", metrics_page(Registry::new()))
 ///     .route("/readyz", readiness.handler("/readyz"))
 ///     .route("/readyz/", readiness.handler("/readyz"));
-/// assert_eq!(router.paths().collect::<Vec<_>>(), ["/metrics", "/readyz", "/readyz/"]);
+/// # drop(router);
 /// ```
 #[derive(Clone, Default)]
 pub struct Router {
@@ -58,7 +56,7 @@ impl Router {
     }
 
     /// The paths that are served.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.routes.keys().map(String::as_str)
     }
 

@@ -87,7 +87,7 @@ impl HttpServer {
     }
 
     /// How long requests may go on after the end was asked for. Default: one minute.
-    pub fn drain_within(mut self, drain: Duration) -> Self {
+    pub(crate) fn drain_within(mut self, drain: Duration) -> Self {
         self.drain = drain;
         self
     }

@@ -76,13 +76,6 @@ impl Webhook {
 
     /// A handler of requests about any kind. It is served; to be called by the server as well it must be said
     /// [what it mutates](Webhook::mutates) or [validates](Webhook::validates).
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::{AdmissionRequest, AdmissionResponse, Webhook, WebhookType};
-    ///
-    /// let webhook = Webhook::raw("/judge", |_: AdmissionRequest| async { AdmissionResponse::allowed() });
-    /// assert_eq!(webhook.describe()[0].role, WebhookType::Unlisted);
-    /// ```
     pub fn raw(path: impl Into<String>, handler: impl Handler) -> Self {
         Self::raw_from(path, Factory::ready(handler))
     }
@@ -151,16 +144,6 @@ impl<T> Webhook<T> {
     }
 
     /// How the server is told of both.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, FailurePolicy, Webhook};
-    ///
-    /// let webhook = Webhook::of::<ConfigMap>()
-    ///     .defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()))
-    ///     .settings(|settings| settings.failure_policy(FailurePolicy::Ignore));
-    /// assert_eq!(webhook.describe()[0].failure_policy, FailurePolicy::Ignore);
-    /// ```
     pub fn settings(self, change: impl Fn(Settings) -> Settings) -> Self {
         self.mutating(&change).validating(&change)
     }

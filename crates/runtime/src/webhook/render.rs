@@ -84,17 +84,6 @@ impl Reach {
 }
 
 /// The webhook configurations of an operator; none of a type that has no webhooks.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::webhook::{AdmissionRequest, Configurations, Reach, Webhook};
-///
-/// let webhook = Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()));
-/// let configurations = Configurations::render("shop", &webhook.describe(), &Reach::service("shop-system", "shop-webhook-service"));
-/// let mutating = configurations.mutating.unwrap();
-/// assert_eq!(mutating.metadata.name.as_deref(), Some("shop-mutating-webhook-configuration"));
-/// assert!(configurations.validating.is_none());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configurations {
     /// The mutating webhooks.

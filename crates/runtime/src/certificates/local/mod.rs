@@ -19,8 +19,7 @@ pub(super) use restorer::Restorer;
 /// quarter of an hour, restores it. Of two runs the later one is called.
 ///
 /// ```
-/// use kubewright_runtime::certificates::Target;
-/// use kubewright_runtime::certificates::local::LocalMode;
+/// use kubewright_runtime::certificates::{LocalMode, Target};
 ///
 /// let local = LocalMode::new("host.docker.internal", 9443).target(Target::mutating("shop"));
 /// assert_eq!(local.url(), "https://host.docker.internal:9443");

@@ -29,72 +29,31 @@ pub struct ErrorList(Vec<FieldError>);
 
 impl ErrorList {
     /// Nothing is wrong yet.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::ErrorList;
-    ///
-    /// assert!(ErrorList::new().is_empty());
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a mistake.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::{ErrorList, FieldError, Path};
-    ///
-    /// let mut errors = ErrorList::new();
-    /// errors.push(FieldError::forbidden(&Path::new("spec"), "no"));
-    /// ```
     pub fn push(&mut self, error: FieldError) {
         self.0.push(error);
     }
 
     /// Whether nothing is wrong.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::ErrorList;
-    ///
-    /// assert!(ErrorList::new().is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The mistakes.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::{ErrorList, FieldError, Path};
-    ///
-    /// let errors = ErrorList::from_iter([FieldError::forbidden(&Path::new("spec"), "no")]);
-    /// assert_eq!(errors.iter().next().unwrap().field, "spec");
-    /// ```
     pub fn iter(&self) -> std::slice::Iter<'_, FieldError> {
         self.0.iter()
     }
 
     /// What a validator returns: fine if nothing is wrong, else one refusal with all causes.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::{ErrorList, FieldError, Path};
-    ///
-    /// assert!(ErrorList::new().verdict().is_ok());
-    /// assert!(ErrorList::from_iter([FieldError::forbidden(&Path::new("spec"), "no")]).verdict().is_err());
-    /// ```
     pub fn verdict(self) -> Verdict {
         self.verdict_with(Warnings::none())
     }
 
     /// The same with warnings, which the user sees in both cases.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::Warnings;
-    /// use kubewright_runtime::webhook::field::ErrorList;
-    ///
-    /// let warned = ErrorList::new().verdict_with(Warnings::from(["soon gone"]));
-    /// assert_eq!(warned.unwrap().iter().count(), 1);
-    /// ```
     pub fn verdict_with(self, warnings: Warnings) -> Verdict {
         if self.is_empty() {
             Ok(warnings)
@@ -104,12 +63,6 @@ impl ErrorList {
     }
 
     /// What the server answers: `Invalid` (422) with a cause for each mistake.
-    ///
-    /// ```
-    /// use kubewright_runtime::webhook::field::ErrorList;
-    ///
-    /// assert_eq!(ErrorList::new().into_status("", "Pod", "web").message, "Pod \"web\" is invalid");
-    /// ```
     pub fn into_status(self, group: &str, kind: &str, name: &str) -> Status {
         let qualified = if group.is_empty() {
             kind.to_owned()

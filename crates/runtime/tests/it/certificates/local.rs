@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kubewright_runtime::certificates::local::LocalMode;
-use kubewright_runtime::certificates::{CertificateFiles, Source};
+use kubewright_runtime::certificates::{CertificateFiles, LocalMode, Source};
 use serde_json::{Value, json};
 
 use super::support::*;
