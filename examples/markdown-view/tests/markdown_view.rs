@@ -28,7 +28,7 @@ async fn sample(env: &TestEnv) -> MarkdownView {
     env.create(&view).await
 }
 
-/// What a kubelet would come to say.
+/// The status that a kubelet would write.
 async fn pods_run(env: &TestEnv, replicas: i32) {
     let mut deployment = env.get::<Deployment>("viewer-sample").await;
     deployment.status = Some(DeploymentStatus {
@@ -284,7 +284,7 @@ async fn a_child_that_cannot_be_made_shows_in_the_status() {
     env.clear_faults();
     env.eventually_matches::<MarkdownView>("sample", matchers::condition("Degraded", "False").reason("OK"))
         .await;
-    // From well to ill is what people are told.
+    // An event tells of the change from available to degraded.
     env.inject(Fault::fail(500).writes().of("services").always());
     env.delete::<Service>("viewer-sample").await;
     let event = env

@@ -1,4 +1,4 @@
-//! The machine around the logic: handlers put keys into the queue, workers take them out, and what fails comes back later.
+//! The parts around the logic: handlers put keys into the queue, workers take them out, and keys that fail are retried later.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

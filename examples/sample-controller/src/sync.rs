@@ -1,4 +1,4 @@
-//! The logic: what is compared with what should be, and one is made of the other.
+//! The logic: compares the Deployment with what its Foo asks for, and changes what differs.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::PostParams;

@@ -190,7 +190,7 @@ async fn who_does_not_say_how_many_leaves_it_to_the_deployment() {
         .await;
     env.edit::<Deployment>("web", |web| web.spec.get_or_insert_default().replicas = Some(3))
         .await;
-    // Somebody scales it, and the status that follows is copied without a word against it.
+    // Somebody scales the Deployment, and its status is copied into the Foo.
     let mut deployment = env.get::<Deployment>("web").await;
     deployment.status = Some(DeploymentStatus {
         replicas: Some(3),

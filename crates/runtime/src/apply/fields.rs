@@ -36,7 +36,7 @@ impl Fields {
         self.members.get(name)
     }
 
-    /// As JSON, or why one of the fields is none.
+    /// The fields as JSON, or why one of them cannot be written as JSON.
     pub fn into_value(self) -> Result<Value, Error> {
         match self.mistake {
             Some(mistake) => Err(de::Error::custom(mistake)),

@@ -1,4 +1,4 @@
-//! A whole object of which only some fields are said.
+//! A whole object of which only some fields are set.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,7 +41,7 @@ pub struct Apply<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Apply<K> {
-    /// An object of the cluster, or of the namespace that is said later.
+    /// A cluster-scoped object, or an object whose namespace [`in_namespace`](Self::in_namespace) sets.
     pub fn new(name: impl Into<String>) -> Self {
         Apply {
             metadata: ObjectMeta {
@@ -89,7 +89,7 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
         self
     }
 
-    /// The object, as far as it is said: all of it in what [`Client::apply`](crate::client::Client::apply) returns.
+    /// The object with the fields that were set; what [`Client::apply`](crate::client::Client::apply) returns has all of them.
     pub fn object(&self) -> Result<K, Error>
     where
         K: DeserializeOwned,

@@ -8,7 +8,7 @@ use super::barrier::Barrier;
 use super::state::ScopeId;
 use crate::object::ObjectKey;
 
-/// When a barrier was set, counted in barriers.
+/// When a barrier was set: how many were set before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Age(u64);
 
@@ -42,7 +42,8 @@ pub(super) struct Barriers {
     /// The oldest of each key, by the scope whose progress lifts it, and how far it has to come.
     by_revision: BTreeSet<(Option<ScopeId>, u64, ObjectKey)>,
     last: u64,
-    /// What was the youngest when somebody last began to wait. Older ones stay as they are: they are waited for.
+    /// The youngest barrier when a reader last began to wait. New writes are not merged into barriers up to it:
+    /// a reader waits for them.
     awaited: AtomicU64,
 }
 

@@ -1,5 +1,5 @@
-//! What is known of one kind: a store of records with indexes, events for whoever asks, and barriers for who wrote.
-//! [`Store`] is read by everyone, [`Writer`] is fed by a reflector, [`Lister`] reads as a Rust type.
+//! The objects of one kind: a store of records with indexes, events for handlers, and barriers that let a client read its own
+//! writes. Everyone reads a [`Store`], a reflector feeds it through a [`Writer`], and a [`Lister`] reads it as a Rust type.
 
 mod barrier;
 mod barriers;

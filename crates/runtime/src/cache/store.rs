@@ -312,7 +312,7 @@ impl Writer {
 
     fn upsert(&self, record: Record, seen: bool) {
         let record = Arc::new(record);
-        // What indexes decode is read by handlers next.
+        // Handlers read next what the indexes decode.
         let _sharing = crate::object::sharing();
         let values = self.store.inner.indexes.values(&record);
         self.change(|state, scope| {

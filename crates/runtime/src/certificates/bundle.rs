@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
 
-/// More than that nobody reads; two certificates take three kilobytes.
+/// A longer text is refused; two certificates take three kilobytes.
 const LONGEST: usize = 64 << 10;
 const MOST: usize = 16;
 

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::target::TargetKind;
 
-/// cert-manager's: who has one of these gets its caBundle from there.
+/// Annotations of cert-manager: it writes the caBundle of an object that has one of them.
 pub(super) const CERT_MANAGER: [&str; 3] = [
     "cert-manager.io/inject-ca-from",
     "cert-manager.io/inject-ca-from-secret",
     "cert-manager.io/inject-apiserver-ca",
 ];
 
-/// cert-manager's: on the Secrets in which it keeps certificates.
+/// The annotation of cert-manager on the Secrets in which it keeps certificates.
 pub(super) const CERT_MANAGER_CERTIFICATE: &str = "cert-manager.io/certificate-name";
 
 /// What an object needs.

@@ -85,7 +85,7 @@ impl Keeper {
                 Err(error) => {
                     let told = error.told();
                     self.said.trouble(&told);
-                    // A replica that can answer goes on answering while the API server has its own troubles.
+                    // A replica that has a certificate stays ready while the API server cannot be reached.
                     if !self.settled || !self.certificates.is_showing() {
                         progress.send_modify(|state| *state = Err(told));
                     }
@@ -162,7 +162,7 @@ impl Keeper {
         let (objects, place) = (Objects(self.kube.clone()), ObjectRef::target(target)?);
         for _ in 0..TRIES {
             let Some(object) = objects.get(&place).await? else {
-                // Whoever installs it wakes us up.
+                // It is not installed; the watch wakes this task when it is.
                 self.said.note(target, "is not there yet");
                 return Ok(());
             };

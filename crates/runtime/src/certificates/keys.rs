@@ -1,4 +1,4 @@
-//! What the Secret holds, piece by piece: every piece may be missing or rubbish without the others being lost.
+//! The fields of the Secret. Each is read on its own: a field that is missing or cannot be read leaves the others usable.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,14 +88,14 @@ impl Leaf {
     }
 }
 
-/// Everything the Secret holds. Rubbish is left out.
+/// Everything the Secret holds. Fields that cannot be read are left out.
 #[derive(Clone, Default)]
 pub(super) struct Material {
     /// The newest comes first.
     pub(super) authorities: Vec<Authority>,
     pub(super) authority_key: Option<Hidden>,
     pub(super) leaf: Option<Leaf>,
-    /// The fields that hold rubbish, or nothing.
+    /// The fields that are missing or cannot be read.
     pub(super) broken: Vec<&'static str>,
 }
 

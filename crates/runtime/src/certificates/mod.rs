@@ -1,5 +1,5 @@
-//! The certificates of webhooks, so that nobody has to think about them: from files, made and kept by the manager, or for a
-//! run on this machine. [`Source`] says which; [`ServingCertificates`] shows them and keeps them; [`local`] is for development.
+//! The certificates of webhooks: from files, made and renewed by the manager, or for a run on this machine. [`Source`] says
+//! which; [`ServingCertificates`] shows and renews them; [`LocalMode`] is for development.
 
 mod authority;
 mod bundle;

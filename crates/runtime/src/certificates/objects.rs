@@ -187,7 +187,7 @@ impl Objects {
 
 fn refused(verb: &'static str, place: &ObjectRef, status: &Status) -> KeepError {
     if status.code == 403 {
-        // Creation by apply is asked for as a patch, and refused as what it is.
+        // Creation by apply is sent as a patch, but the server refuses it as a create.
         let verb = if status.message.contains("cannot create resource") {
             "create"
         } else {

@@ -13,7 +13,7 @@ use super::authority::{self, made_at};
 use super::keys::Material;
 use super::options::ManagedOptions;
 
-/// Whatever is asked for, nothing lasts less.
+/// The shortest lifetime, whatever the options say.
 const SHORTEST: Duration = Duration::from_mins(1);
 
 /// What is asked of certificates.
@@ -75,7 +75,7 @@ pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, anno
     let mut next = renewal(signs).min(renewal(leaf.validity));
     let settled = after(made_at(signs), terms.overlap);
     if signer != issuer {
-        // Late is better than never: close to its end the certificate is replaced in any case.
+        // Close to its end the certificate is replaced even if the authority is not known to be trusted everywhere.
         if (announced && settled <= now) || last_call(leaf.validity) <= now {
             return PlanStep::Issue;
         }
@@ -103,7 +103,7 @@ pub(super) fn carry_out(
     now: Timestamp,
     announced: bool,
 ) -> Result<(bool, Timestamp), MakeError> {
-    // A certificate by somebody else's authority, an authority, a certificate, forgetting: no state needs more.
+    // The longest sequence: sign with an authority that somebody else made, make one, sign with that, drop the former.
     const STEPS: usize = 6;
     let mut changed = false;
     for _ in 0..STEPS {
@@ -126,7 +126,8 @@ pub(super) fn carry_out(
                 let made = authority::issue(signer, &key, &terms.names, now, terms.lifetime)?;
                 material.set_leaf(made);
                 if material.issuer(terms.name(), now).is_none() {
-                    // An authority that somebody else made: what is signed in the name we give to ours is not its own.
+                    // Somebody else made this authority, under another name than certificates are signed with here: nobody accepts
+                    // what it signs.
                     material.authority_key = None;
                 }
             }
@@ -159,7 +160,7 @@ fn renewal(validity: Validity) -> Timestamp {
     part(validity, 2, 3)
 }
 
-/// When almost no life is left.
+/// When the certificate is about to expire.
 fn last_call(validity: Validity) -> Timestamp {
     part(validity, 11, 12)
 }

@@ -161,7 +161,7 @@ impl<K> Objects<K> {
         self.client.options.live || self.client.shared.cache.is_live(&self.kind)
     }
 
-    /// The answer was good, but is not what it should be.
+    /// The error for an answer that succeeded but does not decode.
     pub(super) fn malformed_response(
         &self,
         verb: &'static str,

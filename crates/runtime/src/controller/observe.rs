@@ -81,7 +81,7 @@ impl From<&Event> for Change {
     }
 }
 
-/// Whoever is told.
+/// The function that is called with observations.
 pub(super) struct Observer(Box<dyn Fn(&Observation) + Send + Sync>);
 
 impl Observer {

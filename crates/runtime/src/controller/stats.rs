@@ -142,7 +142,7 @@ impl ControllerStats {
         self.0.observer.set(Observer::new(observer)).is_ok()
     }
 
-    /// Tells the observer, if there is one: without, nothing is made to be told.
+    /// Tells the observer, if there is one; only then is the observation made.
     pub(super) fn tell(&self, observation: impl FnOnce() -> Observation) {
         if let Some(observer) = self.0.observer.get() {
             observer.tell(&observation());

@@ -12,7 +12,7 @@ const REFILL: Duration = Duration::from_mins(5);
 /// So many objects are remembered.
 const MOST_OBJECTS: usize = 4096;
 
-/// Who speaks about what.
+/// A controller and the object that its events are about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LimitKey {
     pub(super) controller: String,

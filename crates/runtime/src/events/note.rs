@@ -7,12 +7,12 @@ use super::reference::{Referable, Reference};
 /// The server accepts no longer text.
 const LONGEST_TEXT: usize = 1024;
 
-/// Whether an event is good news.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
-    /// All is as it should be.
+    /// `Normal`: something happened as it should.
     Normal,
-    /// Somebody should look.
+    /// `Warning`: something that a person should look at.
     Warning,
 }
 
@@ -38,7 +38,7 @@ impl EventType {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventNote {
-    /// Whether it is good news.
+    /// `Normal` or `Warning`.
     pub kind: EventType,
     /// Why: one word in upper camel case, for machines. At most 128 characters.
     pub reason: String,
@@ -53,12 +53,12 @@ pub struct EventNote {
 }
 
 impl EventNote {
-    /// Good news.
+    /// An event of type `Normal`.
     pub fn normal(reason: impl Into<String>, action: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(EventType::Normal, reason.into(), action.into(), text.into())
     }
 
-    /// Something to look at.
+    /// An event of type `Warning`.
     pub fn warning(reason: impl Into<String>, action: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(EventType::Warning, reason.into(), action.into(), text.into())
     }

@@ -1,4 +1,4 @@
-//! Where events go; a test is one too.
+//! Where events are sent: the server, or a list in tests.
 
 use std::future::Future;
 

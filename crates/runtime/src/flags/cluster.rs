@@ -100,7 +100,7 @@ impl Flags {
 
 fn read(path: &Path, source: &ConfigSource) -> Result<Kubeconfig, ConfigError> {
     Kubeconfig::read_from(path).map_err(|error| match error {
-        // Its own words quote the text around the mistake.
+        // The parser's message is not shown: it quotes the text around the mistake.
         KubeconfigError::Parse(error) => ConfigError::Malformed {
             path: path.to_owned(),
             place: error

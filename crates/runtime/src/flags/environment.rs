@@ -1,4 +1,4 @@
-//! What a process finds around it, as a value, so that nobody has to change the real one to test.
+//! The environment of a process as a value, so that tests need not change the real one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Where a container that is a process of its machine finds its mounts, as Windows' `HostProcess` containers do.
 const MOUNT_POINT: &str = "CONTAINER_SANDBOX_MOUNT_POINT";
 
-/// What a process finds around it: variables, and where files are.
+/// The environment of a process: its variables, and where the files of its service account are.
 #[derive(Clone, Debug)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
@@ -15,7 +15,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The real one.
+    /// The environment of this process.
     pub fn system() -> Self {
         // Variables that are not text cannot be ours.
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {

@@ -1,5 +1,5 @@
 //! The command line of an operator: kubebuilder's flags in one struct, and what follows from them.
-//! [`Flags`] are parsed or flattened into your own; [`Flags::connect`] finds the cluster; `init_logs` is there with the feature
+//! [`Flags`] are parsed or flattened into your own; [`Flags::config`] finds the cluster; `init_logs` is there with the feature
 //! `log`.
 
 mod cluster;

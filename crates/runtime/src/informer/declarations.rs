@@ -1,4 +1,4 @@
-//! What is wanted of the cache, collected from everybody before anything is watched.
+//! Which kinds are cached and how, collected from all controllers before anything is watched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

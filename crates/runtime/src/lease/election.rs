@@ -1,4 +1,4 @@
-//! The machine on tokio's clock and a real lease.
+//! Runs the state machine of an election on tokio's clock and a real lease.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What an election needs of a server; a test is one too.
+//! What an election needs of a server; tests implement it in memory.
 
 use std::future::Future;
 

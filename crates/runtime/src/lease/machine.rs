@@ -38,7 +38,7 @@ pub(super) enum Command {
     GiveUp,
 }
 
-/// What the clocks and dice show at a step.
+/// The clocks and the random number of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
     pub(super) moment: Moment,

@@ -1,4 +1,4 @@
-//! `/debug/kubewright`: what a manager is at, for people who wonder.
+//! `/debug/kubewright`: what a manager is doing, for debugging.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -22,7 +22,7 @@ pub(super) struct ControllerView {
     pub(super) queue: WorkQueue<Request>,
 }
 
-/// What a manager is at, for those in the same process. Cloning shares it.
+/// What a manager is doing, for code in the same process. Cloning shares it.
 #[derive(Clone, Default)]
 pub struct DebugPage(Arc<OnceLock<DebugSources>>);
 

@@ -61,7 +61,7 @@ pub enum ManagerError {
     /// The conversions cannot be served together.
     #[error(transparent)]
     Conversions(#[from] ConversionError),
-    /// Nobody calls a webhook without TLS.
+    /// There are webhooks and no certificates: the API server calls webhooks only over TLS.
     #[error(
         "webhooks are served with TLS only: give the manager a certificate with `webhook_certificates`, the program \
          `--webhook-cert-path`, or serve none with `webhook_address(BindAddress::Off)`"

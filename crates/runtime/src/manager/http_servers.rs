@@ -7,7 +7,7 @@ use crate::informer::Cache;
 use crate::metrics::{CertificateMetrics, Registry};
 use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
 
-/// What the outside is told of.
+/// The HTTP servers of a manager, and what they show.
 pub(super) struct HttpServers {
     pub(super) addresses: Addresses,
     pub(super) registry: Registry,

@@ -93,7 +93,7 @@ impl Default for Manager {
 }
 
 impl Manager {
-    /// A manager of nothing.
+    /// A manager without controllers.
     pub fn new() -> Self {
         Manager {
             controllers: Vec::new(),
@@ -204,7 +204,7 @@ impl Manager {
     }
 
     /// Serves `/metrics` with TLS, to those whom the cluster allows to `get` it
-    /// (see [`Authorizer`](crate::serve::Authorizer)).
+    /// (by `TokenReview` and `SubjectAccessReview`).
     pub fn secure_metrics(mut self, certificates: Certificates, http2: bool) -> Self {
         self.addresses.metrics_tls = Some((certificates, http2));
         self

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Brings a `Bar` about: the Deployment it names, and none under a name that it had before.
+//! Makes the Deployment that a `Bar` names, and deletes one under a name that it had before.
 
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;

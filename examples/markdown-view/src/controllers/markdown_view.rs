@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Brings a `MarkdownView` about: its documents in a ConfigMap, its viewers in a Deployment, and the Service before them.
+//! Makes what a `MarkdownView` asks for: its documents in a ConfigMap, its viewers in a Deployment, and the Service before them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

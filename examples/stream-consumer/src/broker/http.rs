@@ -18,7 +18,7 @@ use super::{Answer, Broker, BrokerError, Topic};
 pub const URL_VARIABLE: &str = "BROKER_URL";
 /// Where it is if nobody says so.
 const DEFAULT_URL: &str = "http://broker.stream-system.svc:8080";
-/// Who has not answered by then is not there.
+/// A broker that has not answered by then counts as unavailable.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// More of an answer is not read.
 const LONGEST_ANSWER: usize = 4096;

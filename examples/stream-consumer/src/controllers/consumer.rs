@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Brings a `Consumer` about: its topic on the broker, and its workers in a Deployment. A finalizer keeps the object until the
+//! Makes what a `Consumer` asks for: its topic on the broker, and its workers in a Deployment. A finalizer keeps the object until the
 //! topic is gone.
 
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl Reconciler for ConsumerReconciler {
         if consumer.metadata.deletion_timestamp.is_some() {
             return self.finalize(consumer).await;
         }
-        // The finalizer is there before the topic is: nothing is made that nobody would clean up.
+        // The finalizer is added before the topic is made, so that no topic is left behind.
         if add_finalizer(&mut consumer, FINALIZER) {
             consumer = self.client.update(&consumer).await?;
         }

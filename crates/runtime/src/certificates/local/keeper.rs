@@ -190,7 +190,7 @@ impl LocalKeeper {
             let Some(object) = objects.get(&place).await? else {
                 return Ok(());
             };
-            // Another run has taken over: it has the original too.
+            // Another run has redirected the object since; its annotation has the original too.
             if rewrite::holder(&object).is_some_and(|run| run.holder != self.holder) {
                 return Ok(());
             }

@@ -11,7 +11,7 @@ use crate::random::Random;
 use crate::stop::Stop;
 
 const TRIES: usize = 10;
-/// How often is looked whether a run is over. A run lives a quarter of an hour without a sign.
+/// How often the restorer looks whether a run is over. A run counts as over when it was silent for a quarter of an hour.
 const LOOK: std::time::Duration = std::time::Duration::from_mins(5);
 
 /// Takes back what local runs left behind.
@@ -54,7 +54,7 @@ impl Restorer {
             let pause = match passed {
                 Ok(()) => self.retry.next(LOOK),
                 Err(error) => {
-                    // Most managers never meet a local run, and many may not look for one.
+                    // Most managers never meet a local run, and many have no permission to look for one.
                     self.said.aside(&error.told());
                     self.retry.after_failure(&self.random)
                 }

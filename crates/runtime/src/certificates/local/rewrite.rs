@@ -65,7 +65,7 @@ pub(super) struct Endpoint {
     pub(super) timeout_seconds: u8,
     pub(super) holder: String,
     pub(super) until: Timestamp,
-    /// What lives only until then is prolonged.
+    /// A redirection that ends before this time is prolonged.
     pub(super) prolong: Timestamp,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn redirect(kind: TargetKind, object: &Value, endpoint: &Endpoint) ->
     if webhooks.is_empty() {
         return Redirection::NoWebhooks;
     }
-    // What cannot be read is of no use to anybody.
+    // An annotation that cannot be read is replaced.
     let before = Saved::of(object).and_then(Result::ok);
     let mut operations = vec![unchanged(object)];
     let mut saved = Saved {

@@ -24,7 +24,7 @@ impl ConditionUpdate {
         Self::new(type_, "False", reason)
     }
 
-    /// Nobody knows.
+    /// It is not known whether the condition holds.
     pub fn unknown(type_: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(type_, "Unknown", reason)
     }

@@ -1,4 +1,4 @@
-//! Errors that are answers, and conflicts that are tried again.
+//! Errors that a reconciler expects, and conflicts that are tried again.
 
 use std::future::Future;
 use std::time::Duration;

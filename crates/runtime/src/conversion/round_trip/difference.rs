@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// More lines tell nobody more.
+/// The most lines that a message shows.
 const LINES: usize = 24;
 
 /// A line for each field that is not the same.

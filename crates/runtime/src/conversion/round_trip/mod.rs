@@ -1,5 +1,5 @@
-//! Does everything come back? A property test of two versions in one line.
-//! Values are made from the schemas that the types publish; what fails is made small before it is shown.
+//! A property test of two versions in one line: an object that is converted and converted back is as it was.
+//! Values are made from the schemas that the types publish; an object that fails is reduced before it is shown.
 
 mod checker;
 mod difference;
@@ -27,7 +27,7 @@ use generate::Generator;
 const SEED_VARIABLE: &str = "KUBEWRIGHT_SEED";
 const DEFAULT_SEED: u64 = 7;
 const DEFAULT_CASES: usize = 256;
-/// How often a value is mended that the schema allows but the type cannot read.
+/// How many fields are removed from a value that the schema allows but the type cannot read.
 const MENDINGS: usize = 16;
 
 /// Asserts that nothing gets lost between two versions of a kind, in either direction.
