@@ -267,16 +267,17 @@ fn code_in(text: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The code of a file or folder of Rust, without what is compiled for tests only.
-fn code_of(path: &Path) -> String {
-    if path.is_file() {
-        return code_in(&std::fs::read_to_string(path).unwrap());
+/// The code of a module, which is a file or a folder with a `mod.rs`, without what is compiled for tests only.
+fn code_of(module: &Path) -> String {
+    let read = |file: &Path| code_in(&std::fs::read_to_string(file).unwrap());
+    if module.is_file() {
+        return read(module);
     }
-    let root = code_of(&path.join("mod.rs"));
-    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let root = read(&module.join("mod.rs"));
+    let entries = std::fs::read_dir(module).unwrap().map(|entry| entry.unwrap().path());
     let modules = entries.filter(|entry| {
         let name = entry.file_stem().unwrap().to_str().unwrap();
-        let is_module = entry.is_dir() || entry.extension().is_some_and(|extension| extension == "rs");
+        let is_module = entry.join("mod.rs").is_file() || entry.extension().is_some_and(|extension| extension == "rs");
         is_module && name != "mod" && !root.contains(&format!("#[cfg(test)]\nmod {name};"))
     });
     let code: String = modules.map(|module| code_of(&module)).collect();

@@ -57,7 +57,8 @@ pub struct HttpServer {
     certificates: Option<Certificates>,
     tls: Option<TlsAcceptor>,
     http2: bool,
-    drain: Duration,
+    /// How long requests may go on after the end was asked for.
+    pub(super) drain: Duration,
 }
 
 impl HttpServer {
@@ -84,12 +85,6 @@ impl HttpServer {
         self.certificates = Some(certificates);
         self.http2 = http2;
         Ok(self)
-    }
-
-    /// How long requests may go on after the end was asked for. Default: one minute.
-    pub(crate) fn drain_within(mut self, drain: Duration) -> Self {
-        self.drain = drain;
-        self
     }
 
     /// Where it listens.

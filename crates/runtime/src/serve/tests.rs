@@ -156,11 +156,11 @@ async fn a_request_under_way_is_finished_at_the_end_and_idle_connections_are_clo
 #[tokio::test]
 async fn a_request_that_never_ends_does_not_hold_up_the_end_for_ever() {
     let hangs = |_: Request<Incoming>| std::future::pending::<HttpResponse>();
-    let server = HttpServer::bind(&BindAddress::loopback(), Router::new().route("/", hangs))
+    let mut server = HttpServer::bind(&BindAddress::loopback(), Router::new().route("/", hangs))
         .await
         .unwrap()
         .unwrap();
-    let server = server.drain_within(Duration::from_millis(200));
+    server.drain = Duration::from_millis(200);
     let address = server.address();
     let (stopper, stop) = Stopper::new();
     let task = tokio::spawn(server.run(stop));

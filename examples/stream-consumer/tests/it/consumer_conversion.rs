@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use stream_consumer::api::{v1, v1alpha1, v1beta1};
 use stream_consumer::webhooks::v1::consumer::conversion;
 
-use super::support::Fixture;
+use super::support::{Fixture, SAMPLE};
 
 const GROUP: &str = "stream.kubewright.dev";
 const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
@@ -226,7 +226,7 @@ async fn the_api_server_gives_every_version_of_what_was_written_in_any() {
 #[kubewright::test]
 async fn who_edits_an_old_version_does_not_lose_what_it_cannot_show() {
     let fixture = Fixture::start().await;
-    fixture.env.apply_file(support::SAMPLE).await;
+    fixture.env.apply_file(SAMPLE).await;
     fixture
         .env
         .edit::<v1::Consumer>("orders", |consumer| {
