@@ -1,6 +1,6 @@
 //! Work queues: who is reconciled next, and when.
-//! [`PriorityQueue`] decides and does no I/O; [`WorkQueue`] is its async shell; [`Queue`], [`DelayingQueue`] and
-//! [`RateLimitingQueue`] are the same shell under client-go's names.
+//! [`PriorityQueue`] decides and does no I/O; [`WorkQueue`] is its async shell, with the methods of client-go's plain, delaying and
+//! rate-limiting queues.
 
 mod core;
 mod lanes;

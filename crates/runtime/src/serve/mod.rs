@@ -1,5 +1,5 @@
 //! The HTTP endpoints of a manager: metrics, probes and the debug page, and the server they share.
-//! [`HttpServer`] answers, [`Router`] says what where; [`Checks`] and [`metrics_page`] make the answers; [`Certificates`] protect them.
+//! An [`HttpServer`] serves the pages of a [`Router`], plain or with the TLS of its [`Certificates`]; [`Checks`] answer probes.
 
 mod address;
 mod authorize;
