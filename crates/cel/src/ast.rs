@@ -116,13 +116,13 @@ pub struct Ast {
     /// The root of the tree.
     pub root: Expr,
     pub(crate) offsets: Vec<u32>,
-    /// What macros were written as, by the id of what they became; empty unless the parser was asked to keep it.
+    /// The calls of macros as they were written, by the ids of their expansions; empty unless the parser keeps them.
     /// A macro within a macro is only its id here.
     pub(crate) macro_calls: BTreeMap<u32, Expr>,
 }
 
 impl From<Expr> for Ast {
-    /// A tree that was built, not parsed: its nodes are numbered anew and have no place in a text.
+    /// A tree that was built, not parsed: its nodes get new numbers and have no position in a text.
     fn from(mut root: Expr) -> Self {
         let mut count = 0;
         root.for_each_id(&mut |id| {

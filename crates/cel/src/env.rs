@@ -38,7 +38,7 @@ const OBJECT: &str = "Object";
 /// let outcome = program.eval(&[("self", Value::from_json(&numbers))], Limits::default()).outcome;
 /// assert!(matches!(outcome, Ok(Value::Bool(true))));
 ///
-/// // What a rule of a CRD may not do: lists of several types, and ask for the user's rights.
+/// // A rule of a CRD may not have lists of several types and may not use `authorizer`.
 /// assert!(env.check("[1, 'a']").is_err() && Env::standard().check("[1, 'a']").is_ok());
 /// assert!(env.with_authorizer().check("authorizer.path('/healthz').check('get').allowed()").is_ok());
 /// let inside = Env::standard().with_container("shop").with_variable("shop.open", Type::Bool);

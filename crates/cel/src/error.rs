@@ -42,7 +42,7 @@ pub enum ErrorKind {
     CostLimit,
     /// The caller asked to stop.
     Interrupted,
-    /// Upstream fails by itself here; nothing absorbs it.
+    /// Upstream's evaluator itself fails here; nothing absorbs it.
     Internal,
 }
 

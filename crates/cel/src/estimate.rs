@@ -1,4 +1,4 @@
-//! What an expression costs at most, before it ever ran: cel-go's model with Kubernetes' prices.
+//! What an expression costs at most, estimated before it runs: cel-go's model with Kubernetes' costs of its libraries.
 //! Sizes come from constants, from the schema and from what is known about calls.
 
 mod calls;
@@ -119,7 +119,7 @@ struct Estimator<'c> {
     locals: Vec<Local>,
 }
 
-/// What is known about an argument when a call is priced.
+/// What is known about an argument when the cost of a call is estimated.
 struct Argument<'e> {
     expr: Option<&'e Expr>,
     path: Vec<PathElement>,

@@ -21,7 +21,7 @@ pub(crate) struct Overload {
     pub(crate) generic: bool,
 }
 
-/// Who has a function.
+/// Which environments have a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Every environment of Kubernetes.
@@ -95,7 +95,7 @@ impl Function {
     }
 }
 
-/// Whether a function is one of the language itself; those tell wrong arguments by themselves.
+/// Whether a function is one of the language itself; those report wrong arguments themselves.
 pub(crate) fn is_standard(name: &str) -> bool {
     const METHODS: [&str; 15] = [
         "size",

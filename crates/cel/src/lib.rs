@@ -1,7 +1,7 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod ast;
-/// What policies ask about the user of a request.
+/// `authorizer`: checks of what the user of a request may do.
 pub mod authorizer {
     pub use crate::library::authorizer::{
         Authorization, AuthorizationCheck, Authorize, Decision, ResourceCheck, Target,

@@ -1,5 +1,5 @@
 //! Macros: calls that are rewritten while parsing.
-//! The nodes they add stand, for error messages, where the macro's call stands.
+//! In error messages, the nodes that they add have the position of the macro's call.
 
 use crate::ast::{Comprehension, Expr, ExprKind, Literal, op};
 use crate::parser::Parser;
@@ -16,7 +16,7 @@ pub(crate) enum Expansion {
 
 type Expanded = Result<Expr, (u32, String)>;
 
-/// Rewrites a call that is a macro; hands back the parts of one that is not.
+/// Rewrites a call that is a macro; returns the parts of one that is not.
 pub(crate) fn expand(
     parser: &mut Parser<'_>,
     id: u32,

@@ -1,5 +1,5 @@
 //! An expression as text again, the way cel-go prints it.
-//! What cel-go's own text would not parse back to, signs before signs and large doubles, is put right here.
+//! Where cel-go's text does not parse back to the same tree (signs before signs, large doubles), the text differs.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::names::is_identifier;
 /// Why an expression cannot be printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrintError {
-    /// A macro was expanded and what was written is not known; parse with `keep_macro_calls`.
+    /// A macro was expanded and its call was not kept; parse with `keep_macro_calls`.
     Macro {
         /// The node the macro became.
         id: u32,

@@ -6,7 +6,7 @@ use crate::ast::{Expr, ExprKind, Literal};
 use crate::checker::CheckedAst;
 use crate::types::Type;
 
-/// What is wrong with a call of `format` and the node it is said of; `None` for every other node.
+/// What is wrong with a call of `format`, and the node that the message is about; `None` for every other node.
 pub(super) fn mistake(checked: &CheckedAst, expr: &Expr) -> Option<(u32, String)> {
     let ExprKind::Call {
         target: Some(target),

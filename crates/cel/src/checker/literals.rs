@@ -129,7 +129,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Says why a name is none of an object type.
+    /// Reports why a name is not the name of an object type.
     fn no_object(&mut self, id: u32, name: &str, candidates: &[String], fields: &mut [Entry]) {
         let of_type = candidates.iter().find_map(|name| type_name(name));
         let of_variable = candidates.iter().find_map(|name| self.env.variable(name)).cloned();

@@ -54,7 +54,7 @@ pub struct CheckedAst {
     pub(crate) references: Vec<Option<Reference>>,
     /// What functions of the environment do, beside those of the libraries.
     pub(crate) implementations: Vec<(Box<str>, Implementation)>,
-    /// The patterns that were compiled to see whether they are any, by the numbers of their literals.
+    /// The patterns in literals, compiled when they were checked, by the numbers of the literals.
     pub(crate) patterns: Vec<(u32, Arc<Regex>)>,
 }
 
@@ -524,7 +524,7 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
-/// The types that have a name rules can write.
+/// The types that rules can name.
 pub(crate) fn type_name(name: &str) -> Option<Type> {
     Some(match name {
         "bool" => Type::Bool,

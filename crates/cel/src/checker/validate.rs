@@ -33,7 +33,7 @@ const CHECKS: &[Check] = &[
     }),
 ];
 
-/// The mistakes in literals, in the order upstream's validators run. Patterns are kept for who runs the expression.
+/// The mistakes in literals, in the order upstream's validators run. Compiled patterns are kept for the program.
 pub(super) fn validate(source: &Source, checked: &mut CheckedAst, env: &Env) -> Vec<Issue> {
     if env.mixed_aggregates() {
         return Vec::new();
@@ -75,7 +75,7 @@ fn mistakes(source: &Source, checked: &CheckedAst, patterns: &mut Patterns) -> V
     issues
 }
 
-/// Calls `each` for every node, telling whether it stands within a function that takes mixed lists.
+/// Calls `each` for every node, and whether the node is within a function that takes lists of mixed types.
 fn visit(expr: &Expr, exempt: bool, each: &mut impl FnMut(&Expr, bool)) {
     each(expr, exempt);
     match &expr.kind {

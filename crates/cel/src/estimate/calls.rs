@@ -442,7 +442,7 @@ fn unit(arguments: Range) -> CallEstimate {
     }
 }
 
-/// Values of libraries compare in one step, whatever they look like.
+/// Comparing values of libraries costs one step, whatever their size.
 fn equality(args: &[Argument<'_>]) -> Option<CallEstimate> {
     let [left, right] = args else { return None };
     if left.ty != right.ty {

@@ -1,4 +1,4 @@
-//! What steps cost when they run, by cel-go's model and Kubernetes' prices for its libraries.
+//! What steps cost when they run, by cel-go's model and Kubernetes' costs of its libraries.
 
 use crate::value::{Outcome, Value};
 
@@ -10,11 +10,11 @@ pub(crate) const LIST: u64 = 10;
 pub(crate) const MAP: u64 = 30;
 /// A new object.
 pub(crate) const STRUCT: u64 = 40;
-/// A question to the authorizer.
+/// A check by the authorizer.
 pub(crate) const AUTHORIZATION: u64 = 350_000;
-/// The price of a character that is looked at once.
+/// The cost of a character that is read once.
 pub(crate) const PER_CHARACTER: f64 = 0.1;
-/// The price of a character of a regular expression.
+/// The cost of a character of a regular expression.
 pub(crate) const PER_PATTERN_CHARACTER: f64 = 0.25;
 /// The longest pattern behind a named format.
 pub(crate) const FORMAT_PATTERN: u64 = 128;
@@ -55,7 +55,7 @@ pub(crate) fn comparison(comparison: Comparison, left: &Value<'_>, right: &Value
     }
 }
 
-/// How the price of a call is found.
+/// How the cost of a call is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallCost {
     /// One.
@@ -92,17 +92,17 @@ pub(crate) enum CallCost {
     CompareAll,
     /// Every element of one list with every one of the other, this many times.
     Sets(u8),
-    /// A question to the authorizer; two of them are all an expression may ask.
+    /// A check by the authorizer; it costs so much that an expression can make two.
     Authorization,
     /// A selector is parsed into its requirements.
     Selector,
 }
 
 impl CallCost {
-    /// The price of a function; `overload` is empty when several fit.
+    /// How the cost of a function is computed; `overload` is empty when several fit.
     pub(crate) fn for_call(function: &str, overload: &str) -> CallCost {
         match function {
-            // The prices of these belong to one overload; which of several runs is not known.
+            // These have costs for one overload only; if several fit, it is not known which one runs.
             "slice" | "lists.range" | "reverse" | "flatten" | "distinct" | "sort" | "@sortByAssociatedKeys"
                 if overload.is_empty() =>
             {

@@ -18,7 +18,7 @@ pub(crate) struct Fold {
     pub(crate) result: Node,
     /// A binding has a value and runs no step.
     pub(crate) binding: bool,
-    /// Whether the result reads the accumulator; the value of a binding nobody reads is not evaluated.
+    /// Whether the result reads the accumulator; the value of a binding that is not read is not evaluated.
     pub(crate) used: bool,
 }
 

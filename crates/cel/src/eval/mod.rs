@@ -190,7 +190,7 @@ pub(crate) enum Node {
     },
     /// An object literal.
     Object(Box<object::ObjectLiteral>),
-    /// A call of what does not exist.
+    /// A call of a function that does not exist.
     Unsupported(&'static str),
 }
 
@@ -225,7 +225,7 @@ pub(crate) struct MatchesConstant {
     pattern_size: u64,
 }
 
-/// A pattern: the checker compiled it to see whether it is one; where nothing was checked, its first use does.
+/// A constant pattern. The checker has compiled it; in an expression that was not checked, its first use compiles it.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     source: Box<str>,
@@ -306,7 +306,7 @@ impl<'a, 'r> Run<'a, 'r> {
     /// on the stack once per level of nesting.
     fn eval(&mut self, node: &'a Node) -> Outcome<'a> {
         match node {
-            // Texts are the most frequent constants; lending one saves counting its owners.
+            // Strings are the most frequent constants; borrowing them saves the reference count.
             Node::Const(Value::String(text)) => Ok(Value::String(Text::Borrowed(text.as_str()))),
             Node::Const(value) => Ok(value.clone()),
             Node::Variable(number) => {
@@ -335,7 +335,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 Value::Optional(Some(value)) if *unwrap => Ok((*value).clone()),
                 Value::Optional(Some(value)) => Ok(Value::Optional(Some(value))),
                 Value::Optional(None) => self.eval(&parts[1]),
-                // What is not optional is there.
+                // A value that is not optional counts as present.
                 value => Ok(value),
             },
             Node::Call(call) => self.call(call),
@@ -442,7 +442,7 @@ impl<'a, 'r> Run<'a, 'r> {
             None => call.run(args).map_err(|error| call.refusal(error, args)),
             Some(error) => Err(error),
         };
-        // Upstream's price of these needs a list and fails without one, whatever absorbs errors around it.
+        // Upstream computes the cost of these from a list and fails without one; nothing absorbs that error.
         if call.cost == CallCost::CompareAll && result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Value) {
             return Err(EvalError::unpriced_list());
         }
@@ -499,7 +499,7 @@ impl<'a, 'r> Run<'a, 'r> {
         self.charge_built(cost::LIST, items.map(Value::list))
     }
 
-    /// A literal has its price even if a part of it fails.
+    /// A literal is charged even if a part of it fails.
     fn charge_built(&mut self, price: u64, built: Outcome<'a>) -> Outcome<'a> {
         if !is_fatal(&built) {
             self.charge(price)?;

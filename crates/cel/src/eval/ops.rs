@@ -31,7 +31,7 @@ pub(super) fn compare<'a>(comparison: Comparison, left: &Value<'a>, right: &Valu
     Ok(Value::Bool(result))
 }
 
-/// How two values stand to each other.
+/// The result of comparing two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ranked {
     /// They have an order.
@@ -60,7 +60,7 @@ pub(crate) fn order(left: &Value<'_>, right: &Value<'_>) -> Ranked {
     })
 }
 
-/// Integers meet doubles as doubles, as upstream has it.
+/// Integers are compared with doubles as doubles, as upstream does.
 fn number_order(left: &Value<'_>, right: &Value<'_>) -> Ranked {
     let order = match (left, right) {
         (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),
@@ -98,7 +98,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalErr
         (Value::Preserved(left), Value::Preserved(right)) => left == right,
         (Value::Object(left), Value::Object(right)) => left.equals(right)?,
         (Value::Opaque(_), other) if !matches!(other, Value::Null) => return Err(EvalError::no_such_overload()),
-        // Lists and objects of the object know their schema and refuse to be compared with anything else.
+        // Upstream has no overload for comparing a list or object that has a schema with a value of another type.
         (Value::List(list), _) if list.decl().is_some() => return Err(EvalError::no_such_overload()),
         (Value::Map(Map::Json { decl: Some(_), .. }), _) => return Err(EvalError::no_such_overload()),
         _ => number_order(left, right) == Ranked::Order(Ordering::Equal),

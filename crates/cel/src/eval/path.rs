@@ -1,4 +1,4 @@
-//! Reading fields and elements of values, and what that costs: upstream prices a path, not its steps.
+//! Reading fields and elements of values, and what that costs: upstream charges for a path, not for its steps.
 
 use crate::error::EvalError;
 use crate::value::{Outcome, Value};
@@ -89,7 +89,7 @@ impl<'a> Run<'a, '_> {
                 (found, reached)
             }
         };
-        // The test itself is free; upstream takes its price back even if it never came to it.
+        // The test itself is free; upstream subtracts its cost even if it was never charged.
         if !reached {
             self.refund();
         }
@@ -99,7 +99,7 @@ impl<'a> Run<'a, '_> {
     #[inline(never)]
     pub(super) fn index(&mut self, operand: &'a Node, index: &'a Node, optional: bool) -> Outcome<'a> {
         let operand = self.operand(operand)?;
-        // Nothing is looked for, so nobody is asked what for.
+        // The operand is absent, so that the index is not evaluated.
         if matches!(operand, Value::Optional(None)) {
             return Ok(operand);
         }
@@ -135,7 +135,7 @@ fn select_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {
         Value::Optional(None) => Ok(Value::Optional(None)),
         Value::Optional(Some(_)) => opt_select_field(operand, select),
         Value::Object(object) => object::select(object, select),
-        // What has no fields at all, null included, has not this one.
+        // A value without fields, such as null, does not have this field.
         _ => Err(no_such_key(&select.field)),
     }
 }

@@ -282,7 +282,7 @@ impl Planner<'_> {
             Some(Err(error)) => self.defect = self.defect.take().or(Some(error)),
             None => {}
         }
-        // Nothing is in an empty list, whatever it is.
+        // Nothing is in an empty list, whatever the element.
         if function == op::IN
             && in_literal
             && matches!(args.get(1), Some(Node::Const(Value::List(list))) if list.is_empty())

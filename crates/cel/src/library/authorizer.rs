@@ -57,7 +57,7 @@ pub struct ResourceCheck {
 /// The answer to an [`AuthorizationCheck`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it may be done; having no opinion is a no.
+    /// Whether it may be done; an authorizer without an opinion does not allow it.
     pub allowed: bool,
     /// Why.
     pub reason: String,

@@ -1,5 +1,5 @@
 //! Named formats: what a name, label or URI must look like.
-//! The words about what does not are those of the API server, patterns included.
+//! The messages are those of the API server, patterns included.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -48,7 +48,7 @@ pub enum Opaque {
     Semver(semver::Semver),
     /// A named format.
     Format(&'static formats::Format),
-    /// What `authorizer` is and gives.
+    /// `authorizer`, or a value that its methods return.
     Authorization(authorizer::Authorization),
 }
 

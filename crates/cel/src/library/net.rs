@@ -255,7 +255,7 @@ fn contains(network: (IpAddr, u8), address: IpAddr) -> bool {
 fn contains_ip<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let outer = network(args)?;
     let inner = match args {
-        // Upstream hands on the error of its parser as if it were an address.
+        // Upstream returns the error of its parser as if it were an address.
         [_, Value::String(text)] => parse_ip(text.as_str()).map_err(|_| EvalError::no_such_overload())?,
         [_, other] => address(std::slice::from_ref(other))?,
         _ => return wrong(),

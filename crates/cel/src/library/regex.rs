@@ -39,7 +39,7 @@ pub(crate) fn search(name: &str) -> Option<Search> {
     })
 }
 
-/// What goes before the words about a pattern that is none.
+/// What precedes the message about an invalid pattern.
 const ILLEGAL: &str = "Illegal regex: ";
 
 fn compiled(args: &[Value<'_>], prefix: &str) -> Result<Arc<Regex>, EvalError> {

@@ -17,7 +17,7 @@ pub(crate) use literal::{double_literal, int_literal, uint_literal};
 
 /// The longest expression in code points.
 const MAX_CODE_POINTS: usize = 100_000;
-/// The most nodes a tree may have when macros copy parts of it; each `optMap` doubles what it stands behind.
+/// The most nodes a tree may have when macros copy parts of it; each `optMap` doubles its target.
 const MAX_COPIED_NODES: usize = 200_000;
 /// How deep one rule of the grammar may be nested in itself.
 const MAX_NESTING: usize = 250;
@@ -128,7 +128,7 @@ pub(crate) fn parse_source(source: &Source, options: ParseOptions) -> Result<Ast
                         position: None,
                         message: format!("expression recursion limit exceeded: {MAX_NESTING}"),
                     },
-                    // Following the grammar took more work than one text is worth.
+                    // Following the grammar exceeded the limit of work for one text.
                     ParseFailure::Syntax => Issue {
                         position: tokens.last().map(|end| source.position(end.start)),
                         message: "Syntax error: expression is too long to say where".to_owned(),
@@ -226,7 +226,7 @@ impl<'s> Parser<'s> {
         (self.offsets.len() - 1) as u32
     }
 
-    /// Notes how deep a node is: `own` more than the deepest of its parts.
+    /// Records how deep a node is: `own` more than the deepest of its parts.
     fn note_depth(&mut self, id: u32, own: u16, parts: u16) {
         let depth = own.saturating_add(parts);
         if usize::from(depth) > MAX_NESTING {
@@ -258,7 +258,7 @@ impl<'s> Parser<'s> {
         });
     }
 
-    /// A stand-in for what could not be understood; only used when an issue was reported.
+    /// A placeholder where parsing failed; only used when an issue was reported.
     fn placeholder(&mut self, offset: usize) -> Expr {
         let id = self.id_at(offset);
         Expr {

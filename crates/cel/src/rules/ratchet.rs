@@ -1,5 +1,5 @@
-//! Ratcheting: a rule that fails for a part of an object that did not change is only worth a warning.
-//! Whether a part changed is asked with its schema: lists of type map are compared by key, and a field without a
+//! Ratcheting: a rule that fails for a part of an object that did not change is a warning only.
+//! Whether a part changed depends on its schema: lists of type map are compared by key, and a field without a
 //! schema makes what holds it different.
 
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ impl<'o> Pair<'o> {
     }
 }
 
-/// Where a node stands in the old object, and where the nearest node above it that has a place there does.
+/// The counterpart of a node in the old object, and that of the nearest node above it that has one.
 #[derive(Clone, Copy)]
 pub(super) struct Ratchet<'o> {
     current: Option<Pair<'o>>,
@@ -135,12 +135,12 @@ impl<'o> Ratchet<'o> {
         }
     }
 
-    /// The rules of `allOf` are let pass only when what holds the node did not change.
+    /// Failed rules of `allOf` are warnings only if the parent of the node did not change.
     pub(super) fn all_of(self) -> Self {
         Self { current: None, ..self }
     }
 
-    /// Whether a failed rule is let pass.
+    /// Whether a failed rule is a warning only.
     pub(super) fn lets_pass(self) -> bool {
         self.current.or(self.parent).is_some_and(Pair::is_equal)
     }

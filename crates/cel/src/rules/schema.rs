@@ -37,7 +37,7 @@ pub struct SchemaIssue {
     pub detail: String,
 }
 
-/// Checks all rules of a structural schema; `path` is where the schema stands.
+/// Checks all rules of the structural schema at `path`.
 ///
 /// ```
 /// use kubewright_cel::rules::check_schema;
@@ -55,7 +55,7 @@ pub fn check_schema(schema: &Json, path: &str) -> Vec<SchemaIssue> {
     estimate_schema(schema, path).issues
 }
 
-/// Checks all rules of a structural schema that stands at `path`, and tells what each of them costs.
+/// Checks all rules of the structural schema at `path`, and returns what each of them costs.
 ///
 /// ```
 /// use kubewright_cel::rules::estimate_schema;
@@ -106,7 +106,7 @@ struct Walk {
     total: TotalCost,
 }
 
-/// Where a node stands.
+/// The position of a node.
 #[derive(Clone, Copy)]
 struct SchemaPosition<'p> {
     path: &'p str,
@@ -175,8 +175,8 @@ impl Walk {
             self.texts(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"));
         }
         self.faulty_texts += self.issues.len() - before;
-        // Whatever is wrong with a text keeps upstream from compiling the rules of its node and of all around it. They
-        // are compiled here, since their costs may be asked for, but nothing is said about them.
+        // If the text of a rule is wrong, upstream does not compile the rules of its node and of the nodes around it. They
+        // are compiled here, since their costs may be asked for, but their errors are not reported.
         let is_judged = self.faulty_texts == texts_before;
         let environments = Environments::new(decl);
         if environments.is_none() && is_judged {

@@ -60,7 +60,7 @@ pub(super) fn predict(state: usize, precedence: u8, tokens: &[Token], at: usize,
             }
         }
         if next.is_empty() {
-            // An alternative that read its rule to the end is taken; what follows it is somebody else's mistake.
+            // An alternative that read its rule to the end is taken; the mistake is in what follows.
             let ended = configs.iter().filter(|(.., left)| *left).map(|config| config.0).min();
             return ended.map_or(Prediction::None(index), Prediction::Take);
         }

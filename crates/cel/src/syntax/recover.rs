@@ -10,7 +10,7 @@ use super::grammar::{Choice, Edge, GRAMMAR, RULE_COUNT, Rule, Set};
 use super::predict::{Prediction, WORK, predict};
 use super::shapes::{Part, Shapes};
 
-/// Recovery is given up after this many attempts.
+/// Recovery ends after this many attempts.
 const MAX_ATTEMPTS: usize = 30;
 /// How deep one rule may be nested in itself.
 const MAX_NESTING: usize = 250;
@@ -73,7 +73,7 @@ pub(super) fn parse(source: &Source, tokens: &[Token], dropped: &[LexError], opt
         issues: Vec::new(),
         shapes: Shapes::new(source, tokens, options),
     };
-    // A parser that gave up has already said why, and nothing is made of what it read.
+    // A parser that was aborted has already reported why, and what it read is dropped.
     if parser.run().is_ok() {
         parser.issues.append(&mut parser.shapes.issues);
     }
