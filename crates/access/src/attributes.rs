@@ -1,16 +1,17 @@
-//! What a request asks for, as authorization sees it: read from method and path alone, whatever is served there (Z4).
+//! The attributes of a request that authorization decides on: read from method and path alone, whatever is served
+//! there (Z4).
 
 use std::borrow::Cow;
 
 use crate::request_info::RequestInfo;
 
-/// What is asked for. Empty texts mean "not there".
+/// The attributes of a request. An empty string means that an attribute is not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attributes<'a> {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection` or any other word; of a path,
     /// the method in lower case.
     pub verb: Cow<'a, str>,
-    /// Whether this is about a resource. Otherwise only the verb and the path count.
+    /// Whether this is a resource request. Otherwise only the verb and the path are set.
     pub is_resource: bool,
     /// The API group; empty is the core.
     pub group: Cow<'a, str>,
@@ -18,9 +19,9 @@ pub struct Attributes<'a> {
     pub version: Cow<'a, str>,
     /// The resource's plural name.
     pub resource: Cow<'a, str>,
-    /// The part of the object.
+    /// The subresource.
     pub subresource: Cow<'a, str>,
-    /// The namespace; empty for all of them and for what has none.
+    /// The namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: Cow<'a, str>,
     /// The object's name.
     pub name: Cow<'a, str>,
@@ -32,11 +33,11 @@ pub struct Attributes<'a> {
     pub label_selector: Cow<'a, str>,
 }
 
-/// What authorization wants to know of a request's query, and only of lists and deletions of collections.
+/// What authorization reads of the query, for lists and deletions of collections only.
 pub trait ListQuery {
     /// Whether the list is to be watched.
     fn is_watch(&self) -> bool;
-    /// The only name that the field selector lets through, if it is fit for a path.
+    /// The name that the field selector requires, if it requires one and a path can have it.
     fn exact_name(&self) -> Option<String>;
     /// The first `fieldSelector`, as it was sent.
     fn field_selector(&self) -> Option<String>;
@@ -81,7 +82,7 @@ impl<'a> Attributes<'a> {
         self
     }
 
-    /// Of a part of the object.
+    /// Of a subresource.
     pub fn part(mut self, subresource: impl Into<Cow<'a, str>>) -> Self {
         self.subresource = subresource.into();
         self

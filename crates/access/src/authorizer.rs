@@ -1,4 +1,4 @@
-//! A policy that is kept current and remembers what it found out about users.
+//! A policy that is kept current, with a cache of what users are granted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::policy::{Grants, Policy, RbacResource, Scope};
 use crate::rule::Rule;
 use crate::user::User;
 
-/// As much is remembered of users, each of them in each namespace; beyond that, all is forgotten and looked up again.
+/// The most entries of the cache, one for each user and namespace; a full cache is emptied.
 const MOST_KNOWN: usize = 16 * 1024;
 
 /// Decides who may do what, by roles and bindings (Z4).
@@ -22,15 +22,15 @@ pub struct Authorizer(RwLock<State>);
 #[derive(Debug, Default)]
 struct State {
     policy: Policy,
-    /// Counts changes of the policy, so that nothing is remembered of an older one.
+    /// Counts changes of the policy, so that the cache has no entries of an older one.
     changes: u64,
-    /// What users of a name have, by their groups.
+    /// What users of a name are granted, by their groups.
     known: HashMap<Box<str>, Vec<Known>>,
-    /// How much is remembered.
+    /// The number of entries of the cache.
     entries: usize,
 }
 
-/// The most bytes of names that are remembered of one user in one place.
+/// The most bytes of names in one entry of the cache.
 const LONGEST_KNOWN: usize = 4096;
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Known {
 }
 
 impl Authorizer {
-    /// Decides by this policy.
+    /// An authorizer with this policy.
     pub fn new(policy: Policy) -> Self {
         Authorizer(RwLock::new(State {
             policy,
@@ -49,7 +49,7 @@ impl Authorizer {
         }))
     }
 
-    /// Another that goes on from here by itself, at once whatever its size.
+    /// An independent authorizer with the same policy; copies nothing.
     pub fn fork(&self) -> Self {
         Authorizer::new(self.policy())
     }
@@ -59,8 +59,8 @@ impl Authorizer {
         self.0.read().policy.clone()
     }
 
-    /// Takes over an object as `read` finds it; `None` removes it. Reading happens under the lock that orders changes,
-    /// so that of two writers the one who comes last leaves what is there last.
+    /// Replaces an object by what `read` returns; `None` removes it. `read` is called under the lock that orders changes,
+    /// so that after two changes the policy has the object as it was read last.
     pub fn refresh(&self, table: RbacResource, key: &str, read: impl FnOnce() -> Option<Value>) {
         let mut state = self.0.write();
         let object = read();
@@ -117,7 +117,7 @@ impl Authorizer {
             let cluster = known.map(|known| Arc::clone(&known.cluster));
             (state.policy.clone(), state.changes, cluster)
         };
-        // Looking through all bindings takes a while, and nobody needs to wait for it.
+        // Looking through all bindings takes a while, so it is done without the lock.
         let cluster = cluster.unwrap_or_else(|| Arc::new(policy.grants(user, Scope::Cluster)));
         let local = (!namespace.is_empty()).then(|| Arc::new(policy.grants(user, Scope::Namespace(namespace))));
         let mut state = self.0.write();
@@ -137,7 +137,7 @@ impl State {
     }
 
     fn learn(&mut self, user: &User, cluster: &Arc<Grants>, namespace: &str, local: Option<&Arc<Grants>>) {
-        // Reviews ask about anybody and any place: what no object could be called is not worth remembering.
+        // Reviews may name any user and namespace: names that are too long for an object are not cached.
         let length = user.groups.iter().map(String::len).sum::<usize>() + user.name.len() + namespace.len();
         if length > LONGEST_KNOWN {
             return;

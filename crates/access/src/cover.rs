@@ -1,4 +1,4 @@
-//! Rules against rules: who writes a role or a binding may not give away more than they have (Z4).
+//! Escalation: a user who writes a role or a binding may not grant more than they have (Z4).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use kubewright_apimachinery::go::quote::quote_list;
 use crate::rule::{Rule, has, url_covers};
 use crate::user::User;
 
-/// A breakdown has at most so many rules: beyond, rights count as not held, so that no request takes unbounded work.
+/// The most rules of a breakdown: beyond that, rights count as not held, so that no request takes unbounded work.
 const MOST_PARTS: usize = 200_000;
 
 /// The smallest rules of which `rules` are made that `owner` does not cover; none means all are held.
@@ -27,7 +27,7 @@ pub fn covers(owner: &[Rule], rules: &[Rule]) -> Vec<Rule> {
     missing
 }
 
-/// How many smallest rules a rule has.
+/// How many smallest rules a rule is made of.
 fn size(rule: &Rule) -> usize {
     let of_resources = rule.api_groups.len().saturating_mul(rule.resources.len());
     let named = of_resources.saturating_mul(rule.resource_names.len().max(1));
@@ -94,7 +94,7 @@ fn covers_names(held: &[String], wanted: &[String]) -> bool {
     held.is_empty() || (!wanted.is_empty() && wanted.iter().all(|name| held.contains(name)))
 }
 
-/// Smallest rules with those of the same resource and name made one, in the order of their texts.
+/// Merges smallest rules of the same resource and name, in the order of their texts.
 pub fn compact(rules: &[Rule]) -> Vec<Rule> {
     /// Group, resource and name.
     type Resource<'r> = [&'r [String]; 3];
@@ -122,8 +122,8 @@ pub fn compact(rules: &[Rule]) -> Vec<Rule> {
     others
 }
 
-/// Whether a user who has `held` (and for whom `errors` stood in the way of more) may give away `rules`; the error is
-/// upstream's refusal, with what is missing.
+/// Whether a user who holds the rules `held` may grant `rules`; `errors` are those that prevented finding more held
+/// rules. The error is upstream's message, with what is missing.
 pub fn confirm_no_escalation(
     user: &User,
     held: &[Rule],

@@ -1,4 +1,4 @@
-//! The answer to "may they?", and the words in which a refusal is told.
+//! The decision whether a request is allowed, and the message of a refusal.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub struct Decision {
     pub reason: Reason,
 }
 
-/// Why something is allowed or not; made into words only when somebody asks.
+/// Why something is allowed or not; `Display` is the message, made only when it is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing to say: a master, a mode that allows everything, or no rule that allows it.
+    /// No reason: a user in `system:masters`, a mode that allows everything, or no rule that allows it.
     #[default]
     None,
     /// A binding gives the right.
@@ -32,7 +32,7 @@ pub enum Reason {
 }
 
 impl Decision {
-    /// Allowed without a reason, as masters are.
+    /// Allowed without a reason, as for `system:masters`.
     pub const ALLOWED: Decision = Decision {
         allowed: true,
         reason: Reason::None,
@@ -57,7 +57,7 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// A refusal: what it is about, and its sentence.
+/// A refusal: what it is about, and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbidden {
     /// The API group of what was asked for.
@@ -106,7 +106,7 @@ fn sentence(user: &str, asked: &Attributes<'_>) -> String {
     }
 }
 
-/// Nothing that looks like HTML is said to a browser.
+/// Escapes what a browser could read as HTML.
 fn sanitized(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

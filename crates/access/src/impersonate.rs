@@ -1,4 +1,4 @@
-//! Acting as somebody else (Z3): the modes of constrained impersonation, tried in upstream's order, and the old one.
+//! Impersonation (Z3): the modes of constrained impersonation, tried in upstream's order, and the older verb `impersonate`.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use crate::go;
 use crate::user::split_service_account;
 use crate::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_groups};
 
-/// From so many groups or extras on, one question about all of them comes first.
+/// From this many groups or extras on, one check for all of them (`*`) comes first.
 const MANY: usize = 4;
-/// Where a service account's token says on which node it is used.
+/// The extra in which a service account's token names the node it is bound to.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// Whom a request acts as.
+/// The user that a request impersonates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impersonated {
     /// The user.
@@ -29,11 +29,11 @@ pub struct Impersonated {
     pub constraint: String,
 }
 
-/// Which mode was good for a user last, by name: it is tried first the next time, and its refusal told first.
+/// The mode that last succeeded for a user, by name: it is tried first the next time, and its refusal is reported first.
 #[derive(Debug, Default)]
 pub struct Modes(Mutex<HashMap<String, Mode>>);
 
-/// As many users are remembered.
+/// The most users whose modes are kept.
 const MOST_USERS: usize = 10_000;
 
 impl Modes {
@@ -143,7 +143,7 @@ impl Mode {
     }
 }
 
-/// The node that a user's name is, if it is one.
+/// The name of the node, if the user's name is that of a node.
 fn node_name(user: &str) -> Option<&str> {
     user.strip_prefix("system:node:")
         .filter(|name| is_dns1123_subdomain(name))
@@ -191,7 +191,7 @@ impl Attempt<'_> {
         attributes
     }
 
-    /// Users and groups are of the core in the old mode.
+    /// With the older verb, users and groups are in the core group.
     fn group(&self) -> &'static str {
         if self.mode == Mode::Legacy { "" } else { AUTHENTICATION }
     }
@@ -270,7 +270,7 @@ impl Attempt<'_> {
     }
 }
 
-/// What is wrong with something else known of a user.
+/// What is wrong with an extra of a user.
 fn extra_fault(key: &str, values: &[String]) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".into());
@@ -322,7 +322,7 @@ fn path_fault(key: &str) -> Option<String> {
 }
 
 impl User {
-    /// How Go prints somebody whom headers describe, in the refusal of headers without a name.
+    /// How Go prints the user that headers describe, in the refusal of headers without a name.
     pub fn go_syntax(&self) -> String {
         format!(
             "&user.DefaultInfo{{Name:{}, UID:{}, Groups:{}, Extra:{}}}",
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn nobody_becomes_a_master_by_constrained_impersonation() {
         let everything = |_: &User, asked: &Attributes<'_>| {
-            // All but the old verb.
+            // All modes but the older verb.
             if asked.verb == "impersonate" {
                 Decision::DENIED
             } else {

@@ -1,8 +1,8 @@
 //! Who may do what, decided without I/O: users, what a request asks for, roles and bindings, escalation, impersonation.
 //!
-//! [`Attributes`] says what is asked, [`User`] by whom. A [`Policy`] holds roles and bindings; an [`Authorizer`] is a
+//! [`Attributes`] are what a request asks for, [`User`] is who sent it. A [`Policy`] holds roles and bindings; an [`Authorizer`] is a
 //! policy that is kept current and answers fast ([`Authorizer::decide`]). [`covers`] compares rules with rules, for
-//! writes that would give away more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4).
+//! writes that would grant more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4).
 //!
 //! ```
 //! use kubewright_access::{Attributes, Authorizer, Forbidden, Policy, Rule, RbacResource, User, covers};
@@ -30,7 +30,7 @@
 //! let said = Forbidden::of(&robot, &delete, &decision).why;
 //! assert!(said.contains(r#"User "system:serviceaccount:shop:robot" cannot delete resource "pods""#), "{said}");
 //!
-//! // Whoever holds `get` cannot give away `get` and `list`.
+//! // A user who has `get` cannot grant `get` and `list`.
 //! let held = Rule::resources([""], ["pods"], ["get"]);
 //! let given = Rule::resources([""], ["pods"], ["get", "list"]);
 //! assert_eq!(covers(&[held], &[given]), [Rule::resources([""], ["pods"], ["list"])]);

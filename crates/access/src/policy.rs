@@ -64,9 +64,9 @@ pub struct Binding {
     pub name: String,
     /// Its namespace; empty for a cluster role binding.
     pub namespace: String,
-    /// Who is bound.
+    /// The subjects.
     pub subjects: Vec<Subject>,
-    /// To what.
+    /// The role.
     pub role: RoleRef,
 }
 
@@ -81,7 +81,7 @@ pub struct RoleRef {
     pub name: String,
 }
 
-/// Somebody a binding names.
+/// A subject of a binding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// `User`, `Group` or `ServiceAccount`.
@@ -97,7 +97,7 @@ pub struct Subject {
 pub struct Source {
     /// The binding.
     pub binding: Arc<Binding>,
-    /// The place of the subject in it that is the user.
+    /// The index of the subject that matches the user.
     pub subject: usize,
 }
 
@@ -129,7 +129,7 @@ pub struct Grants {
 }
 
 impl Policy {
-    /// Takes over an object as it is now; `None` removes it. `key` is `namespace/name`, or the name.
+    /// Replaces an object; `None` removes it. `key` is `namespace/name`, or the name.
     pub fn set(&mut self, table: RbacResource, key: &str, object: Option<&Value>) {
         match table {
             RbacResource::Roles => put(&mut self.roles, key, object, |_, role| Rule::all_of(role).into()),
@@ -195,7 +195,7 @@ impl Policy {
     }
 
     /// The rules of the role that a binding in `namespace` (empty: of the cluster) names; the error is upstream's
-    /// sentence.
+    /// message.
     pub fn role(&self, role: &RoleRef, namespace: &str) -> Result<Arc<[Rule]>, String> {
         let (found, resource) = match role.kind.as_str() {
             "Role" => (self.roles.get(format!("{namespace}/{}", role.name).as_str()), "role"),
@@ -257,7 +257,7 @@ impl RoleRef {
 }
 
 impl Subject {
-    /// Whether a user is meant; a service account without a namespace is one of the binding's.
+    /// Whether the subject is this user; a service account without a namespace is in the binding's.
     fn is(&self, user: &User, binding_namespace: &str) -> bool {
         match self.kind.as_str() {
             "User" => user.name == self.name,

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use crate::attributes::Attributes;
 
-/// A `PolicyRule`. What the lists have in common they have in any combination; `*` means all.
+/// A `PolicyRule`: it allows every combination of the items of its lists; `*` means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rule {
     /// The API groups of the resources; `""` is the core.
     pub api_groups: Vec<String>,
-    /// Resources and parts of them: `pods`, `pods/log`, `*/scale`.
+    /// Resources and subresources: `pods`, `pods/log`, `*/scale`.
     pub resources: Vec<String>,
     /// Names of objects; empty means any.
     pub resource_names: Vec<String>,
@@ -131,12 +131,12 @@ impl Rule {
     }
 }
 
-/// Whether a list names something, or everything.
+/// Whether a list has the item, or `*`.
 pub(crate) fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|item| item == ALL || item == wanted)
 }
 
-/// Whether a rule's path, with `*` at its end or without, stands for another.
+/// Whether a rule's path, which may end in `*`, matches a path.
 pub(crate) fn url_covers(rule: &str, path: &str) -> bool {
     rule == path || (rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*')))
 }

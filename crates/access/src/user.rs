@@ -1,30 +1,30 @@
-//! Identities: a name, a uid, groups and what else is known of somebody.
+//! Users: a name, a uid, groups and extra fields.
 
 use std::collections::BTreeMap;
 
 use kubewright_apimachinery::names;
 
-/// The group of everybody who said who they are.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody who did not.
+/// The group of unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of everybody who did not say who they are.
+/// The name of unauthenticated users.
 pub const ANONYMOUS: &str = "system:anonymous";
 /// The group that may do everything, whatever roles and bindings say.
 pub const MASTERS: &str = "system:masters";
 
 const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-/// An identity.
+/// A user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct User {
     /// The user's name.
     pub name: String,
-    /// What tells users of the same name apart; empty where nothing does.
+    /// The uid, which distinguishes users of the same name; may be empty.
     pub uid: String,
     /// The groups the user is in.
     pub groups: Vec<String>,
-    /// What else is known, such as the pod a token is bound to.
+    /// Extra fields, such as the pod a token is bound to.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -45,7 +45,7 @@ impl User {
         User::new("admin", [MASTERS]).with_uid("admin")
     }
 
-    /// Somebody who did not say who they are.
+    /// The unauthenticated user.
     pub fn anonymous() -> Self {
         User {
             name: ANONYMOUS.into(),
@@ -65,7 +65,7 @@ impl User {
         self
     }
 
-    /// The same user with one more thing known of them.
+    /// The same user with one more extra field.
     pub fn with_extra(mut self, key: impl Into<String>, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.extra
             .insert(key.into(), values.into_iter().map(Into::into).collect());
@@ -82,7 +82,7 @@ impl User {
         self.is_in(MASTERS)
     }
 
-    /// Puts the user into a group, if that is news.
+    /// Puts the user into a group, unless they are in it.
     pub fn join(&mut self, group: &str) {
         if !self.is_in(group) {
             self.groups.push(group.to_owned());
@@ -90,7 +90,7 @@ impl User {
     }
 }
 
-/// The name under which a service account is a user.
+/// The user name of a service account.
 pub(crate) fn account_name(namespace: &str, name: &str) -> String {
     format!("{ACCOUNT_PREFIX}{namespace}:{name}")
 }
@@ -111,7 +111,7 @@ pub(crate) fn is_account(user: &str, namespace: &str, name: &str) -> bool {
         == Some(name)
 }
 
-/// Namespace and name of the service account that a user's name is, if it is one.
+/// Namespace and name of the service account, if the user's name is that of one.
 pub fn split_service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
     (names::is_dns1123_label(namespace) && names::is_dns1123_subdomain(name)).then_some((namespace, name))

@@ -1,5 +1,5 @@
-//! Defaulting: what the API machinery fills in whatever else the object says. Defaults that depend on other fields
-//! or on where a type is used are not here but with the kinds.
+//! Defaulting: unconditional defaults. Those that depend on other fields, or on where a type is used, are in
+//! `kubewright-kinds`.
 
 use serde_json::Value;
 

@@ -12,7 +12,7 @@
 //! default(pod, &mut decoded.value);
 //! assert_eq!(decoded.value["spec"]["restartPolicy"], "Always");
 //!
-//! // Mistakes are told in the words of Go's decoder.
+//! // Errors have the words of Go's decoder.
 //! let wrong = decode(pod, json!({ "spec": { "containers": "web" } }), None).unwrap_err();
 //! assert!(wrong.to_string().contains("cannot unmarshal string into Go struct field"), "{wrong}");
 //!

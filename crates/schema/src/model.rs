@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::protobuf::Message;
 
-/// The place of a named type in its [`Types`](crate::Types).
+/// The index of a named type in its [`Types`](crate::Types).
 pub(crate) type TypeId = u32;
 
 /// A type as used in one place: `*int32`, `[]Container`, `map[string]string`, `ObjectMeta`.
@@ -40,7 +40,7 @@ pub(crate) enum Form {
     Named(TypeId),
 }
 
-/// A value without parts, or one whose parts are nobody's business.
+/// A value without parts, or one whose parts have no type here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// A boolean.

@@ -25,7 +25,7 @@ use crate::{
 pub struct Decoded {
     /// The document as the API machinery would write it back.
     pub value: Value,
-    /// The paths of the fields its type does not have, by the alphabet: `spec.template.spec.containers[0].imagee`.
+    /// The paths of the fields its type does not have, in alphabetical order: `spec.template.spec.containers[0].imagee`.
     pub unknown: Vec<String>,
 }
 
@@ -34,18 +34,18 @@ pub struct Decoded {
 #[error("{0}")]
 pub struct TypeError(pub String);
 
-/// What is only known where the bytes are: how a number was spelled and which of two places came first.
+/// What only the bytes of a document tell: how a number was written, and which of two fields came first.
 /// Asked only when a message or a quantity needs it; paths are spelled as in [`Decoded::unknown`].
 pub trait Source {
     /// The text of the number at `path`, if it is no plain int64.
     fn literal(&self, path: &str) -> Option<&str>;
-    /// How far into the document each of the `paths` stands.
+    /// The offset of each of the `paths` in the document.
     fn positions(&self, paths: &[&str]) -> Vec<usize>;
 }
 
 /// Decodes `value` as `ty` and returns it in the form in which the server stores and serves it.
 ///
-/// Of several wrong values the first in the document is reported, or, without a `source`, the first by the alphabet.
+/// Of several wrong values the first in the document is reported, or, without a `source`, the first in alphabetical order.
 pub fn decode(ty: TypeRef<'_>, mut value: Value, source: Option<&dyn Source>) -> Result<Decoded, TypeError> {
     let keeps_empty = ty
         .name()
@@ -65,7 +65,7 @@ pub fn decode(ty: TypeRef<'_>, mut value: Value, source: Option<&dyn Source>) ->
 const STORED_AS_JSON: [&str; 2] = ["io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator."];
 /// How deep a document may nest before its type stops being followed; codecs refuse such documents anyway.
 const MAX_DEPTH: usize = 512;
-/// A document with many wrong values is as wrong as one with some.
+/// The most errors that are collected.
 const MAX_FAILURES: usize = 100;
 
 struct Walk<'s> {
@@ -184,7 +184,7 @@ impl Walk<'_> {
     }
 
     fn finish(mut self, value: Value) -> Result<Decoded, TypeError> {
-        // The first that stops wins over those that wait for the end.
+        // The first error that stops the decoder is reported instead of those that are collected.
         if self.failures.iter().any(|failure| failure.stops) {
             self.failures.retain(|failure| failure.stops);
         }

@@ -1,4 +1,4 @@
-//! Where the decoder is, kept on the stack and spelled out only when a message names it.
+//! The path of the value that is being decoded, kept on the stack and written out only when a message needs it.
 
 use std::fmt::{self, Write as _};
 

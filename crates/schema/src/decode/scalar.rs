@@ -1,4 +1,4 @@
-//! Values without parts: Go's checks of them and the form it writes them in.
+//! Scalars: Go's checks of them and the form in which it writes them.
 
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_quantity::Quantity;
@@ -123,7 +123,7 @@ impl Walk<'_> {
                 spelled = self.spelling(number, at);
                 &spelled
             }
-            // Not even a text: its JSON is no quantity, whatever it is.
+            // Neither a string nor a number: its JSON is never a quantity.
             _ => "?",
         };
         match Quantity::parse(text) {

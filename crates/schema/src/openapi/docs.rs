@@ -1,4 +1,4 @@
-//! Where the words come from: descriptions are not part of the table of facts, whoever serves documents brings them.
+//! Descriptions: they are not part of the table of facts, so that the caller passes them.
 
 /// Descriptions of the built-in types, by the names that documents use (`io.k8s.api.core.v1.Pod`).
 pub trait TypeDocs: Sync {
@@ -9,7 +9,7 @@ pub trait TypeDocs: Sync {
     fn of_field(&self, name: &str, field: &str) -> Option<&str>;
 }
 
-/// No words at all: documents say what the table of facts says.
+/// No descriptions: documents have only what the table of facts has.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTypeDocs;
 

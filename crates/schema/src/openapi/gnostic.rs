@@ -259,7 +259,7 @@ fn put(out: &mut Vec<u8>, number: u32, kind: &FieldEncoding, value: &Value) {
             }
         }),
         FieldEncoding::SchemaOrFlag => within(out, number, |out| match value {
-            // A choice is written even where it says no.
+            // A member of a `oneof` is written even when false.
             Value::Bool(flag) => out.extend([2 << 3, u8::from(*flag)]),
             schema => put(out, 1, &FieldEncoding::One(&SCHEMA), schema),
         }),

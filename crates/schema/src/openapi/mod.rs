@@ -1,5 +1,5 @@
 //! The documents of `/openapi/v3` and `/openapi/v2`, made from the table: schemas and paths as the real server has them (O3).
-//! A document costs some milliseconds to make: whoever serves it keeps it.
+//! Making a document takes some milliseconds, so that a server should keep it.
 
 mod custom;
 mod docs;
@@ -49,7 +49,7 @@ pub fn names() -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// The document of that name, without a word of docs beyond what operations say about themselves.
+/// The document of that name, without descriptions but those of operations.
 pub fn document(name: &str) -> Option<Value> {
     described(name, &NoTypeDocs)
 }

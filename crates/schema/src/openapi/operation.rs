@@ -66,13 +66,13 @@ impl Shape {
     }
 }
 
-/// What objects are written in.
+/// The media types of objects.
 pub(super) const PLAIN: &[&str] = &[
     "application/json",
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
 ];
-/// What lists and watches are written in.
+/// The media types of lists and watches.
 pub(super) const STREAMED: &[&str] = &[
     "application/json",
     "application/yaml",
@@ -80,14 +80,14 @@ pub(super) const STREAMED: &[&str] = &[
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf;stream=watch",
 ];
-/// What a log is written in.
+/// The media types of a log.
 pub(super) const LOG: &[&str] = &[
     "text/plain",
     "application/json",
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
 ];
-/// What custom resources are written in, as far as documents say.
+/// The media types of custom resources, as far as documents name them.
 pub(super) const CUSTOM: &[&str] = &["application/json", "application/yaml"];
 pub(super) const PATCHES: &[&str] = &[
     "application/json-patch+json",
@@ -103,7 +103,7 @@ pub(super) const CUSTOM_PATCHES: &[&str] = &[
 ];
 pub(super) const ANYTHING: &[&str] = &["*/*"];
 
-/// What an answer's code is called.
+/// The description of a status code.
 pub(super) fn reason(code: &str) -> &'static str {
     match code {
         "201" => "Created",

@@ -38,7 +38,7 @@ struct Paths {
     scope: String,
 }
 
-/// An object or a part of one: what a group of operations is about.
+/// The object or subresource that a group of operations is about.
 struct Target<'r> {
     resource: &'r Resource,
     /// The subresource, or nothing for the object itself.
@@ -106,7 +106,7 @@ impl Paths {
         self.add(format!("{}/", self.base), vec![get]);
     }
 
-    /// An operation on a kind; the rest is filled in by who asks.
+    /// An operation on a kind; the caller fills in the rest.
     fn operation(&self, method: &'static str, id: String, action: &'static str, kind: &GroupVersionKind) -> Operation {
         Operation {
             method,
@@ -370,7 +370,7 @@ impl Paths {
         self.add(at, operations);
     }
 
-    /// Subresources that hand the connection over, such as `exec` and `proxy`.
+    /// Subresources that upgrade or forward the connection, such as `exec` and `proxy`.
     fn connect(&mut self, target: &Target<'_>, at: String) {
         let proxies = target.part == "proxy";
         let methods: &[&'static str] = if proxies {

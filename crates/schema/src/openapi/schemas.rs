@@ -13,7 +13,7 @@ use crate::{
     types::Types,
 };
 
-/// A kind that is described wherever any is.
+/// A kind whose schema is in every document that has schemas.
 const ANY_KIND: &str = "io.k8s.api.core.v1.Pod";
 
 /// Collects the schemas of a document.
@@ -153,7 +153,7 @@ impl<'p> Schemas<'p> {
         }
         extend_for_merging(&mut schema, ty);
         match reference(ty) {
-            // Where the words are missing, the wrapping they need is kept.
+            // A reference that would have a description is wrapped, even where the description is missing.
             Some(name) if self.dialect == Dialect::V3 && !(schema.is_empty() && ty.is_undescribed()) => {
                 schema.insert("allOf".to_owned(), json!([self.dialect.reference(name)]));
                 Value::Object(schema)

@@ -153,7 +153,7 @@ fn field(
     }
 }
 
-/// An entry of a map is a message of key and value; either may be missing, and nobody checks their wire types.
+/// An entry of a map is a message of key and value; either may be missing, and upstream does not check their wire types.
 fn entry(ty: TypeRef<'_>, bytes: &[u8], depth: usize) -> Result<(String, Value), ProtobufError> {
     let mut key = String::new();
     let mut item = None;

@@ -1,4 +1,4 @@
-//! What objects travel in (H6): four magic bytes and a message that names their kind; on a watch, events with a length.
+//! The envelope of objects on the wire (H6): four magic bytes and a message that names their kind; on a watch, events with a length.
 
 use serde_json::Value;
 

@@ -53,7 +53,7 @@ pub enum ProtobufError {
     /// A value that its own decoder refuses, a quantity for one.
     #[error("{0}")]
     Value(String),
-    /// Messages nest beyond all reason.
+    /// Messages nest too deeply.
     #[error("exceeded max depth")]
     TooDeep,
     /// The type exists in JSON only.
