@@ -135,7 +135,7 @@ fn fits(length: usize, max: usize, path: &PathRef<'_>, errors: &mut Errors) -> b
     length <= max
 }
 
-fn refuse_twins<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>, errors: &mut Errors) {
+fn refuse_duplicates<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for (index, key) in keys.enumerate() {
         if !seen.insert(key) {
@@ -166,7 +166,7 @@ fn validate_claim(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
             validate_request(request, &requests_path.index(index), errors);
         }
         let keys = requests.iter().map(|request| str_at(request, &["name"]));
-        refuse_twins(keys, &requests_path, errors);
+        refuse_duplicates(keys, &requests_path, errors);
     }
     let constraints = list_at(spec, &["devices", "constraints"]);
     let constraints_path = path.child("constraints");
@@ -212,7 +212,7 @@ fn validate_request(request: &Value, path: &PathRef<'_>, errors: &mut Errors) {
                     validate_wish(alternative, &path, errors);
                 }
                 let keys = alternatives.iter().map(|alternative| str_at(alternative, &["name"]));
-                refuse_twins(keys, &path, errors);
+                refuse_duplicates(keys, &path, errors);
             }
         }
     }
@@ -339,7 +339,7 @@ fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &PathRef<
             errors.push(FieldError::invalid(&path, *reference, NOT_A_REQUEST));
         }
     }
-    refuse_twins(references.iter().copied(), path, errors);
+    refuse_duplicates(references.iter().copied(), path, errors);
 }
 
 /// `domain/name`, where the name is a C identifier.

@@ -35,9 +35,9 @@ pub mod rules;
 mod runtime_class;
 mod scheduling;
 pub mod service;
-pub mod stamps;
 mod storage;
 pub mod strategy;
+pub mod timestamps;
 pub mod workloads;
 
 pub use admissionregistration::url as webhook;

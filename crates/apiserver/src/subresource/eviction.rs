@@ -59,7 +59,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
             .map(|record| object::to_value(budgets, record, record.revision))
             .collect();
         let mut options = options.clone();
-        match eviction::judge(&pod, &known, &now) {
+        match eviction::decide(&pod, &known, &now) {
             EvictionDecision::Allowed { pinned, budget } => {
                 if let Some(budget) = budget.filter(|_| !options.dry_run) {
                     let key = object::key(call.target.namespace, meta_text(&budget, "name"));

@@ -1,7 +1,7 @@
 //! The prepare stage: what the server owns is filled in, what the client may not write is restored (upstream's
 //! `PrepareForCreate` and `PrepareForUpdate`).
 
-use kubewright_kinds::{Create, Update, certificates, meta, stamps};
+use kubewright_kinds::{Create, Update, certificates, meta, timestamps};
 use serde_json::Value;
 
 use super::PendingWrite;
@@ -23,7 +23,7 @@ impl PendingWrite<'_, '_> {
             let extra: Vec<_> = user.extra.clone().into_iter().collect();
             certificates::set_requestor(object, &user.name, &user.uid, &user.groups, &extra);
         }
-        stamps::stamp(&resource.group, &resource.plural, None, object, None, &now);
+        timestamps::set_times(&resource.group, &resource.plural, None, object, None, &now);
         resource.fill_zero(object);
     }
 
@@ -58,7 +58,7 @@ impl PendingWrite<'_, '_> {
         }
         let now = self.call.server.clock.stamp();
         let part = subresource.map(Subresource::name);
-        stamps::stamp(&resource.group, &resource.plural, part, new, Some(old), &now);
+        timestamps::set_times(&resource.group, &resource.plural, part, new, Some(old), &now);
         resource.fill_zero(new);
     }
 }

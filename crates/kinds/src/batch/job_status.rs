@@ -67,7 +67,7 @@ fn changed(job: &Value, old: &Value, field: &str) -> bool {
     !same(at(job, &["status", field]), at(old, &["status", field]))
 }
 
-fn turned(job: &Value, old: &Value, kind: &str) -> bool {
+fn condition_changed(job: &Value, old: &Value, kind: &str) -> bool {
     is_true(job, kind) != is_true(old, kind)
 }
 
@@ -79,8 +79,8 @@ fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Erro
         }
     };
     let (complete, failed) = (is_true(job, "Complete"), is_true(job, "Failed"));
-    let complete_turned = turned(job, old, "Complete");
-    let failed_turned = turned(job, old, "Failed");
+    let complete_turned = condition_changed(job, old, "Complete");
+    let failed_turned = condition_changed(job, old, "Failed");
     let target = is_true(job, "FailureTarget");
     refuse(
         complete_turned || failed_turned,
@@ -88,7 +88,7 @@ fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Erro
         "cannot set Complete=True and Failed=true conditions",
     );
     refuse(
-        complete_turned || turned(job, old, "FailureTarget"),
+        complete_turned || condition_changed(job, old, "FailureTarget"),
         complete && target,
         "cannot set Complete=True and FailureTarget=true conditions",
     );
@@ -104,7 +104,7 @@ fn validate_ends(job: &Value, old: &Value, path: &PathRef<'_>, errors: &mut Erro
         "cannot set Failed=True condition without the FailureTarget=true condition",
     );
     refuse(
-        complete_turned || turned(job, old, "SuccessCriteriaMet"),
+        complete_turned || condition_changed(job, old, "SuccessCriteriaMet"),
         complete && !is_true(job, "SuccessCriteriaMet"),
         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
     );

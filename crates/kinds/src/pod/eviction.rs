@@ -41,7 +41,7 @@ pub enum EvictionDecision {
 }
 
 /// Checks the eviction of `pod` against the budgets of its namespace.
-pub fn judge(pod: &Value, budgets: &[Value], now: &str) -> EvictionDecision {
+pub fn decide(pod: &Value, budgets: &[Value], now: &str) -> EvictionDecision {
     let phase = str_at(pod, &["status", "phase"]);
     let is_deleted = !is_unset(pod, &["metadata", "deletionTimestamp"]);
     if is_deleted || matches!(phase, "Succeeded" | "Failed" | "Pending") {
@@ -212,8 +212,8 @@ mod tests {
         })
     }
 
-    fn cause(verdict: EvictionDecision) -> (String, u64) {
-        match verdict {
+    fn cause(decision: EvictionDecision) -> (String, u64) {
+        match decision {
             EvictionDecision::TooManyRequests {
                 message: VIOLATION,
                 cause,
@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn an_exhausted_budget_refuses() {
-        let verdict = judge(&pod(), &[budget(0, 1, 1)], "");
+        let decision = decide(&pod(), &[budget(0, 1, 1)], "");
         assert_eq!(
-            cause(verdict),
+            cause(decision),
             (
                 "The disruption budget b needs 1 healthy pods and has 1 currently".to_owned(),
                 0
@@ -240,7 +240,7 @@ mod tests {
         let mut unseen = budget(1, 2, 1);
         unseen["metadata"]["generation"] = 2.into();
         let words = "The disruption budget b is still being processed by the server.";
-        assert_eq!(cause(judge(&pod(), &[unseen], "")), (words.to_owned(), 10));
+        assert_eq!(cause(decide(&pod(), &[unseen], "")), (words.to_owned(), 10));
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let EvictionDecision::Allowed {
             pinned: false,
             budget: Some(counted),
-        } = judge(&pod(), &[budget(1, 2, 1)], "now")
+        } = decide(&pod(), &[budget(1, 2, 1)], "now")
         else {
             panic!("the budget allows one");
         };
@@ -270,7 +270,7 @@ mod tests {
         let mut waiting = pod();
         waiting["status"]["phase"] = "Pending".into();
         assert_eq!(
-            judge(&waiting, &[budget(0, 0, 1)], ""),
+            decide(&waiting, &[budget(0, 0, 1)], ""),
             EvictionDecision::Allowed {
                 pinned: true,
                 budget: None
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn two_budgets_for_one_pod_are_too_many() {
         assert!(matches!(
-            judge(&pod(), &[budget(1, 2, 1), budget(1, 2, 1)], ""),
+            decide(&pod(), &[budget(1, 2, 1), budget(1, 2, 1)], ""),
             EvictionDecision::Unsupported(_)
         ));
     }

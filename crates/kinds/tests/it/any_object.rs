@@ -1,7 +1,7 @@
 //! No object panics, however little it resembles its kind, and preparing a write twice changes nothing more.
 
 use kubewright_kinds::strategy::strategy;
-use kubewright_kinds::{Create, Update, behaviour, meta, stamps};
+use kubewright_kinds::{Create, Update, behaviour, meta, timestamps};
 use kubewright_schema::resources;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -169,7 +169,7 @@ fn write(group: &str, resource: &str, new: &Value, old: &Value) {
     meta::validate_create_generic(&metadata, false, &mut errors);
     kind.validate_create(&created, &mut errors);
     let _ = kind.warnings(&created, None);
-    stamps::stamp(group, resource, None, &mut created, None, "2020-01-01T00:00:00Z");
+    timestamps::set_times(group, resource, None, &mut created, None, "2020-01-01T00:00:00Z");
     for subresource in [
         None,
         Some("status"),
@@ -203,7 +203,7 @@ fn write(group: &str, resource: &str, new: &Value, old: &Value) {
             kind.warnings(&updated, Some(old)),
             rules.generation.after_update(&updated, old),
         );
-        stamps::stamp(
+        timestamps::set_times(
             group,
             resource,
             subresource,

@@ -2,7 +2,7 @@
 
 use kubewright_kinds::service::allocate::{AllocationError, Allocator};
 use kubewright_kinds::strategy::strategy;
-use kubewright_kinds::{Create, Update, behaviour, stamps};
+use kubewright_kinds::{Create, Update, behaviour, timestamps};
 use kubewright_schema::{Resource, TypeRef, Types, decode, default, resources};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn prepare(resource: &Resource, object: &mut Value, stored: Option<&Value>, subr
         identify(object);
         kind.prepare_create(Create { object });
     }
-    stamps::stamp(resource.group, resource.plural, subresource, object, stored, NOW);
+    timestamps::set_times(resource.group, resource.plural, subresource, object, stored, NOW);
 }
 
 /// The resource that holds objects of this kind.

@@ -7,9 +7,9 @@ use crate::apiregistration;
 use crate::certificates;
 use crate::core_group::persistent_volume;
 
-/// Sets `now`, the time as JSON writes it, where the kind has such a field: the phase of a persistent volume, the conditions of
-/// a certificate signing request, the availability of a local API service. `old` is `None` on create.
-pub fn stamp(
+/// Sets `now`, the time as JSON writes it, where the kind has such a field: the phase of a persistent volume, the conditions
+/// of a certificate signing request, the availability of a local API service. `old` is `None` on create.
+pub fn set_times(
     group: &str,
     resource: &str,
     subresource: Option<&str>,
@@ -38,13 +38,13 @@ mod tests {
     #[test]
     fn a_create_and_a_status_update_set_the_time_of_the_phase() {
         let old = json!({"status": {"phase": "Pending", "lastPhaseTransitionTime": "t1"}});
-        let stamped = |subresource, old: Option<&Value>| {
+        let phase_time = |subresource, old: Option<&Value>| {
             let mut object = json!({"status": {"phase": "Bound"}});
-            stamp("", "persistentvolumes", subresource, &mut object, old, "t2");
+            set_times("", "persistentvolumes", subresource, &mut object, old, "t2");
             object["status"]["lastPhaseTransitionTime"].clone()
         };
-        assert_eq!(stamped(None, None), "t2");
-        assert_eq!(stamped(Some("status"), Some(&old)), "t2");
-        assert_eq!(stamped(None, Some(&old)), Value::Null);
+        assert_eq!(phase_time(None, None), "t2");
+        assert_eq!(phase_time(Some("status"), Some(&old)), "t2");
+        assert_eq!(phase_time(None, Some(&old)), Value::Null);
     }
 }
