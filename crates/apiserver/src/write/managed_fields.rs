@@ -81,7 +81,7 @@ impl<'r> Versions<'r> for CustomKind<'r> {
 
     fn topology(&self, api_version: &str) -> Option<ObjectTopology<'r>> {
         let schema = self.version.schema_at(api_version)?;
-        Some(ObjectTopology::Custom(schema.place()))
+        Some(ObjectTopology::Custom(schema.topology()))
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {

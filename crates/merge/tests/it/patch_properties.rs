@@ -1,6 +1,6 @@
 //! What holds for all patches.
 
-use crate::workload::{DEPLOYMENT, Place};
+use crate::workload::{DEPLOYMENT, TestTopology};
 use kubewright_merge::{JsonPatch, merge_patch, strategic};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn an_empty_patch_changes_nothing(object in object()) {
         prop_assert_eq!(merge_patch::apply(object.clone(), json!({}), true), Ok(object.clone()));
-        prop_assert_eq!(strategic::apply(object.clone(), json!({}), Place::of(&DEPLOYMENT)), Ok(object.clone()));
+        prop_assert_eq!(strategic::apply(object.clone(), json!({}), TestTopology::of(&DEPLOYMENT)), Ok(object.clone()));
         let patch = JsonPatch::decode(json!([]), true);
         prop_assert_eq!(patch.and_then(|patch| patch.apply(object.clone())), Ok(object));
     }
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn no_strategic_patch_panics(object in object(), patch in object()) {
-        let _ = strategic::apply(object, patch, Place::of(&DEPLOYMENT));
+        let _ = strategic::apply(object, patch, TestTopology::of(&DEPLOYMENT));
     }
 
     #[test]
@@ -143,7 +143,7 @@ proptest! {
         };
         let object = json!({"spec": {"template": {"spec": {"containers": named(&live)}}}});
         let change = json!({"spec": {"template": {"spec": {"containers": named(&patch)}}}});
-        let merged = strategic::apply(object, change, Place::of(&DEPLOYMENT)).map_err(|error| error.to_string());
+        let merged = strategic::apply(object, change, TestTopology::of(&DEPLOYMENT)).map_err(|error| error.to_string());
         let mut names: Vec<String> = merged
             .iter()
             .filter_map(|merged| merged.pointer("/spec/template/spec/containers")?.as_array())

@@ -1,6 +1,6 @@
 //! Patches and what upstream's libraries make of them, recorded from these.
 
-use crate::workload::{DEPLOYMENT, Place};
+use crate::workload::{DEPLOYMENT, TestTopology};
 use kubewright_merge::{JsonPatch, MAX_OPERATIONS, PatchError, merge_patch, strategic};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn strategic_patches_apply_as_upstream_applies_them() {
         expected,
     } in cases(include_str!("../golden/strategic.json"))
     {
-        let result = strategic::apply(object, patch.clone(), Place::of(&DEPLOYMENT));
+        let result = strategic::apply(object, patch.clone(), TestTopology::of(&DEPLOYMENT));
         match result {
             Ok(result) => assert_eq!(Some(&result), expected.get("result"), "{patch}"),
             Err(PatchError::DoesNotApply { reason }) => assert_eq!(expected["error"], reason, "{patch}"),
@@ -72,7 +72,7 @@ fn strategic_patches_apply_as_upstream_applies_them() {
 fn patches_that_are_not_patches_are_refused_in_the_servers_words() {
     let json_patch = |patch: Value, checked| JsonPatch::decode(patch, checked).err();
     let merge_patch = |patch: Value, checked| merge_patch::apply(json!({}), patch, checked).err();
-    let strategic = |patch: Value| strategic::apply(json!({}), patch, Place::of(&DEPLOYMENT)).err();
+    let strategic = |patch: Value| strategic::apply(json!({}), patch, TestTopology::of(&DEPLOYMENT)).err();
     for (error, message) in [
         (
             json_patch(json!({}), true),

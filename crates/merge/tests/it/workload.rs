@@ -21,12 +21,12 @@ pub(crate) struct Field {
 
 /// A place in a document.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct TestTopology {
     of: &'static Type,
     strategy: PatchStrategy<'static>,
 }
 
-impl Place {
+impl TestTopology {
     pub(crate) fn of(of: &'static Type) -> Self {
         Self {
             of,
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-impl Topology<'static> for Place {
+impl Topology<'static> for TestTopology {
     fn shape(self) -> Shape {
         match self.of {
             Type::Scalar => Shape::Scalar,

@@ -154,7 +154,7 @@ impl Schema {
     }
 
     /// The root of the object's type as server-side apply sees it (S6).
-    pub fn place(&self) -> ResourceTopology<'_> {
+    pub fn topology(&self) -> ResourceTopology<'_> {
         ResourceTopology::root(self)
     }
 }

@@ -27,10 +27,10 @@ fn schema() -> Schema {
 }
 
 fn at<'s>(schema: &'s Schema, path: &str) -> ResourceTopology<'s> {
-    path.split('.').fold(schema.place(), |place, step| {
-        place
+    path.split('.').fold(schema.topology(), |topology, step| {
+        topology
             .field(step)
-            .or_else(|| place.element())
+            .or_else(|| topology.element())
             .unwrap_or_else(|| panic!("{path}"))
     })
 }
@@ -57,7 +57,7 @@ fn places_have_the_shapes_that_their_markers_say() {
     ] {
         assert_eq!(at(&schema, path).shape(), shape, "{path}");
     }
-    assert!(schema.place().field("status").is_none() && schema.place().element().is_none());
+    assert!(schema.topology().field("status").is_none() && schema.topology().element().is_none());
 }
 
 #[test]
@@ -89,7 +89,7 @@ impl<'s> Versions<'s> for Only<'s> {
     type Topology = ResourceTopology<'s>;
 
     fn topology(&self, _: &str) -> Option<ResourceTopology<'s>> {
-        Some(self.0.place())
+        Some(self.0.topology())
     }
 
     fn convert(&self, object: &Value, _: &str) -> Result<Value, ConversionError> {
