@@ -3,6 +3,7 @@
 //!
 //! This crate does no I/O and depends on no other crate of the workspace.
 
+pub mod calendar;
 pub mod cron;
 pub mod duration;
 pub mod errors;

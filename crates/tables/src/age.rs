@@ -1,6 +1,7 @@
 //! How long ago something was, in words for people; and Go's reading of RFC 3339.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::calendar::{days_in_month, days_since_1970};
 use serde_json::Value;
 
 const SECOND: i64 = 1_000_000_000;
@@ -85,7 +86,7 @@ pub(crate) fn parse(text: &str) -> Option<Nanoseconds> {
     expect(&mut rest, b'-')?;
     let month = digits(&mut rest, 2).filter(|month| (1..=12).contains(month))?;
     expect(&mut rest, b'-')?;
-    let day = digits(&mut rest, 2).filter(|day| (1..=days_in(year, month)).contains(day))?;
+    let day = digits(&mut rest, 2).filter(|day| (1..=days_in_month(year, month)).contains(day))?;
     expect(&mut rest, b'T')?;
     let hour_digits = if rest.get(1).is_some_and(u8::is_ascii_digit) {
         2
@@ -146,24 +147,6 @@ fn offset(rest: &mut &[u8]) -> Option<i64> {
     expect(rest, b':')?;
     let minutes = digits(rest, 2).filter(|minutes| *minutes <= 60)?;
     Some(sign * (hours * 3600 + minutes * 60))
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// The civil calendar, counted from 0000-03-01 so that a leap day ends its year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
 #[cfg(test)]

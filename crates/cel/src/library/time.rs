@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::calendar;
+
 use crate::error::EvalError;
 use crate::library::{Implementation, wrong, zones};
 use crate::value::{Outcome, Value};
@@ -53,37 +55,16 @@ struct Civil {
     day_of_year: i64,
 }
 
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
 fn civil(seconds: i64) -> Civil {
     let days = seconds.div_euclid(86_400);
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = calendar::date(days);
     Civil {
         year,
         month,
         day,
         second_of_day: seconds.rem_euclid(86_400),
         weekday: (days + 4).rem_euclid(7),
-        day_of_year: days - days_from_civil(year, 1, 1),
+        day_of_year: days - calendar::days_since_1970(year, 1, 1),
     }
 }
 
@@ -117,14 +98,9 @@ fn digits(text: &[u8], from: usize, to: usize) -> Option<i64> {
 
 fn date(text: &[u8]) -> Option<i64> {
     let (year, month, day) = (digits(text, 0, 4)?, digits(text, 5, 7)?, digits(text, 8, 10)?);
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let length = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
+    let length = calendar::days_in_month(year, month);
     let valid = text[4] == b'-' && text[7] == b'-' && (1..=12).contains(&month) && (1..=length).contains(&day);
-    valid.then(|| days_from_civil(year, month, day))
+    valid.then(|| calendar::days_since_1970(year, month, day))
 }
 
 /// A date such as `2024-02-29`.

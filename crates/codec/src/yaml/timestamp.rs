@@ -1,5 +1,7 @@
 //! Timestamps: strings to a reader, but quoted by the writer, since other readers take them for times.
 
+use kubewright_apimachinery::calendar::days_in_month;
+
 /// Whether Go's `yaml` recognises a timestamp: a date, or a date and a time, with one or two digits for everything but
 /// the year.
 pub(super) fn is_timestamp(text: &str) -> bool {
@@ -34,7 +36,7 @@ impl Rest<'_> {
     }
 
     /// One digit or two.
-    fn number(&mut self, most: usize) -> Option<usize> {
+    fn number(&mut self, most: usize) -> Option<i64> {
         let digits = self.0.bytes().take(most).take_while(u8::is_ascii_digit).count();
         let (number, rest) = self.0.split_at(digits);
         self.0 = rest;
@@ -47,7 +49,7 @@ impl Rest<'_> {
         let month = self.number(2)?;
         self.expect("-")?;
         let day = self.number(2)?;
-        (1..=days(month, year)?).contains(&day).then_some(())
+        ((1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day)).then_some(())
     }
 
     fn time(&mut self) -> Option<()> {
@@ -74,16 +76,6 @@ impl Rest<'_> {
         }
         self.0 = &self.0[6..];
         ([a, b] <= [b'2', b'4'] && [c, d] <= [b'6', b'0']).then_some(())
-    }
-}
-
-fn days(month: usize, year: usize) -> Option<usize> {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => Some(31),
-        4 | 6 | 9 | 11 => Some(30),
-        2 => Some(if is_leap { 29 } else { 28 }),
-        _ => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Times of managers, as seconds, to order entries.
 
+use kubewright_apimachinery::calendar::days_since_1970;
+
 /// Seconds since 1970 of an RFC 3339 time; `None` if it is none.
 pub(super) fn unix_seconds(text: &str) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
@@ -40,13 +42,4 @@ fn offset(zone: &str) -> Option<i64> {
     let (hours, minutes) = clock.split_once(':')?;
     let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
     ((0..24).contains(&hours) && (0..60).contains(&minutes)).then_some(sign * (hours * 3600 + minutes * 60))
-}
-
-/// Days of the proleptic Gregorian calendar, counted in years that begin in March so that leap days come last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::calendar::{date, days_in_month, days_since_1970};
 use kubewright_apimachinery::go::quote::quote_for_time;
 
 /// How a type spells its times.
@@ -42,7 +43,7 @@ pub(crate) fn write(layout: Layout, seconds: i64, nanos: u32) -> Option<String> 
         return None;
     }
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = date(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let mut canonical = String::with_capacity(27);
     if year < 0 {
@@ -60,39 +61,6 @@ pub(crate) fn write(layout: Layout, seconds: i64, nanos: u32) -> Option<String> 
 
 /// January 1 of year 1: what Go's zero time is.
 const ZERO_TIME: i64 = -62_135_596_800;
-
-/// Days since 1970 of a date of the proleptic Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day is their last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
-}
-
-fn days_in(month: i64, year: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
 
 struct Parser<'v> {
     layout: Layout,
@@ -137,11 +105,11 @@ impl Parser<'_> {
                 quote_for_time(self.rest)
             ));
         }
-        if day < 1 || day > days_in(month, year) {
+        if day < 1 || day > days_in_month(year, month) {
             return Err(self.out_of_range("day"));
         }
         Ok((
-            days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset,
+            days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset,
             nanos,
         ))
     }
