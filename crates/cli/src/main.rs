@@ -36,7 +36,12 @@ use clap::{Parser, Subcommand};
     name = "kubewright",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    after_help = "\
+Start here:
+  kubewright demo                        an operator at work, in a cluster in this process
+  kubewright doctor                      what this machine has, and what a project needs
+  kubewright init --domain example.com   a project in this folder; then `kubewright create api`"
 )]
 struct Arguments {
     #[command(subcommand)]
