@@ -1,11 +1,12 @@
 //! How often a rule may run for one object, and what all rules together may cost.
 
+use kubewright_apimachinery::field::ErrorType;
 use serde_json::Value as Json;
 
 use crate::decl::{Decl, MAX_REQUEST_BYTES};
 use crate::limits::{PER_CRD_ESTIMATE, PER_EXPRESSION_ESTIMATE};
 
-use super::schema::{SchemaIssue, SchemaIssueKind};
+use super::schema::SchemaIssue;
 
 /// How often data of this schema may occur; `None` without a limit.
 pub(super) type Cardinality = Option<u64>;
@@ -54,7 +55,7 @@ impl TotalCost {
         }
         let forbidden = |path: &str, detail: String| SchemaIssue {
             path: path.to_owned(),
-            kind: SchemaIssueKind::Forbidden,
+            kind: ErrorType::Forbidden,
             detail,
         };
         let named = self.expensive.iter().map(|(path, _)| {

@@ -20,7 +20,7 @@ use crate::types::Type;
 
 pub use estimate::{RuleEstimate, SchemaEstimate};
 pub use field_path::FieldPath;
-pub use schema::{SchemaIssue, SchemaIssueKind, check_schema, estimate_schema};
+pub use schema::{SchemaIssue, check_schema, estimate_schema};
 pub use validator::{ValidationResult, Validator};
 
 /// The type rules see for `self`; the number upstream adds to it changes with every write.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::field::ErrorType;
 use kubewright_apimachinery::go::quote;
 use serde_json::Value as Json;
 
@@ -11,28 +12,13 @@ use super::budget::{Cardinality, TotalCost, max_elements, too_expensive, total_c
 use super::estimate::{RuleEstimate, SchemaEstimate};
 use super::{Compiled, Environments, Rule, compile, field_path};
 
-/// What kind of field error an issue is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaIssueKind {
-    /// `Invalid value`
-    Invalid,
-    /// `Forbidden`
-    Forbidden,
-    /// `Required value`
-    Required,
-    /// `Unsupported value`
-    NotSupported,
-    /// `Internal error`
-    Internal,
-}
-
 /// What is wrong with a rule of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaIssue {
     /// The path of the field.
     pub path: String,
-    /// What kind of error it is.
-    pub kind: SchemaIssueKind,
+    /// The type of the field error.
+    pub kind: ErrorType,
     /// What is wrong.
     pub detail: String,
 }
@@ -119,7 +105,7 @@ struct SchemaPosition<'p> {
 }
 
 impl Walk {
-    fn report(&mut self, path: String, kind: SchemaIssueKind, detail: impl Into<String>) {
+    fn report(&mut self, path: String, kind: ErrorType, detail: impl Into<String>) {
         self.issues.push(SchemaIssue {
             path,
             kind,
@@ -182,11 +168,7 @@ impl Walk {
         if environments.is_none() && is_judged {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: \
                           unable to convert structural schema to CEL declarations";
-            self.report(
-                format!("{path}.x-kubernetes-validations"),
-                SchemaIssueKind::Internal,
-                detail,
-            );
+            self.report(format!("{path}.x-kubernetes-validations"), ErrorType::Internal, detail);
         }
         let mut estimates = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
@@ -213,7 +195,7 @@ impl Walk {
     }
 
     fn texts(&mut self, rule: &Rule, schema: &Json, path: &str) {
-        use SchemaIssueKind::{Invalid, NotSupported, Required};
+        use ErrorType::{Invalid, NotSupported, Required};
         let has_line_break = |text: &str| text.contains(['\n', '\r']);
         let at = |field: &str| format!("{path}.{field}");
         let message = rule.message.trim();
@@ -262,7 +244,7 @@ impl Walk {
     }
 
     fn compiled(&mut self, rule: &Rule, compiled: &Compiled, estimate: &RuleEstimate, uncorrelated: Option<&str>) {
-        use SchemaIssueKind::{Forbidden, Invalid};
+        use ErrorType::{Forbidden, Invalid};
         let path = &estimate.path;
         let rule_path = format!("{path}.rule");
         // What does not compile costs nothing.

@@ -1,7 +1,7 @@
 //! Replays what a kube-apiserver said about rules and objects, word for word.
 
 use kubewright_cel::Limits;
-use kubewright_cel::rules::{SchemaIssue, SchemaIssueKind, Validator, check_schema};
+use kubewright_cel::rules::{SchemaIssue, Validator, check_schema};
 use serde_json::{Value, json};
 
 const SCHEMA_PATH: &str = "spec.validation.openAPIV3Schema";
@@ -48,14 +48,9 @@ fn causes(recorded: &Value) -> Vec<(String, String)> {
 
 /// Whether an issue is what the server said; the value it shows of an invalid rule is not part of the issue.
 fn says(issue: &SchemaIssue, (field, message): &(String, String)) -> bool {
-    let start = match issue.kind {
-        SchemaIssueKind::Invalid => "Invalid value",
-        SchemaIssueKind::Forbidden => "Forbidden",
-        SchemaIssueKind::Required => "Required value",
-        SchemaIssueKind::NotSupported => "Unsupported value",
-        SchemaIssueKind::Internal => "Internal error",
-    };
-    issue.path == *field && message.starts_with(start) && message.ends_with(&format!(": {}", normalize(&issue.detail)))
+    issue.path == *field
+        && message.starts_with(&issue.kind.to_string())
+        && message.ends_with(&format!(": {}", normalize(&issue.detail)))
 }
 
 /// Shows what differs and fails if it is anything.

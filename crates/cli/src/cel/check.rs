@@ -171,7 +171,7 @@ fn rule_text(out: &mut String, rule: &RuleReport, paint: Paint) {
 
 /// What is wrong and where, the lines of the expression below it as CEL prints them.
 fn issue_text(out: &mut String, issue: &SchemaIssue, paint: Paint) {
-    let text = format!("{}: {}: {}", issue.path, survey::kind(issue.kind), issue.detail);
+    let text = format!("{}: {}: {}", issue.path, issue.kind, issue.detail);
     for line in paint.issues(&text).lines() {
         let _ = writeln!(out, "     {line}");
     }

@@ -3,7 +3,7 @@
 
 use kubewright_cel::Decl;
 use kubewright_cel::limits::{PER_CRD_ESTIMATE, PER_EXPRESSION_ESTIMATE};
-use kubewright_cel::rules::{RuleEstimate, SchemaEstimate, SchemaIssue, SchemaIssueKind, estimate_schema};
+use kubewright_cel::rules::{RuleEstimate, SchemaEstimate, SchemaIssue, estimate_schema};
 use serde_json::{Value as Json, json};
 
 use super::hint;
@@ -84,18 +84,7 @@ impl RuleReport {
 }
 
 fn issue_json(issue: &SchemaIssue) -> Json {
-    json!({"path": issue.path, "error": kind(issue.kind), "detail": issue.detail})
-}
-
-/// The kind of an error as the API server words it.
-pub(super) fn kind(kind: SchemaIssueKind) -> &'static str {
-    match kind {
-        SchemaIssueKind::Invalid => "Invalid value",
-        SchemaIssueKind::Forbidden => "Forbidden",
-        SchemaIssueKind::Required => "Required value",
-        SchemaIssueKind::NotSupported => "Unsupported value",
-        SchemaIssueKind::Internal => "Internal error",
-    }
+    json!({"path": issue.path, "error": issue.kind.to_string(), "detail": issue.detail})
 }
 
 /// A cost as a reader wants it: groups of three digits; what has no bound says so.

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError, PathRef};
-use kubewright_cel::rules::{SchemaIssueKind, check_schema};
+use kubewright_cel::rules::check_schema;
 use serde_json::Value;
 
 use super::props::Props;
@@ -113,24 +113,17 @@ pub(super) fn validate(
         check_schema(schema, &path)
     };
     for issue in issues {
-        let is_cost = issue.kind == SchemaIssueKind::Forbidden && issue.detail.starts_with("estimated ");
+        let is_cost = issue.kind == ErrorType::Forbidden && issue.detail.starts_with("estimated ");
         if any_cost && is_cost {
             continue;
         }
-        let kind = match issue.kind {
-            SchemaIssueKind::Invalid => ErrorType::Invalid,
-            SchemaIssueKind::Forbidden => ErrorType::Forbidden,
-            SchemaIssueKind::Required => ErrorType::Required,
-            SchemaIssueKind::NotSupported => ErrorType::NotSupported,
-            SchemaIssueKind::Internal => ErrorType::Internal,
-        };
-        let shown = if kind == ErrorType::Invalid {
+        let shown = if issue.kind == ErrorType::Invalid {
             shown_rule(&issue.path, &issue.detail, compilable)
         } else {
             None
         };
         let shown = shown.map(BadValue::verbatim);
-        errors.push(FieldError::new(kind, &issue.path, shown, issue.detail));
+        errors.push(FieldError::new(issue.kind, &issue.path, shown, issue.detail));
     }
 }
 
