@@ -3,13 +3,13 @@
 /// A patch that cannot be read or applied. The text is that of the `Status` message, which each variant says how to make.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// The patch itself makes no sense: `BadRequest`, 400, with this message.
+    /// The patch itself is malformed: `BadRequest`, 400, with this message.
     #[error("{0}")]
     Malformed(String),
     /// Too many operations: `RequestEntityTooLarge`, 413, with this message.
     #[error("Request entity too large: {0}")]
     TooLarge(String),
-    /// The patch does not fit the object: `Invalid`, 422. Upstream keeps the reason to itself and answers with one
+    /// The patch does not fit the object: `Invalid`, 422. Upstream does not report the reason and answers with one
     /// sentence and empty details; the reason is kept here for diagnostics.
     #[error("the server rejected our request due to an error in our request")]
     DoesNotApply {

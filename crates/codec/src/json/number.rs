@@ -14,7 +14,7 @@ pub(super) enum Scanned<'a> {
     },
 }
 
-/// Scans the number that starts at `bytes[start]` (a digit or a minus sign); answers it and where it ends.
+/// Scans the number that starts at `bytes[start]` (a digit or a minus sign); returns it and where it ends.
 pub(super) fn scan(bytes: &[u8], start: usize) -> Result<(Scanned<'_>, usize), SyntaxError> {
     let mut at = start;
     let negative = bytes[at] == b'-';

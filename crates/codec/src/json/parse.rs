@@ -96,7 +96,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Starts a value: answers a scalar or an empty collection, or `None` when a collection was opened.
+    /// Starts a value: returns a scalar or an empty collection, or `None` when a collection was opened.
     fn begin(&mut self) -> Result<Option<Value>, SyntaxError> {
         let bytes = self.source.bytes;
         match self.peek()? {

@@ -21,7 +21,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads the string whose opening quote is at `quote`; answers it and where it ends (after the closing quote).
+    /// Reads the string whose opening quote is at `quote`; returns it and where it ends (after the closing quote).
     pub(super) fn string(&self, quote: usize) -> Result<(Cow<'a, str>, usize), SyntaxError> {
         let start = quote + 1;
         let at = self.plain_run(start);
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads the escape whose backslash is before `at`; answers where it ends.
+    /// Reads the escape whose backslash is before `at`; returns where it ends.
     fn escape(&self, at: usize, out: &mut String) -> Result<usize, SyntaxError> {
         let c = match self.bytes.get(at) {
             Some(b'b') => '\x08',

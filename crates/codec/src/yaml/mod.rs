@@ -39,7 +39,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
         .and_then(|tree| build::build(&tree))
 }
 
-/// How many quoted scalars are indented for the parser before it is left to its opinion.
+/// How many quoted scalars are indented for the parser before its error is reported.
 const MAX_INDENTATIONS: usize = 16;
 
 /// Most YAML that clients send is JSON. Where both readings agree, the faster one is taken.

@@ -35,7 +35,7 @@ pub(crate) fn class(spec: &Value) -> &'static str {
     }
 }
 
-/// Adds up cpu and memory; answers whether both were there.
+/// Adds up cpu and memory; returns whether both were there.
 fn add(total: &mut Amounts, resources: &Value, kind: &str) -> bool {
     let mut found = 0;
     for (name, amount) in amounts(map_at(resources, &[kind])) {

@@ -70,7 +70,7 @@ pub(crate) fn is_integer_resource(name: &str) -> bool {
     COUNTED.contains(&name) || is_extended(name)
 }
 
-/// A resource that exists or has a domain; answers whether it is one.
+/// A resource that exists or has a domain; returns whether it is one.
 pub(crate) fn validate_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let before = errors.len();
     let complaints = names::qualified_name(name);

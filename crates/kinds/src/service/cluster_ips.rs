@@ -41,7 +41,7 @@ pub(super) fn validate(is: Spec<'_>, was: Option<Spec<'_>>, errors: &mut Errors)
     }
 }
 
-/// Each address is one, and there is at most one of each family; answers whether the first is true.
+/// Each address is one, and there is at most one of each family; returns whether the first is true.
 fn validate_addresses(is: Spec<'_>, was: Option<Spec<'_>>, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     let addresses = is.cluster_ips();
     let invalid = |words: &str| {

@@ -78,7 +78,7 @@ impl Conflicts {
     }
 }
 
-/// A manager, for people.
+/// A manager, as messages describe it.
 fn describe(owner: &ManagerId) -> String {
     let mut text = quote(&owner.manager);
     if !owner.subresource.is_empty() {

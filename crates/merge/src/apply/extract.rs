@@ -9,7 +9,8 @@ use crate::Topology;
 use crate::managed::{ManagedFields, ManagerId, Operation};
 
 /// The configuration that `manager` applied through `subresource` (empty for the main resource), as far as it still owns
-/// it; `None` if it owns nothing. Fails for an object that holds an item twice or whose owners cannot be read. An applier that changes a field of it and applies it again loses none of its fields.
+/// it; `None` if it owns nothing. Fails for an object that holds an item twice or whose owners cannot be read.
+/// An applier that changes a field of it and applies it again loses none of its fields.
 pub fn extract<'t, T: Topology<'t>>(
     of: T,
     object: &Value,

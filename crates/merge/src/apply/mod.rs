@@ -1,4 +1,4 @@
-//! Server-side apply: who owns which field, and how an applied configuration meets the live object (S1-S14).
+//! Server-side apply: who owns which field, and how an applied configuration is merged into the live object (S1-S14).
 //!
 //! The server calls [`update`] on every create, PUT and patch and [`apply`] on every apply; both answer the object to
 //! store with `metadata.managedFields` computed. Everything a kind knows about its versions comes from [`Versions`].
@@ -35,7 +35,7 @@ use serde_json::Value;
 /// Computes `metadata.managedFields` of `new`, the object that a create, PUT or patch is about to store.
 ///
 /// `live` is the stored object (`None` on create); both are at the version of the endpoint. Never fails: where upstream
-/// gives up, the answer has no managedFields.
+/// fails, the result has no managedFields.
 pub fn update<'t, V: Versions<'t>>(
     versions: &V,
     manager: &FieldManager<'_>,

@@ -56,7 +56,7 @@ pub(super) fn reconcile_all<'t, V: Versions<'t>>(
     let mut convertible: Vec<Box<str>> = Vec::new();
     entries.retain(|entry| {
         let Some(of) = versions.topology(&entry.api_version) else {
-            // A custom resource cannot even be asked to become what its definition does not have.
+            // The conversion of a custom resource to a version that its definition does not have fails.
             if let Err(ConversionError::Failed(message)) = versions.convert(live, &entry.api_version) {
                 failure = Some(message);
             }
@@ -164,7 +164,7 @@ impl Failure {
     }
 }
 
-/// Takes what changed from `live` to `new` from its owners, the writer `own` aside. Answers what changed, at
+/// Takes what changed from `live` to `new` from its owners, the writer `own` aside. Returns what changed, at
 /// `api_version`.
 pub(super) fn take_changes<'t, V: Versions<'t>>(
     versions: &V,

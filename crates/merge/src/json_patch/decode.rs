@@ -15,7 +15,7 @@ pub struct JsonPatch {
     unknown_fields: Vec<String>,
 }
 
-/// One operation. What is missing is found out when it is its turn.
+/// One operation. Missing fields are reported when it is applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Operation {
     pub(super) op: Option<String>,

@@ -122,7 +122,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// A value inside a path, for people.
+/// A value inside a path, as messages show it.
 fn readable(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -83,7 +83,7 @@ pub(super) fn kind(live: &[Value], patch: &[Value]) -> Result<Items, PatchError>
     })
 }
 
-/// Does what items with a directive say, and answers the live list and the items without one.
+/// Does what items with a directive say, and returns the live list and the items without one.
 fn obey_directives(mut live: Vec<Value>, patch: Vec<Value>, key: &str) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut plain = Vec::with_capacity(patch.len());
     let mut replace = false;

@@ -68,7 +68,7 @@ fn check(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Patc
     Ok(())
 }
 
-/// Goes on in an order to behind an item; answers whether it is there.
+/// Goes on in an order to behind an item; returns whether it is there.
 fn skip_to(rest: &mut std::slice::Iter<'_, Value>, item: &Value, key: Option<&str>) -> Result<bool, PatchError> {
     for next in rest.by_ref() {
         if key_of(item, key)? == key_of(next, key)? {

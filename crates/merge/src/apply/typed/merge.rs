@@ -1,4 +1,4 @@
-//! An applied configuration laid over a live object: nothing is removed, where both have a leaf the configuration wins.
+//! Merges an applied configuration into a live object: nothing is removed, where both have a leaf the configuration wins.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use super::{Form, entries, field_type, form, item_type, items_of};
 use crate::managed::PathElement;
 use crate::{ListKind, Topology};
 
-/// Lays `right` over `left`. Both have been validated; `right` has no duplicates.
+/// Merges `right` into `left`. Both have been validated; `right` has no duplicates.
 pub(in super::super) fn merge<'t, T: Topology<'t>>(of: T, left: &Value, right: &Value) -> Result<Value, Problems> {
     let mut problems = Problems::default();
     let merged = merge_at(Some(of), left, right, 0, &mut problems);
