@@ -8,6 +8,7 @@ struct Port {
     usual: u16,
     /// The flag's value for another port.
     value: fn(u16) -> String,
+    /// What listens there, with its verb.
     what: &'static str,
 }
 
@@ -16,19 +17,19 @@ const PORTS: [Port; 3] = [
         flag: "--health-probe-bind-address",
         usual: 8081,
         value: |port| format!(":{port}"),
-        what: "health probes",
+        what: "health probes are",
     },
     Port {
         flag: "--debug-bind-address",
         usual: 8082,
         value: |port| format!("127.0.0.1:{port}"),
-        what: "the debug page",
+        what: "the debug page is",
     },
     Port {
         flag: "--webhook-port",
         usual: 9443,
         value: |port| port.to_string(),
-        what: "webhooks",
+        what: "webhooks are",
     },
 ];
 
@@ -57,7 +58,7 @@ fn flags_if(
         }
         // Without another one the operator will say itself that it cannot listen.
         if let Some(other) = free_port() {
-            let told = format!("port {usual} is in use: {what} are on {other} ({flag})");
+            let told = format!("port {usual} is in use: {what} on {other} ({flag})");
             flags.push((format!("{flag}={}", value(other)), told));
         }
     }
@@ -105,6 +106,20 @@ mod tests {
         let flags = found("-health-probe-bind-address=:8081", false);
         assert_eq!(flags, []);
         assert!(found("--webhook-port 9443", true)[0].1.contains("port 8081 is in use"));
+    }
+
+    #[test]
+    fn each_message_is_a_sentence() {
+        let told = flags_if(&[], true, |_| false, || Some(5000));
+        let told: Vec<&str> = told.iter().map(|(_, told)| told.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "port 8081 is in use: health probes are on 5000 (--health-probe-bind-address)",
+                "port 8082 is in use: the debug page is on 5000 (--debug-bind-address)",
+                "port 9443 is in use: webhooks are on 5000 (--webhook-port)",
+            ]
+        );
     }
 
     #[test]
