@@ -107,6 +107,137 @@ fn every_test_that_is_shown_is_run() {
     }
 }
 
+/// The crates beside the standard library that the code of the book uses, as paths name them.
+const CRATES: [&str; 12] = [
+    "futures_util",
+    "jiff",
+    "k8s_openapi",
+    "kube",
+    "kubewright_apiserver",
+    "kubewright_runtime",
+    "kubewright_testing",
+    "schemars",
+    "serde",
+    "serde_json",
+    "thiserror",
+    "tokio",
+];
+
+/// The crates that a Rust block takes for granted: those that its shown lines name at the root of a path and that no `use` of the
+/// block brings in from elsewhere, as `use kubewright::serde_json::{self, json}` does.
+fn crates_taken_for_granted<'a>(lines: &[&'a str]) -> BTreeSet<&'a str> {
+    let shown = lines.iter().filter(|line| {
+        let line = line.trim_start();
+        line != "#" && !line.starts_with("# ") && !line.starts_with("//")
+    });
+    let mut found = BTreeSet::new();
+    for line in shown {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        for (at, _) in line.match_indices("::") {
+            let before = &line[..at];
+            let name = &before[before.trim_end_matches(is_word).len()..];
+            let is_root = !before[..before.len() - name.len()].ends_with("::");
+            let imported = [
+                format!("use kubewright::{name};"),
+                format!("use kubewright::{name}::{{self"),
+            ];
+            let is_imported = lines
+                .iter()
+                .any(|line| imported.iter().any(|import| line.contains(import)));
+            if is_root && !is_imported && CRATES.contains(&name) {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+/// A project as `kubewright init` writes it depends on kubewright alone, so code that is shown reaches other crates through it.
+#[test]
+fn code_that_is_shown_needs_no_crate_that_a_new_project_lacks() {
+    let manifest = include_str!("../../crates/scaffold/templates/code/Cargo.toml.template");
+    let dependencies: Vec<&str> = manifest.lines().filter(|line| line.contains(" = { ")).collect();
+    let is_kubewright = |line: &&str| line.starts_with("kubewright = ");
+    assert!(
+        dependencies.len() > 1 && dependencies.iter().all(is_kubewright),
+        "{dependencies:?}"
+    );
+    for chapter in chapters() {
+        for block in chapter.blocks().filter(|block| block.language() == "rust") {
+            for name in crates_taken_for_granted(&block.lines) {
+                // Those who come from kube-rs have these crates, and the chapter says which.
+                let is_said = chapter.name.ends_with("coming-from-kube-rs.md")
+                    && chapter
+                        .text
+                        .contains(&format!("`{}`", name.replace('_', "-")).replace("serde-json", "serde_json"));
+                let place = chapter.place(block.line);
+                assert!(
+                    is_said,
+                    "{place}: {name}:: is not in a new project; write kubewright::{name}::"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crate_that_is_taken_for_granted_would_be_found() {
+    let block = [
+        "# tokio::spawn(hidden);",
+        "// kube::Client in a comment",
+        "use kubewright::serde_json::{self, json};",
+        "let value = serde_json::Value::Null;",
+        "kubewright::tokio::spawn(work);",
+        "let running = tokio::spawn(work);",
+    ];
+    assert_eq!(crates_taken_for_granted(&block), BTreeSet::from(["tokio"]));
+    assert_eq!(crates_taken_for_granted(&block[..5]), BTreeSet::new());
+}
+
+/// The chapter on tests calls the matchers with the arguments that they take.
+#[test]
+fn every_matcher_is_named_with_its_arguments() {
+    let source = include_str!("../../crates/testing/src/matchers.rs");
+    let chapter = include_str!("../src/testing.md");
+    let (_, named) = chapter.split_once("The matchers are ").unwrap();
+    let (named, _) = named.split_once("combine with").unwrap();
+    let calls: BTreeMap<&str, usize> = named
+        .split('`')
+        .filter_map(|code| code.strip_suffix(')')?.split_once('('))
+        .map(|(name, arguments)| (name, arguments.split(", ").count()))
+        .collect();
+    let matchers: BTreeMap<&str, usize> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub fn ")?.split_once('('))
+        .map(|(head, rest)| {
+            let name = head.split('<').next().unwrap_or(head);
+            (name, rest.split(") ->").next().unwrap_or(rest).matches(": ").count())
+        })
+        .collect();
+    assert!(matchers.len() > 4, "{matchers:?}");
+    assert_eq!(calls, matchers);
+}
+
+/// How often the resync comes is one number, wherever the book has it.
+#[test]
+fn every_chapter_has_the_period_of_the_resync_right() {
+    let source = include_str!("../../crates/runtime/src/informer/declarations.rs");
+    assert!(source.contains("resync: Some(Duration::from_hours(10))"));
+    let mut named = 0;
+    for chapter in chapters() {
+        let prose: Vec<&str> = chapter.text.split("```").step_by(2).collect();
+        for line in prose
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| line.contains("esync"))
+        {
+            assert!(!line.contains("no periodic"), "book/src/{}: {line}", chapter.name);
+            named += usize::from(line.contains("ten hours") || line.contains("10 時間"));
+        }
+    }
+    assert!(named >= 3, "{named}");
+}
+
 /// The anchor of a heading, as mdBook and GitHub make it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter_map(|c| match c {

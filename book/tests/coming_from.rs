@@ -119,6 +119,24 @@ fn every_make_target_has_its_row_and_its_twins_exist() {
 }
 
 #[test]
+fn every_workflow_that_init_writes_is_in_the_table_of_files() {
+    let files = include_str!("../../crates/scaffold/src/config/mod.rs");
+    let written: Vec<&str> = files.split('"').filter(|text| text.starts_with(".github/")).collect();
+    assert!(!written.is_empty());
+    let table = section(KUBEBUILDER, "## Files");
+    for line in table.lines().filter(|line| line.ends_with("| nothing |")) {
+        for path in quoted(line) {
+            let path = path.trim_end_matches('/');
+            let is_written = written.iter().any(|written| written.starts_with(path));
+            assert!(!is_written, "{path} is not nothing");
+        }
+    }
+    for path in written {
+        assert!(table.contains(&format!("`{path}`")), "{path} has no row");
+    }
+}
+
+#[test]
 fn every_package_of_controller_runtime_has_its_row() {
     let rows = rows(KUBEBUILDER, "## Packages of controller-runtime");
     let named: Vec<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
