@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use http::{Method, Request as HttpRequest, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt as _, StreamBody};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::client::Body;
@@ -23,8 +22,7 @@ use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stopper;
 use serde_json::json;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<bytes::Bytes, BoxError>>;
+use super::support::{BoxError, LayerResponse, config_map_with, unchanged};
 
 /// What goes wrong, and how often it did.
 #[derive(Clone, Default)]
@@ -86,28 +84,34 @@ impl Chaos {
     }
 
     /// Sends a request; about every third meets with trouble.
-    async fn send(&self, plain: kube::Client, request: HttpRequest<Body>) -> Result<Answer, kube::Error> {
+    async fn send(&self, plain: kube::Client, request: HttpRequest<Body>) -> Result<LayerResponse, kube::Error> {
         let is_write = request.method() != Method::GET;
         let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
         if is_write {
             self.writes.fetch_add(1, Ordering::Relaxed);
         }
-        let answered = |answer| if is_watch { self.brittle(answer) } else { whole(answer) };
+        let answered = |answer| {
+            if is_watch {
+                self.brittle(answer)
+            } else {
+                unchanged(answer)
+            }
+        };
         if !self.on.load(Ordering::Relaxed) {
             return plain.send(request).await.map(answered);
         }
         match self.roll(12) {
             0 if is_write => {
                 self.note(0);
-                Ok(whole(refusal(StatusCode::CONFLICT, "Conflict")))
+                Ok(unchanged(refusal(StatusCode::CONFLICT, "Conflict")))
             }
             1 => {
                 self.note(1);
-                Ok(whole(refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests")))
+                Ok(unchanged(refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests")))
             }
             2 => {
                 self.note(2);
-                Ok(whole(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")))
+                Ok(unchanged(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")))
             }
             3 => {
                 // Done, but nobody hears of it.
@@ -120,7 +124,7 @@ impl Chaos {
     }
 
     /// A watch that breaks at any frame, which is lost.
-    fn brittle(&self, answer: Response<Body>) -> Answer {
+    fn brittle(&self, answer: Response<Body>) -> LayerResponse {
         let (chaos, open) = (self.clone(), Open::new(&self.watches));
         answer.map(|body| {
             let frames = BodyDataStream::new(body).take_while(move |_| {
@@ -134,10 +138,6 @@ impl Chaos {
             StreamBody::new(frames.map_ok(hyper::body::Frame::data).map_err(BoxError::from)).boxed_unsync()
         })
     }
-}
-
-fn whole(answer: Response<Body>) -> Answer {
-    answer.map(|body| body.map_err(BoxError::from).boxed_unsync())
 }
 
 fn refusal(code: StatusCode, reason: &str) -> Response<Body> {
@@ -154,13 +154,6 @@ fn refusal(code: StatusCode, reason: &str) -> Response<Body> {
         answer
     };
     answer.body(Body::from(status.to_string().into_bytes())).unwrap()
-}
-
-fn config_map(name: &str, value: &str) -> ConfigMap {
-    serde_json::from_value(json!({
-        "metadata": { "name": name, "namespace": "default" }, "data": { "key": value },
-    }))
-    .unwrap()
 }
 
 fn value(object: &ConfigMap) -> &str {
@@ -214,13 +207,13 @@ async fn helpers_called_again_come_to_what_is_wanted_and_then_rest() {
             for number in 0..10 {
                 let name = format!("object-{number}");
                 if number % 2 == 0 {
-                    persistently(async || client.apply(&config_map(&name, round)).await).await;
+                    persistently(async || client.apply(&config_map_with(&name, round)).await).await;
                 } else {
                     let change = |object: &mut ConfigMap| {
-                        object.data = config_map("", round).data;
+                        object.data = config_map_with("", round).data;
                         Ok(())
                     };
-                    persistently(async || client.create_or_update(config_map(&name, ""), change).await).await;
+                    persistently(async || client.create_or_update(config_map_with(&name, ""), change).await).await;
                 }
             }
             server.compact();
@@ -235,7 +228,7 @@ async fn helpers_called_again_come_to_what_is_wanted_and_then_rest() {
         tokio::time::sleep(Duration::from_mins(2)).await;
         let sent = chaos.writes.load(Ordering::Relaxed);
         for number in 0..10 {
-            let wanted = config_map(&format!("object-{number}"), "two");
+            let wanted = config_map_with(&format!("object-{number}"), "two");
             let outcome = if number % 2 == 0 {
                 client.apply(&wanted).await.unwrap().outcome
             } else {
@@ -294,7 +287,7 @@ async fn an_operator_converges_and_leaves_nothing_behind() {
 
         chaos.on.store(true, Ordering::Relaxed);
         for number in 0..20 {
-            user.create(&config_map(&format!("object-{number:02}"), "one"))
+            user.create(&config_map_with(&format!("object-{number:02}"), "one"))
                 .await
                 .unwrap();
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -307,7 +300,7 @@ async fn an_operator_converges_and_leaves_nothing_behind() {
                     .await
                     .unwrap();
             } else {
-                user.update(&config_map(&name, "two")).await.unwrap();
+                user.update(&config_map_with(&name, "two")).await.unwrap();
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

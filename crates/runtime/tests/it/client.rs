@@ -20,6 +20,8 @@ use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 use tower::{Service, ServiceExt as _};
 
+use super::support::config_map_with;
+
 /// Counts writes, and delays watches so that the cache is always late.
 #[derive(Clone)]
 struct Slow<S> {
@@ -93,13 +95,6 @@ async fn start_fenced(declare: impl FnOnce(&mut Declarations), fence: Fence) -> 
     }
 }
 
-fn config_map(name: &str, value: &str) -> ConfigMap {
-    serde_json::from_value(json!({
-        "metadata": { "name": name, "namespace": "default" }, "data": { "key": value },
-    }))
-    .unwrap()
-}
-
 fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced("default", name)
 }
@@ -125,10 +120,10 @@ async fn a_cached_read_sees_every_own_write() {
     let client = &env.client;
     for round in 0..50 {
         let name = format!("object-{round}");
-        client.create(&config_map(&name, "one")).await.unwrap();
+        client.create(&config_map_with(&name, "one")).await.unwrap();
         let read = client.get::<ConfigMap>(&key(&name)).await.unwrap();
         let mut changed = read.into_owned();
-        changed.data = config_map(&name, "two").data;
+        changed.data = config_map_with(&name, "two").data;
         client.update(&changed).await.unwrap();
         let read = client.get::<ConfigMap>(&key(&name)).await.unwrap();
         assert_eq!(read.data.as_ref().unwrap()["key"], "two");
@@ -151,7 +146,7 @@ async fn a_cached_read_sees_every_own_write() {
 async fn a_deletion_that_waits_for_a_finalizer_is_seen_as_one() {
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
     let client = &env.client;
-    let mut object = config_map("a", "x");
+    let mut object = config_map_with("a", "x");
     add_finalizer(&mut object, "example.com/cleanup");
     client.create(&object).await.unwrap();
     client.delete::<ConfigMap>(&key("a")).await.unwrap();
@@ -169,7 +164,7 @@ async fn deleting_all_of_a_selection_is_seen_at_once() {
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
     let client = &env.client;
     for name in ["a", "b", "c"] {
-        let mut object = config_map(name, "x");
+        let mut object = config_map_with(name, "x");
         object.metadata.labels = Some([("keep".to_owned(), (name == "c").to_string())].into());
         client.create(&object).await.unwrap();
     }
@@ -194,7 +189,7 @@ async fn of_many_that_are_deleted_those_that_finalizers_hold_are_seen_marked_at_
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
     let client = &env.client;
     for name in ["free", "held"] {
-        let mut object = config_map(name, "x");
+        let mut object = config_map_with(name, "x");
         object.metadata.labels = Some([("doomed".to_owned(), "yes".to_owned())].into());
         if name == "held" {
             object.metadata.finalizers = Some(vec!["example.com/guard".to_owned()]);
@@ -257,12 +252,12 @@ async fn a_write_outside_the_informers_selection_makes_nobody_wait() {
     .await;
     let client = &env.client;
     let start = tokio::time::Instant::now();
-    client.create(&config_map("foreign", "x")).await.unwrap();
+    client.create(&config_map_with("foreign", "x")).await.unwrap();
     assert!(client.get_opt::<ConfigMap>(&key("foreign")).await.unwrap().is_none());
     assert!(start.elapsed() < Duration::from_secs(1));
 
     // One that leaves the selection is waited for until it has left.
-    let mut object = config_map("mine", "x");
+    let mut object = config_map_with("mine", "x");
     object.metadata.labels = Some([("mine".to_owned(), "yes".to_owned())].into());
     client.create(&object).await.unwrap();
     assert!(client.get_opt::<ConfigMap>(&key("mine")).await.unwrap().is_some());
@@ -278,7 +273,7 @@ async fn a_cache_that_is_cut_off_fails_reads_after_writes_with_a_typed_error() {
         client, _tasks: tasks, ..
     } = env;
     drop(tasks);
-    client.create(&config_map("a", "x")).await.unwrap();
+    client.create(&config_map_with("a", "x")).await.unwrap();
     let start = tokio::time::Instant::now();
     let error = client.get::<ConfigMap>(&key("a")).await.unwrap_err();
     assert!(matches!(error, Error::Stale(_)), "{error}");
@@ -301,10 +296,10 @@ async fn a_cache_that_is_cut_off_fails_reads_after_writes_with_a_typed_error() {
 async fn a_dry_run_changes_nothing_and_makes_nobody_wait() {
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
     let client = &env.client;
-    let created = client.dry_run().create(&config_map("a", "x")).await.unwrap();
+    let created = client.dry_run().create(&config_map_with("a", "x")).await.unwrap();
     assert!(created.metadata.uid.is_some());
     assert!(client.get_opt::<ConfigMap>(&key("a")).await.unwrap().is_none());
-    client.create(&config_map("a", "x")).await.unwrap();
+    client.create(&config_map_with("a", "x")).await.unwrap();
     client.dry_run().delete::<ConfigMap>(&key("a")).await.unwrap();
     assert!(client.get_opt::<ConfigMap>(&key("a")).await.unwrap().is_some());
 }
@@ -386,7 +381,7 @@ async fn applying_the_same_again_makes_no_call() {
 async fn apply_without_an_owner_says_so() {
     let server = ApiServer::new(Options::new());
     let client = Client::new(server.client(), Cache::default());
-    let error = client.apply(&config_map("a", "x")).await.unwrap_err();
+    let error = client.apply(&config_map_with("a", "x")).await.unwrap_err();
     assert!(error.to_string().contains("client.field_owner"));
 }
 
@@ -455,7 +450,7 @@ async fn unknown_fields_are_errors_for_who_is_strict() {
 #[tokio::test(start_paused = true)]
 async fn preconditions_protect_from_deleting_another_object() {
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
-    env.client.create(&config_map("a", "x")).await.unwrap();
+    env.client.create(&config_map_with("a", "x")).await.unwrap();
     let options = DeleteOptions {
         uid: Some("another".to_owned()),
         ..DeleteOptions::default()
@@ -473,7 +468,7 @@ async fn preconditions_protect_from_deleting_another_object() {
 async fn a_conflict_is_tried_again_with_what_is_there_now() {
     let env = start(|declarations| declarations.reads(Kind::of::<ConfigMap>())).await;
     let client = &env.client;
-    client.create(&config_map("a", "x")).await.unwrap();
+    client.create(&config_map_with("a", "x")).await.unwrap();
     let mut interfered = false;
     let key = key("a");
     retry_on_conflict(|| {
@@ -502,7 +497,7 @@ async fn a_closed_fence_stops_writes_and_nothing_else() {
         fence.clone(),
     )
     .await;
-    env.client.create(&config_map("a", "x")).await.unwrap();
+    env.client.create(&config_map_with("a", "x")).await.unwrap();
     fence.close();
     let error = env.client.delete::<ConfigMap>(&key("a")).await.unwrap_err();
     assert!(matches!(error, Error::Fenced(_)));
@@ -523,7 +518,7 @@ async fn live_lists_read_every_page() {
     let env = start(|_| {}).await;
     for number in 0..510 {
         env.client
-            .create(&config_map(&format!("object-{number:03}"), "x"))
+            .create(&config_map_with(&format!("object-{number:03}"), "x"))
             .await
             .unwrap();
     }

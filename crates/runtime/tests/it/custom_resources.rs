@@ -5,49 +5,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::core::DynamicObject;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::controller::{Action, Controller, Request};
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::manager::Manager;
-use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::stop::Stopper;
 use parking_lot::Mutex;
-use serde_json::json;
 
-fn boats() -> Kind {
-    Kind::named("shop.example.com", "v1", "Boat", "boats", true)
-}
-
-fn definition() -> CustomResourceDefinition {
-    serde_json::from_value(json!({
-        "metadata": { "name": "boats.shop.example.com" },
-        "spec": {
-            "group": "shop.example.com", "scope": "Namespaced", "names": { "plural": "boats", "kind": "Boat" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": {
-                    "type": "object",
-                    "properties": { "spec": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
-                } },
-            }],
-        },
-    }))
-    .unwrap()
-}
-
-fn boat(name: &str) -> DynamicObject {
-    serde_json::from_value(json!({
-        "apiVersion": "shop.example.com/v1", "kind": "Boat",
-        "metadata": { "name": name, "namespace": "default" }, "spec": { "masts": 2 },
-    }))
-    .unwrap()
-}
-
-fn config_map(name: &str) -> ConfigMap {
-    serde_json::from_value(json!({ "metadata": { "name": name, "namespace": "default" } })).unwrap()
-}
+use super::support::{boat, boat_definition, boats, config_map};
 
 /// Who was reconciled, and the client that did it.
 #[derive(Clone, Default)]
@@ -100,17 +67,17 @@ async fn a_controller_starts_with_its_definition_and_pauses_without_it() {
     assert!(configuring.take().contains(&"default/before".to_owned()));
     let cache = configuring.client.lock().as_ref().unwrap().cache().clone();
     let troubles = || cache.troubles().iter().map(ToString::to_string).collect::<Vec<_>>();
-    let waiting = ["Boat.shop.example.com is not served; waiting for its CustomResourceDefinition"];
+    let waiting = ["Boat.harbour.example.com is not served; waiting for its CustomResourceDefinition"];
     assert_eq!(troubles(), waiting);
 
-    user.create(&definition()).await.unwrap();
+    user.create(&boat_definition()).await.unwrap();
     user.dynamic(boats()).create(&boat("first")).await.unwrap();
     a_while().await;
     assert_eq!(sailing.take(), ["default/first"]);
     assert_eq!(troubles(), [] as [&str; 0]);
 
     // The definition goes, and its objects with it; the other kind does not notice.
-    let name = ObjectKey::new(None, "boats.shop.example.com");
+    let name = ObjectKey::new(None, "boats.harbour.example.com");
     user.delete::<CustomResourceDefinition>(&name).await.unwrap();
     a_while().await;
     assert_eq!(sailing.take(), ["default/first"]);
@@ -122,7 +89,7 @@ async fn a_controller_starts_with_its_definition_and_pauses_without_it() {
     assert_eq!(configuring.take(), ["default/after"]);
 
     // And it may come back.
-    user.create(&definition()).await.unwrap();
+    user.create(&boat_definition()).await.unwrap();
     user.dynamic(boats()).create(&boat("second")).await.unwrap();
     a_while().await;
     assert_eq!(sailing.take(), ["default/second"]);

@@ -22,6 +22,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::support::config_map;
+
 /// A client whose network can be cut: requests hang.
 fn cuttable(server: &ApiServer, cut: &Arc<AtomicBool>) -> kube::Client {
     let (plain, cut) = (server.client(), Arc::clone(cut));
@@ -330,8 +332,4 @@ async fn the_last_reconciles_and_the_queues_are_seen_from_within() {
     );
     stopper.stop();
     running.await.unwrap().unwrap();
-}
-
-fn config_map(name: &str) -> ConfigMap {
-    serde_json::from_value(json!({ "metadata": { "name": name, "namespace": "default" } })).unwrap()
 }

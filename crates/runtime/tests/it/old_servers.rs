@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use http::{Method, Request, Response, StatusCode, Uri};
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, StreamBody};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::client::Body;
@@ -19,8 +18,7 @@ use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use serde_json::json;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<bytes::Bytes, BoxError>>;
+use super::support::{BoxError, LayerResponse, config_map_with, unchanged};
 
 /// How a server differs from ours.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,7 +51,7 @@ impl Old {
         kube::Client::new(service, "default")
     }
 
-    async fn send(&self, plain: kube::Client, request: Request<Body>) -> Result<Answer, kube::Error> {
+    async fn send(&self, plain: kube::Client, request: Request<Body>) -> Result<LayerResponse, kube::Error> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let wants_state = query.contains("sendInitialEvents=true");
         if request.method() == Method::GET {
@@ -66,14 +64,14 @@ impl Old {
         }
         match self.habit {
             Habit::RefusesTheState if wants_state => Ok(refusal()),
-            Habit::RefusesTheState => Ok(whole(plain.send(request).await?)),
+            Habit::RefusesTheState => Ok(unchanged(plain.send(request).await?)),
             Habit::IgnoresTheState => {
                 // Without these a new server still ends the state with a bookmark, but not for those who want no bookmarks.
                 let unknown = ["sendInitialEvents=", "resourceVersionMatch=", "allowWatchBookmarks="];
                 let known =
                     |parameter: &&str| !wants_state || !unknown.iter().any(|unknown| parameter.starts_with(unknown));
                 let query: Vec<_> = query.split('&').filter(known).collect();
-                Ok(whole(plain.send(with_query(request, &query.join("&"))).await?))
+                Ok(unchanged(plain.send(with_query(request, &query.join("&"))).await?))
             }
             Habit::OpaqueVersions => {
                 let query = query.replace("resourceVersion=opaque-", "resourceVersion=");
@@ -93,12 +91,8 @@ fn with_query(mut request: Request<Body>, query: &str) -> Request<Body> {
     request
 }
 
-fn whole(answer: Response<Body>) -> Answer {
-    answer.map(|body| body.map_err(BoxError::from).boxed_unsync())
-}
-
 /// Every resourceVersion gets a word before its number; the embedded server sends whole objects in each chunk.
-fn opaque(answer: Response<Body>) -> Answer {
+fn opaque(answer: Response<Body>) -> LayerResponse {
     answer.map(|body| {
         let chunks = body.into_data_stream().map(|chunk| {
             chunk.map(|bytes| {
@@ -112,7 +106,7 @@ fn opaque(answer: Response<Body>) -> Answer {
 }
 
 /// What kube-apiserver says while its feature gate `WatchList` is off.
-fn refusal() -> Answer {
+fn refusal() -> LayerResponse {
     let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for \
                    watch unless the WatchList feature gate is enabled";
     let status = json!({
@@ -124,7 +118,7 @@ fn refusal() -> Answer {
         .status(StatusCode::UNPROCESSABLE_ENTITY)
         .header("content-type", "application/json")
         .body(body);
-    whole(answer.unwrap())
+    unchanged(answer.unwrap())
 }
 
 struct Env {
@@ -153,13 +147,6 @@ fn start(habit: Habit) -> Env {
     }
 }
 
-fn config_map(name: &str, value: &str) -> ConfigMap {
-    serde_json::from_value(json!({
-        "metadata": { "name": name, "namespace": "default" }, "data": { "key": value },
-    }))
-    .unwrap()
-}
-
 fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced("default", name)
 }
@@ -168,9 +155,9 @@ fn key(name: &str) -> ObjectKey {
 async fn own_writes_are_seen(client: &Client) {
     for round in 0..5 {
         let name = format!("settings-{round}");
-        client.create(&config_map(&name, "first")).await.unwrap();
+        client.create(&config_map_with(&name, "first")).await.unwrap();
         let mut read = client.get::<ConfigMap>(&key(&name)).await.unwrap().into_owned();
-        read.data = config_map(&name, "second").data;
+        read.data = config_map_with(&name, "second").data;
         client.update(&read).await.unwrap();
         assert_eq!(client.get::<ConfigMap>(&key(&name)).await.unwrap().data, read.data);
         client.delete::<ConfigMap>(&key(&name)).await.unwrap();
@@ -202,7 +189,7 @@ async fn where_resource_versions_are_no_numbers_nobody_waits_and_the_cache_follo
     let env = start(Habit::OpaqueVersions);
     env.client.cache().synced().await;
     let before = tokio::time::Instant::now();
-    let created = env.client.create(&config_map("settings", "first")).await.unwrap();
+    let created = env.client.create(&config_map_with("settings", "first")).await.unwrap();
     assert!(created.metadata.resource_version.unwrap().starts_with("opaque-"));
     // It may be there or not; nobody waits to find out.
     env.client.get_opt::<ConfigMap>(&key("settings")).await.unwrap();
@@ -219,12 +206,12 @@ async fn where_resource_versions_are_no_numbers_nobody_waits_and_the_cache_follo
     // Versions are sent back as they came: updates and their conflicts work.
     let patch = Patch::Merge(json!({ "data": { "key": "other" } }));
     env.client.patch::<ConfigMap>(&key("settings"), &patch).await.unwrap();
-    seen.data = config_map("", "mine").data;
+    seen.data = config_map_with("", "mine").data;
     assert!(env.client.update(&seen).await.unwrap_err().is_conflict());
     tokio::time::sleep(Duration::from_millis(10)).await;
 
-    let done = env.client.create_or_update(config_map("settings", ""), |object| {
-        object.data = config_map("", "mine").data;
+    let done = env.client.create_or_update(config_map_with("settings", ""), |object| {
+        object.data = config_map_with("", "mine").data;
         Ok(())
     });
     assert_eq!(done.await.unwrap().outcome, Outcome::Updated);

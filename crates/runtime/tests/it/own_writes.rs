@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use http::{Request as HttpRequest, Response};
-use http_body_util::combinators::UnsyncBoxBody;
+use http::Request as HttpRequest;
 use http_body_util::{BodyExt as _, StreamBody};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -24,8 +23,7 @@ use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stopper;
 use serde_json::{Value, json};
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<bytes::Bytes, BoxError>>;
+use super::support::{BoxError, LayerResponse, config_map};
 
 /// A client through which everything that a watch says comes late.
 fn late(server: &ApiServer, delay: &Arc<AtomicU64>) -> kube::Client {
@@ -35,7 +33,7 @@ fn late(server: &ApiServer, delay: &Arc<AtomicU64>) -> kube::Client {
         async move {
             let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
             let answer = plain.send(request).await?;
-            let answer: Answer = answer.map(|body| {
+            let answer: LayerResponse = answer.map(|body| {
                 let frames = body.into_data_stream().then(move |frame| {
                     let delay = Duration::from_millis(if is_watch { delay.load(Ordering::Relaxed) } else { 0 });
                     async move {
@@ -88,10 +86,6 @@ async fn start() -> Env {
         _tasks: tasks,
         _server: server,
     }
-}
-
-fn config_map(name: &str) -> ConfigMap {
-    serde_json::from_value(json!({ "metadata": { "name": name, "namespace": "default" } })).unwrap()
 }
 
 fn secret(name: &str) -> Secret {

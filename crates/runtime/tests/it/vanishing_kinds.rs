@@ -7,7 +7,6 @@ use http::Request as HttpRequest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::client::Body;
-use kube::core::DynamicObject;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::{Event, Query};
 use kubewright_runtime::client::Client;
@@ -18,30 +17,7 @@ use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use serde_json::json;
 
-fn boats() -> Kind {
-    Kind::named("harbour.example.com", "v1", "Boat", "boats", true)
-}
-
-fn definition() -> CustomResourceDefinition {
-    serde_json::from_value(json!({
-        "metadata": { "name": "boats.harbour.example.com" },
-        "spec": {
-            "group": "harbour.example.com", "scope": "Namespaced", "names": { "plural": "boats", "kind": "Boat" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
-            }],
-        },
-    }))
-    .unwrap()
-}
-
-fn boat(name: &str) -> DynamicObject {
-    serde_json::from_value(json!({
-        "apiVersion": "harbour.example.com/v1", "kind": "Boat", "metadata": { "name": name, "namespace": "default" },
-    }))
-    .unwrap()
-}
+use super::support::{boat, boat_definition, boats};
 
 struct Env {
     user: Client,
@@ -78,7 +54,7 @@ fn start() -> Env {
 }
 
 async fn install(env: &Env, boats_of: &[&str]) {
-    env.user.create(&definition()).await.unwrap();
+    env.user.create(&boat_definition()).await.unwrap();
     for name in boats_of {
         env.user.dynamic(boats()).create(&boat(name)).await.unwrap();
     }
