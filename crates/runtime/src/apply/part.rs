@@ -55,7 +55,7 @@ pub fn map<K: Serialize, N: Into<K>, V>(
     Ok(Value::Object(members))
 }
 
-/// A key of a map of one: it is never compared.
+/// A key of a map with one entry, so it is never compared with another.
 struct Key<K>(K);
 
 impl<K: Serialize> Serialize for Key<K> {

@@ -12,7 +12,7 @@ use crate::object::{Kind, ObjectKey, Record};
 /// More objects than this are not remembered; forgetting costs a call, never correctness.
 const MOST: usize = 100_000;
 
-/// Whose application of what.
+/// The field owner and the object that was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Slot {
     pub(super) kind: Kind,

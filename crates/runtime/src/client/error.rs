@@ -81,13 +81,13 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// Somebody must be named as the owner of applied fields.
+    /// An apply without a field owner; [`Client::field_owner`](super::Client::field_owner) sets it.
     #[error("apply needs an owner for the fields: use `client.field_owner(\"my-controller\")`")]
     NoFieldOwner,
     /// This process may not write.
     #[error(transparent)]
     Fenced(#[from] Fenced),
-    /// An owner that cannot own.
+    /// The owner reference cannot be set.
     #[error(transparent)]
     Owner(#[from] super::helpers::OwnerError),
 }

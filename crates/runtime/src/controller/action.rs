@@ -26,7 +26,7 @@ impl Action {
         Action(Next::After(delay))
     }
 
-    /// Reconcile again soon, with the back-off of failures, but without being one.
+    /// Reconcile again soon, with the same back-off as after a failure, but without counting as one.
     pub fn requeue() -> Self {
         Action(Next::RateLimited)
     }

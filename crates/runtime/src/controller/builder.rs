@@ -144,7 +144,7 @@ impl Controller {
         self.watch(Watch::mapped_with(map))
     }
 
-    /// Anything of the cache wakes it.
+    /// Adds a [`Watch`]: objects of a kind wake the controller as the watch says.
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watches.push(watch);
         self
@@ -168,7 +168,7 @@ impl Controller {
         self
     }
 
-    /// Anything else wakes it: the function runs as long as the controller does.
+    /// Adds a function that wakes the controller through a [`Trigger`]. It runs as long as the controller does.
     pub fn source<Fut>(mut self, source: impl Fn(Trigger, Client) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ()> + Send + 'static,
@@ -331,7 +331,7 @@ impl Controller {
 }
 
 impl Controller {
-    /// Reconciles objects as they are in the cache: what is not there any more is done.
+    /// Reconciles objects as they are in the cache. A request for an object that is gone ends without a call.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -18,7 +18,7 @@ pub enum Observation {
         /// Who or what asked.
         cause: Cause,
     },
-    /// A reconcile begins. What has woken it so far is answered by it; what comes now asks for another.
+    /// A reconcile begins. It covers everything that woke it so far; what wakes it from now on leads to another one.
     Began {
         /// Of what.
         request: Request,

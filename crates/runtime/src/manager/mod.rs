@@ -76,7 +76,7 @@ pub struct Manager {
     debug: DebugPage,
 }
 
-/// Where what is served.
+/// The addresses of the HTTP servers, and how they are served.
 #[derive(Debug)]
 struct Addresses {
     metrics: BindAddress,

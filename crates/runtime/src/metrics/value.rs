@@ -34,7 +34,7 @@ impl Counter {
         self.inc_by(1.0);
     }
 
-    /// So many more. A counter does not shrink: less than nothing is ignored.
+    /// Adds a number. A negative one is ignored: a counter does not shrink.
     pub fn inc_by(&self, more: f64) {
         if more > 0.0 {
             self.0.change(|number| number + more);

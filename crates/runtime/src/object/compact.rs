@@ -50,7 +50,7 @@ pub(super) fn compact(input: &[u8], type_meta: &str, managed: ManagedFields) -> 
     Ok((out, places))
 }
 
-/// The same for the object that the scanner stands before. What `out` held is gone.
+/// The same for the object that the scanner reads next. It replaces what `out` held.
 pub(super) fn compact_next(
     scanner: &mut Scanner<'_>,
     type_meta: &str,

@@ -129,7 +129,7 @@ impl Memo {
         let form: Arc<dyn Any + Send + Sync> = Arc::<Decoded<K>>::clone(&object);
         let mut forms = self.0.lock();
         forms.retain(|form| form.strong_count() > 0);
-        // Most records are read as one type; room for four would be three too many in every one of them.
+        // Most records are read as one type: a capacity of one, since a Vec would begin with four.
         forms.reserve_exact(1);
         forms.push(Arc::downgrade(&form));
         drop(forms);

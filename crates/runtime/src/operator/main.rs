@@ -31,10 +31,10 @@ pub enum MainError {
         #[from]
         CertificateError,
     ),
-    /// What ran failed.
+    /// The manager failed.
     #[error(transparent)]
     Manager(#[from] ManagerError),
-    /// The system has no threads or signals for us.
+    /// The system refused threads or signal handlers.
     #[error("cannot run")]
     System(
         #[source]
@@ -80,7 +80,7 @@ impl Operator {
         let line = match parse_words::<CommandLine>(words) {
             Ok(line) => line,
             Err(error) => {
-                // Help is no failure; nobody is left to be told if this cannot be written.
+                // Asking for help is no failure. If this cannot be written there is no other place to say so.
                 let _ = error.print();
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
             }
@@ -115,7 +115,7 @@ impl Operator {
             .metrics_address(flags.metrics_bind_address.clone())
             .probe_address(flags.health_probe_bind_address.clone())
             .debug_address(flags.debug_bind_address.clone());
-        // A certificate nobody sees is not made, nor missed.
+        // Without a metrics server no certificate is made, and none is required.
         if !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off)
             && let Some(certificates) = flags.metrics_certificates()?
         {
@@ -135,7 +135,7 @@ impl Operator {
     fn run_process(&self, flags: &Flags) -> Result<(), MainError> {
         #[cfg(feature = "log")]
         match flags.init_logs() {
-            // Who has set up logs before wants those.
+            // A subscriber that the program has set up before stays.
             Ok(()) | Err(crate::flags::LogError::Taken(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -144,7 +144,7 @@ impl Operator {
             let stop = stop_on_signals()?;
             self.run_with(flags, &Environment::system(), stop).await
         });
-        // What still blocks a thread has had its time.
+        // Threads that are still blocked are not waited for: the graceful shutdown is over.
         runtime.shutdown_background();
         done
     }

@@ -1,5 +1,5 @@
 //! One value describes an operator: what it reconciles, what it reads, what it may do. Built without I/O.
-//! Running it, describing it and testing it are three readings of that value, so they cannot disagree.
+//! The same value is run, described and tested, so the three cannot disagree.
 
 mod definition;
 mod describe;

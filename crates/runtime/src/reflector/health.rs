@@ -1,11 +1,11 @@
-//! How a reflector fares, for readiness, diagnostics and people.
+//! The state of a reflector, for readiness, diagnostics and people.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::failure::Failure;
 
-/// How a reflector fares.
+/// The state of a reflector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Health {
     /// The first list is under way.

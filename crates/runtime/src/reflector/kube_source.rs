@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::source::{Frames, ListRequest, Source, WatchRequest};
 use super::target::Target;
 
-/// No object is that large; a frame without end is not a frame.
+/// A longer frame is refused: no object is that large.
 const LONGEST_FRAME: usize = 64 << 20;
 
 pub(super) struct KubeSource {

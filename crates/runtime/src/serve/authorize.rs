@@ -1,4 +1,4 @@
-//! Who may see an endpoint: tokens and permissions are asked of the API server, as controller-runtime's filter does.
+//! Who may see an endpoint: the API server reviews tokens and permissions, as controller-runtime's filter has it do.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::random::Random;
 const TOKENS: Duration = Duration::from_mins(1);
 const ALLOWED: Duration = Duration::from_mins(5);
 const DENIED: Duration = Duration::from_secs(30);
-/// No token is that long; longer ones are not remembered and not asked about.
+/// Longer tokens are refused without a review.
 const LONGEST_TOKEN: usize = 64 << 10;
 
 struct Inner {

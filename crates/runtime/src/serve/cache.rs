@@ -32,7 +32,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Remembered<K, V> {
         if known.len() >= MOST {
             known.retain(|_, (until, _)| now < *until);
         }
-        // Still too many: somebody sends ever new ones. What ends first goes.
+        // Still too many, since a client sends ever new ones: drop the entry that expires first.
         if known.len() >= MOST
             && let Some(first) = known
                 .iter()

@@ -1,4 +1,4 @@
-//! The certificate a server shows: from files that may change at any time, or made for the occasion.
+//! The certificate a server shows: from files that may change at any time, or self-signed.
 
 use std::fmt;
 use std::io;
@@ -89,7 +89,7 @@ impl Certificates {
         }
     }
 
-    /// Made for the occasion, for these names and addresses. Who connects cannot tell it from any other.
+    /// A new self-signed certificate for these names and addresses. Clients cannot verify it.
     pub fn self_signed(names: &[&str]) -> Result<Self, CertificateError> {
         let made = certificates::self_signed(names).map_err(CertificateError::Make)?;
         let pair = certified(vec![made.certificate_der()], made.key_der())?;

@@ -12,7 +12,7 @@ use rustls::sign::CertifiedKey;
 
 use super::certificates::{CertificateError, certified};
 
-/// A mounted Secret is replaced by turning one symbolic link: who reads meanwhile reads again.
+/// A mounted Secret is replaced by changing one symbolic link; files that were read meanwhile are read again.
 const TRIES: usize = 3;
 
 /// Two files, and what was found in them.

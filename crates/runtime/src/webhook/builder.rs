@@ -51,7 +51,7 @@ pub struct Webhook<T = AnyKind> {
     pub(super) validating: Hook,
     /// A handler that no configuration names.
     pub(super) raw: Hook,
-    /// How much of the kind a name of ours has to say so that no other webhook has it too.
+    /// How much of the kind is in a generated name, so that no other webhook has the same.
     name_detail: NameDetail,
     of: std::marker::PhantomData<fn(T)>,
 }

@@ -1,4 +1,4 @@
-//! Who answers: raw handlers, and the typed ones on top of them.
+//! Handlers of admission requests: raw ones, and the typed ones on top of them.
 
 use std::future::Future;
 use std::sync::Arc;
