@@ -38,6 +38,8 @@ mod status {}
 mod events {}
 #[doc = include_str!("src/how-often.md")]
 mod how_often {}
+#[doc = include_str!("src/extending-the-api.md")]
+mod extending_the_api {}
 #[doc = include_str!("src/webhooks.md")]
 mod webhooks {}
 #[doc = include_str!("src/versions.md")]
@@ -56,6 +58,8 @@ mod testing {}
 mod standard_controllers {}
 #[doc = include_str!("src/coming-from-kubebuilder.md")]
 mod coming_from_kubebuilder {}
+#[doc = include_str!("src/coming-from-operator-sdk.md")]
+mod coming_from_operator_sdk {}
 #[doc = include_str!("src/coming-from-client-go.md")]
 mod coming_from_client_go {}
 #[doc = include_str!("src/coming-from-kube-rs.md")]

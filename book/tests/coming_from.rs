@@ -1,10 +1,13 @@
 //! The chapters for those who come from elsewhere name no twin that is not there, and that for kubebuilder leaves nothing out.
-//! What there is to name was recorded from controller-runtime v0.25.2, controller-gen v0.23.0 and kubebuilder v4.15.
+//! What there is to name was recorded from controller-runtime v0.25.2, controller-gen v0.23.0 and kubebuilder v4.15, and
+//! read in the documentation of operator-sdk v1.42.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const KUBEBUILDER: &str = include_str!("../src/coming-from-kubebuilder.md");
+const OPERATOR_SDK: &str = include_str!("../src/coming-from-operator-sdk.md");
+const EXTENDING: &str = include_str!("../src/extending-the-api.md");
 const CLIENT_GO: &str = include_str!("../src/coming-from-client-go.md");
 const KUBE_RS: &str = include_str!("../src/coming-from-kube-rs.md");
 const MARKERS: &str = include_str!("../../crates/kubewright/src/markers.md");
@@ -36,10 +39,42 @@ fn every_command_of_kubebuilder_has_its_row() {
 }
 
 #[test]
+fn every_command_and_target_of_operator_sdk_has_its_row() {
+    let commands = include_str!("recorded/operator-sdk-commands.txt").lines();
+    let rows_of_commands = rows(OPERATOR_SDK, "## Commands");
+    let named: Vec<&str> = rows_of_commands.iter().flat_map(|row| quoted(row[0])).collect();
+    assert_eq!(named, commands.collect::<Vec<_>>());
+    let rows_of_targets = rows(OPERATOR_SDK, "## Makefile targets");
+    let named: Vec<&str> = rows_of_targets.iter().flat_map(|row| quoted(row[0])).collect();
+    for target in "bundle bundle-build bundle-push catalog-build catalog-push operator-sdk opm".split(' ') {
+        assert!(named.contains(&target), "no row for {target}");
+    }
+    for twin in rows_of_targets.iter().flat_map(|row| quoted(row[1])) {
+        assert!(MAKEFILE.contains(&format!("\n{twin}:")), "the Makefile has no {twin}");
+    }
+}
+
+/// The chapter says that there is no aggregation for as long as the embedded server refuses it.
+#[test]
+fn aggregation_is_said_to_be_missing_while_it_is() {
+    let refuses = root().join("crates/apiserver/src/admit/remote_api_service.rs").exists();
+    assert!(
+        refuses,
+        "aggregation is there: book/src/extending-the-api.md says it is not"
+    );
+    assert!(section(EXTENDING, "## In Kubewright").contains("| aggregation | none yet"));
+}
+
+#[test]
 fn every_command_that_is_named_exists_with_its_flags() {
     let commands = include_str!("../../crates/cli/src/main.rs");
     let below = source("crates/cli/src");
-    for row in rows(KUBEBUILDER, "## Commands") {
+    let tables = [
+        (KUBEBUILDER, "## Commands"),
+        (OPERATOR_SDK, "## Commands"),
+        (EXTENDING, "## Coming from apiserver-builder"),
+    ];
+    for row in tables.iter().flat_map(|(chapter, heading)| rows(chapter, heading)) {
         for command in quoted(row[1]) {
             let mut words = command.split(' ').skip(1).filter(|word| !word.starts_with("--"));
             let Some(first) = words.next() else { continue };
@@ -66,6 +101,8 @@ fn no_chapter_names_a_command_that_there_is_not() {
     let commands = include_str!("../../crates/cli/src/main.rs");
     let chapters = [
         KUBEBUILDER,
+        OPERATOR_SDK,
+        EXTENDING,
         CLIENT_GO,
         KUBE_RS,
         include_str!("../src/how-often.md"),
