@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_that_was_good_last_is_tried_first() {
+    fn the_mode_that_succeeded_last_is_tried_first() {
         let (jane, asked) = (User::new("jane", ["staff"]), Attributes::resource("list", "", "pods"));
         let modes = Modes::default();
         let decide = deciding(&["impersonate users joe"]);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constrained_impersonator_needs_the_user_and_the_deed() {
+    fn a_constrained_impersonator_needs_permission_for_the_user_and_the_request() {
         let (jane, asked) = (User::new("jane", ["staff"]), Attributes::resource("list", "", "pods"));
         let attempt = |decide: &dyn Fn(&User, &Attributes<'_>) -> Decision, name: &str| {
             impersonate(&Modes::default(), &jane, &wanted(name), &asked, decide)

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_config_without_a_place_is_none() {
+    fn a_client_config_without_url_and_service_is_none() {
         assert_eq!(ClientConfig::read(&json!({})), None);
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_grew_too_large_are_not_made_once_more_to_find_the_first() {
+    fn a_patch_that_grows_too_large_is_not_applied_again_to_find_the_operation() {
         let object = json!({ "text": "x".repeat(1 << 20) });
         let copies: Vec<Value> = (0..40)
             .map(|at| json!({ "op": "copy", "from": "/text", "path": format!("/copy-{at}") }))

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_equivalent_version_is_shown_in_the_version_the_rule_names() {
+    fn an_equivalent_version_is_sent_in_the_version_the_rule_names() {
         let nothing = &Value::Null;
         let exact = hook(&json!({"matchPolicy": "Exact"}));
         assert_eq!(shown(&exact, "v2", nothing, nothing, nothing), None);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_selected_by_what_it_was_or_by_what_it_becomes() {
+    fn an_object_is_selected_by_its_old_or_its_new_labels() {
         let hook = hook(&json!({"objectSelector": {"matchLabels": {"a": "b"}}}));
         let (with, without) = (
             json!({"metadata": {"labels": {"a": "b"}}}),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_namespace_matters_only_to_a_request_that_would_be_shown() {
+    fn a_missing_namespace_matters_only_to_a_request_that_matches_otherwise() {
         let hook = hook(&json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}));
         let missing = || Err::<Value, _>("gone");
         let nothing = &Value::Null;
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn namesakes_are_told_apart() {
+    fn webhooks_of_one_name_have_different_ids() {
         let hooks = json!({"metadata": {"name": "c"}, "webhooks": [{"name": "a"}, {"name": "b"}, {"name": "a"}]});
         let ids: Vec<String> = Webhook::read(&hooks).into_iter().map(|hook| hook.id).collect();
         assert_eq!(ids, ["c/a/0", "c/b/0", "c/a/1"]);

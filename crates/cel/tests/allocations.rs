@@ -78,7 +78,7 @@ impl Bench {
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_allocation_counter_counts() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1_u8; 100])));
     assert_eq!(counted.count_total, 1);
     // And an expression that makes a string is seen to.

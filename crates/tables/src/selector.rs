@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_selects_everything_or_nothing_is_none() {
+    fn a_selector_of_everything_or_nothing_prints_none() {
         assert_eq!(format_selector(&json!({})), "<none>");
         assert_eq!(format_selector(&Value::Null), "<none>");
         assert_eq!(format_labels(&json!({})), "<none>");

@@ -123,7 +123,7 @@ fn every_recorded_decision_is_ours_too() {
 }
 
 #[test]
-fn what_is_remembered_of_users_never_outlives_a_change() {
+fn a_change_of_the_policy_empties_the_cache() {
     let recorded = recorded();
     let fresh =
         |policy: &Policy, user: &User, asked: &Attributes<'_>| Authorizer::new(policy.clone()).decide(user, asked);

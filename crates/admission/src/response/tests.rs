@@ -14,7 +14,7 @@ fn review(response: &Value) -> String {
 }
 
 #[test]
-fn a_verdict_is_read_whole() {
+fn a_decision_is_read_with_all_its_fields() {
     let body = review(&json!({
         "uid": "u", "allowed": false, "warnings": ["w"], "auditAnnotations": {"k": "v"},
         "status": {"code": 422, "message": "m", "reason": "Invalid", "more": 1, "metadata": {"resourceVersion": "7"},
@@ -32,7 +32,7 @@ fn a_verdict_is_read_whole() {
 }
 
 #[test]
-fn yaml_is_an_answer_too() {
+fn an_answer_may_be_yaml() {
     let body = "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse:\n  uid: u\n  allowed: true\n";
     assert!(answer(Phase::Mutating, body).unwrap().allowed);
 }
@@ -102,7 +102,7 @@ fn what_is_no_review_is_told_in_upstreams_words() {
 }
 
 #[test]
-fn an_answer_to_another_question_does_not_count() {
+fn an_answer_with_another_uid_or_kind_is_invalid() {
     let invalid = "received invalid webhook response: ";
     for (body, sentence) in [
         (

@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn a_selector_and_its_negation_part_the_objects(key in "[a-z]{1,5}", value in "[a-z]{0,5}", other in "[a-z]{0,5}") {
+    fn an_object_matches_either_a_requirement_or_its_negation(key in "[a-z]{1,5}", value in "[a-z]{0,5}", other in "[a-z]{0,5}") {
         let labels = [(key.as_str(), other.as_str())];
         let chosen = parsed(&format!("{key} in ({value})")).matches(&labels[..]);
         prop_assert_eq!(chosen, value == other);

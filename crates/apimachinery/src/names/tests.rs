@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn the_short_answer_is_the_long_one(text in "[-aA0_./é]{0,8}", times in 0_usize..300) {
+    fn the_predicates_agree_with_the_messages(text in "[-aA0_./é]{0,8}", times in 0_usize..300) {
         for text in [text.clone(), text.repeat(times), format!("{}/{text}", text.repeat(times)), "a".repeat(times)] {
             prop_assert_eq!(is_dns1123_label(&text), dns1123_label(&text).is_empty());
             prop_assert_eq!(is_dns1123_subdomain(&text), dns1123_subdomain(&text).is_empty());

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn any_time_has_an_offset() {
+    fn every_point_in_time_has_an_offset() {
         for seconds in [i64::MIN, -62_135_596_800, 253_402_300_799, i64::MAX] {
             assert!(offset("Europe/Berlin", seconds).is_ok());
         }

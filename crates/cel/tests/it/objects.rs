@@ -82,7 +82,7 @@ fn a_patch_is_a_list_of_operations() {
 }
 
 #[test]
-fn rules_of_a_crd_have_none_of_it() {
+fn rules_of_a_crd_have_neither_mutations_nor_an_authorizer() {
     let env = Env::kubernetes();
     for (text, name) in [
         ("Object{}", "Object"),

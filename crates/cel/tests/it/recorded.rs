@@ -150,7 +150,7 @@ fn rules_deep_in_the_schema_run_where_the_server_runs_them() {
 }
 
 #[test]
-fn an_update_is_let_pass_where_the_server_lets_it_pass() {
+fn an_update_is_tolerated_where_the_server_tolerates_it() {
     let recording = read("ratchets");
     let recorded = recording.as_array().expect("a list");
     let mut failures = Vec::new();

@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_do_harm(bytes in noise()) {
+    fn no_bytes_make_a_decoder_panic(bytes in noise()) {
         if let Ok(decoded) = json::decode(&bytes) {
             strict::complaints(&decoded, &["a".to_owned()], Some(&bytes));
             let mut out = Vec::new();

@@ -168,7 +168,7 @@ mod tests {
     use super::{Node, beginning};
 
     #[test]
-    fn names_that_begin_alike_are_told_apart() {
+    fn names_with_a_common_beginning_are_distinguished() {
         let names = [
             "",
             "a",

@@ -78,7 +78,7 @@ fn a_deprecated_version_warns_in_its_own_words_or_names_a_newer_one() {
 }
 
 #[test]
-fn what_a_version_offers_is_read() {
+fn subresources_and_columns_of_a_version_are_read() {
     let definition = Definition::of(&served()).expect("it is served");
     let version = definition.version("v1").expect("it has v1");
     assert!(version.status && version.served);

@@ -176,7 +176,7 @@ fn a_bad_bundle_keeps_a_webhook_from_being_established() {
 }
 
 #[test]
-fn a_schema_without_structure_is_told_of() {
+fn a_schema_that_is_not_structural_has_a_condition() {
     let mut object = settled(&definition("as", "A"), &[]);
     object["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({"properties": {"a": {}}});
     let object = settled(&object, &[]);

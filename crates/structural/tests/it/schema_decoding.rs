@@ -77,7 +77,7 @@ fn a_default_holds_nothing_that_the_schema_does_not_know() {
 }
 
 #[test]
-fn with_preserve_unknown_fields_nothing_leaves() {
+fn with_preserve_unknown_fields_nothing_is_pruned() {
     let schema = Schema::compile(
         &json!({"type": "object", "properties": {"spec": {"type": "object"}}}),
         true,

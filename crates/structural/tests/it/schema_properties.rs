@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn defaulting_and_pruning_may_change_places(object in value()) {
+    fn the_order_of_defaulting_and_pruning_does_not_matter(object in value()) {
         let schema = schema();
         let (mut first, mut second) = (object.clone(), object);
         schema.default(&mut first);

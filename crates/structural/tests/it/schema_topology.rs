@@ -36,7 +36,7 @@ fn at<'s>(schema: &'s Schema, path: &str) -> ResourceTopology<'s> {
 }
 
 #[test]
-fn places_have_the_shapes_that_their_markers_say() {
+fn nodes_have_the_shapes_of_their_markers() {
     let schema = schema();
     for (path, shape) in [
         ("spec", Shape::Struct { atomic: false }),

@@ -125,7 +125,7 @@ fn flow_schemas_are_sorted_by_precedence_and_name() {
 }
 
 #[test]
-fn a_wish_that_does_not_exist_is_refused_in_upstreams_words() {
+fn an_unknown_include_object_is_refused_in_upstreams_words() {
     assert_eq!(IncludeObject::parse(""), Ok(IncludeObject::Metadata));
     assert_eq!(IncludeObject::parse("None"), Ok(IncludeObject::None));
     assert_eq!(
