@@ -22,8 +22,6 @@ macro_rules! tests {
 mod introduction {}
 #[doc = include_str!("src/getting-started.md")]
 mod getting_started {}
-#[doc = include_str!("src/ja/getting-started.md")]
-mod ja_getting_started {}
 #[doc = include_str!("src/how-a-controller-works.md")]
 mod how_a_controller_works {}
 #[doc = include_str!("src/reading-and-writing.md")]
@@ -68,3 +66,15 @@ mod coming_from_kube_rs {}
 mod troubleshooting {}
 #[doc = include_str!("src/glossary.md")]
 mod glossary {}
+#[doc = include_str!("src/ja/introduction.md")]
+mod ja_introduction {}
+#[doc = include_str!("src/ja/getting-started.md")]
+mod ja_getting_started {}
+#[doc = include_str!("src/ja/how-a-controller-works.md")]
+mod ja_how_a_controller_works {}
+#[doc = include_str!("src/ja/testing.md")]
+mod ja_testing {}
+#[doc = include_str!("src/ja/coming-from-kubebuilder.md")]
+mod ja_coming_from_kubebuilder {}
+#[doc = include_str!("src/ja/troubleshooting.md")]
+mod ja_troubleshooting {}
