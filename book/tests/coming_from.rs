@@ -96,27 +96,35 @@ fn every_command_that_is_named_exists_with_its_flags() {
     }
 }
 
+/// The text of every chapter, in every language.
+fn all_chapters() -> Vec<String> {
+    let folders = ["book/src", "book/src/ja"];
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let texts: Vec<String> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert!(texts.len() > 25, "{}", texts.len());
+    texts
+}
+
+/// What is quoted in the prose of a chapter, and not in its code blocks.
+fn quoted_in_prose(chapter: &str) -> impl Iterator<Item = &str> {
+    chapter.split("```").step_by(2).flat_map(str::lines).flat_map(quoted)
+}
+
 #[test]
-fn no_chapter_names_a_command_that_there_is_not() {
+fn no_chapter_names_a_command_or_a_flag_that_there_is_not() {
     let commands = include_str!("../../crates/cli/src/main.rs");
-    let chapters = [
-        KUBEBUILDER,
-        OPERATOR_SDK,
-        EXTENDING,
-        CLIENT_GO,
-        KUBE_RS,
-        include_str!("../src/how-often.md"),
-        include_str!("../src/troubleshooting.md"),
-    ];
-    let mut named = 0;
-    for text in chapters {
-        let prose = text.split("```").step_by(2);
-        let lines = prose.flat_map(str::lines);
-        for command in lines
-            .flat_map(quoted)
-            .filter_map(|code| code.strip_prefix("kubewright "))
-        {
-            let first = command.split(' ').next().unwrap_or_default();
+    let arguments = source("crates/cli/src") + &source("crates/demo/src");
+    let (mut named, mut flags) = (0, 0);
+    for chapter in all_chapters() {
+        for command in quoted_in_prose(&chapter).filter_map(|code| code.strip_prefix("kubewright ")) {
+            let mut words = command.split(' ').take_while(|word| *word != "--");
+            let first = words.next().unwrap_or_default();
             if !first.starts_with("--") {
                 assert!(
                     commands.contains(&format!("    {}(", camel(first))),
@@ -124,9 +132,37 @@ fn no_chapter_names_a_command_that_there_is_not() {
                 );
                 named += 1;
             }
+            for flag in words.filter(|word| word.starts_with("--")) {
+                assert!(
+                    arguments.contains(&format!("    {}: ", field(flag))),
+                    "kubewright {command}: there is no {flag}"
+                );
+                flags += 1;
+            }
         }
     }
-    assert!(named > 30, "{named}");
+    assert!(named > 100 && flags > 30, "{named} commands, {flags} flags");
+}
+
+#[test]
+fn no_chapter_calls_a_method_that_there_is_not() {
+    let owners = [
+        ("env.", source("crates/testing/src"), 50),
+        ("client.", source("crates/runtime/src/client"), 20),
+        ("manager.", source("crates/runtime/src/manager"), 2),
+    ];
+    for (prefix, source, least) in owners {
+        let mut checked = 0;
+        for chapter in all_chapters() {
+            for call in quoted_in_prose(&chapter).filter_map(|code| code.strip_prefix(prefix)) {
+                let end = call.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let name = &call[..end.unwrap_or(call.len())];
+                assert!(defines(&source, name), "`{prefix}{call}`: there is no {name}");
+                checked += 1;
+            }
+        }
+        assert!(checked >= least, "{prefix}: only {checked} calls were looked at");
+    }
 }
 
 #[test]
