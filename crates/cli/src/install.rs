@@ -14,6 +14,7 @@ use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, va
 use kubewright_runtime::flags::Environment;
 use serde_json::Value;
 
+use crate::next;
 use crate::project::{Overrides, Project};
 
 const EXAMPLES: &str = "\
@@ -82,6 +83,12 @@ async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             stale.reference,
             objects_text(count),
         ));
+    }
+    if arguments.output.dry_run.is_none() {
+        next::suggest(&[
+            ("kubewright run", "runs the operator from this machine, until Ctrl-C"),
+            ("kubectl apply -k config/samples", "creates an object of each kind"),
+        ]);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -67,5 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let written = written.and_then(|()| fs::write(&path, yaml::documents(&objects)));
     written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     progress.line(format!("wrote {} ({} objects)", shown.display(), objects.len()));
+    let apply = format!("kubectl apply --server-side -f {}", shown.display());
+    crate::next::suggest(&[(&apply, "installs it in any cluster")]);
     Ok(ExitCode::SUCCESS)
 }

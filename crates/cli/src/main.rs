@@ -14,7 +14,9 @@ mod image;
 mod init;
 mod install;
 mod installer;
+mod man;
 mod manifests;
+mod next;
 mod output;
 mod project;
 mod prompt;
@@ -68,6 +70,8 @@ enum Command {
     Image(image::Arguments),
     Cel(cel::Arguments),
     Completion(completion::Arguments),
+    #[command(hide = true)]
+    Man(man::Arguments),
     Version(version::Arguments),
 }
 
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::Undeploy(arguments) => undeploy::run(&arguments),
         Command::BuildInstaller(arguments) => installer::run(&arguments),
         Command::Completion(arguments) => completion::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
         Command::Version(arguments) => version::run(&arguments),
         Command::Image(arguments) => image::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
@@ -111,6 +116,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();
+        if !asked
+            && std::env::args_os().len() == 1
+            && let Some(next) = next::in_project()
+        {
+            output::complain(&format!("\n{next}"));
+        }
         return if asked { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     let text = error.to_string();

@@ -148,6 +148,9 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if !arguments.delete_namespace {
         progress.note(format!("namespace/{namespace} stays (--delete-namespace)"));
     }
+    if arguments.output.dry_run.is_none() {
+        crate::next::suggest(&[("kubewright uninstall", "takes the CRDs out too, with all their objects")]);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

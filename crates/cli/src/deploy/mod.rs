@@ -120,6 +120,15 @@ async fn deploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                 progress: &progress,
             };
             deploying.run(&project, &bundle, &parts).await?;
+            if arguments.output.dry_run.is_none() {
+                crate::next::suggest(&[
+                    ("kubectl apply -k config/samples", "creates an object of each kind"),
+                    (
+                        "kubewright undeploy",
+                        "takes the operator out again; CRDs and namespace stay",
+                    ),
+                ]);
+            }
         }
         None => print_untried(&parts.all(), arguments.output, &progress),
     }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use self::plan::Plan;
 use crate::files::diff;
+use crate::next;
 use crate::output::{self, OutputError};
 use crate::project::{Overrides, Project};
 
@@ -77,6 +78,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if plan.changes.is_empty() {
         progress.line("config/ is up to date");
     }
+    next::suggest(&[
+        ("kubewright install", "brings the CRDs to the cluster"),
+        ("kubewright run", "runs the operator from this machine"),
+        ("kubewright deploy --image IMAGE", "runs it in the cluster"),
+    ]);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -177,3 +177,23 @@ fn the_version_is_told_to_people_and_machines() {
     );
     assert!(folder.refused("version -o toml").contains("toml"));
 }
+
+#[test]
+fn a_command_line_that_says_nothing_is_told_how_to_begin() {
+    let folder = Folder::new("shop");
+    let begin = |words: &str| {
+        let ended = folder.run(words);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        ended.stderr
+    };
+    let said = begin("");
+    assert!(
+        said.contains("Usage: kubewright")
+            && said.contains("Start here:\n  kubewright demo ")
+            && !said.contains("Next:"),
+        "{said}"
+    );
+    folder.ok("init --kubewright-source 0.1.0");
+    assert!(begin("").contains("\nNext:\n  kubewright create api"));
+    assert!(!begin("create").contains("Next:"), "help of one command is enough");
+}
