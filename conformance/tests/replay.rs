@@ -1,4 +1,5 @@
 //! Every recorded case, replayed on the embedded server: its answers must be the real server's.
+//! A program of its own, because it takes longer than all other tests of this crate: `cargo test --test it` leaves it out.
 
 use std::sync::Arc;
 

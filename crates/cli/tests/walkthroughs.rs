@@ -1,4 +1,5 @@
 //! The memos' walkthroughs, start to end, with this command: `walkthroughs/` holds them as scripts that anybody can run.
+//! A program of its own, because they compile their projects, which takes minutes: `cargo test --test it` leaves it out.
 
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;

@@ -16,9 +16,9 @@
 //!
 //! Without names, what is not recorded yet is recorded, several scenarios at a time.
 
-#[path = "../tests/recorded/driver/mod.rs"]
+#[path = "../tests/it/recorded/driver/mod.rs"]
 mod driver;
-#[path = "../tests/recorded/scenarios/mod.rs"]
+#[path = "../tests/it/recorded/scenarios/mod.rs"]
 #[allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
 mod scenarios;
 

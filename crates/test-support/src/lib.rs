@@ -1,5 +1,5 @@
-//! What the tests of this repository share: [`kubectl`], the [`example_program`]s that they start, a [`free_port`] for them, and
-//! [`skip`], for tests that need something this machine does not have. Only tests depend on this crate.
+//! What the tests of this repository share: [`kubectl`], the [`example_program`]s that they start, a [`free_port`] for them, [`skip`],
+//! for tests that need something this machine does not have, and the chapters of the [`book`]. Only tests depend on this crate.
 //!
 //! ```
 //! fn a_test_that_drives_kubectl() {
@@ -11,6 +11,7 @@
 //! # a_test_that_drives_kubectl();
 //! ```
 
+pub mod book;
 mod kubectl;
 mod ports;
 mod programs;

@@ -1,0 +1,436 @@
+//! The book hangs together: every chapter is listed and tested, every link leads somewhere, every code block says what it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use kubewright_test_support::book::{Chapter, chapters, links, root};
+
+/// What code blocks are of. A block without a name would be Rust to the tests and nothing to readers.
+const LANGUAGES: [&str; 12] = [
+    "rust",
+    "yaml",
+    "console",
+    "sh",
+    "toml",
+    "text",
+    "json",
+    "diff",
+    "go",
+    "dockerfile",
+    "make",
+    "promql",
+];
+
+/// The chapters of the table of contents, in order.
+fn summary() -> Vec<String> {
+    let text = fs::read_to_string(root().join("src/SUMMARY.md")).unwrap();
+    text.lines().flat_map(links).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_chapter_is_in_the_table_of_contents_once() {
+    let listed = summary();
+    let known: BTreeSet<String> = chapters().into_iter().map(|chapter| chapter.name).collect();
+    let unique: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(
+        unique, known,
+        "src/SUMMARY.md (left) and the files of src/ (right) differ"
+    );
+    assert_eq!(unique.len(), listed.len(), "a chapter is listed twice");
+}
+
+#[test]
+fn the_examples_of_every_chapter_are_compiled() {
+    let library = fs::read_to_string(root().join("lib.rs")).unwrap();
+    for chapter in chapters() {
+        let line = format!("#[doc = include_str!(\"src/{}\")]", chapter.name);
+        assert!(library.contains(&line), "lib.rs lacks {line}");
+    }
+}
+
+#[test]
+fn every_chapter_has_one_title_and_something_to_say() {
+    for chapter in chapters() {
+        let titles = chapter.prose().filter(|(_, text)| text.starts_with("# ")).count();
+        assert_eq!(titles, 1, "book/src/{}: titles", chapter.name);
+        assert!(
+            chapter.text.starts_with("# "),
+            "book/src/{}: it begins with its title",
+            chapter.name
+        );
+        let lines = chapter.prose().filter(|(_, text)| !text.trim().is_empty()).count();
+        assert!(lines > 1, "book/src/{}: there is nothing but a title", chapter.name);
+    }
+}
+
+#[test]
+fn every_code_block_is_closed_and_says_what_it_is() {
+    for chapter in chapters() {
+        for block in chapter.blocks() {
+            let place = chapter.place(block.line);
+            assert!(block.is_closed, "{place}: this block has no end");
+            let language = block.language();
+            assert!(
+                LANGUAGES.contains(&language),
+                "{place}: {language:?} is none of {LANGUAGES:?}"
+            );
+            let words = block.info.split([',', ' ']);
+            let is_tested = language != "rust" || words.skip(1).all(|word| word != "ignore" && word != "no_run");
+            assert!(is_tested, "{place}: Rust in this book runs");
+        }
+    }
+}
+
+/// An example runs what its `main` calls; a test that nobody calls would pass whatever it says.
+#[test]
+fn every_test_that_is_shown_is_run() {
+    for chapter in chapters() {
+        for block in chapter.blocks().filter(|block| block.language() == "rust") {
+            let (place, text) = (chapter.place(block.line), block.text());
+            let Some((_, shown)) = text.split_once("kubewright_book::tests! {") else {
+                continue;
+            };
+            let (tests, main) = shown
+                .split_once("# fn main() {")
+                .unwrap_or_else(|| panic!("{place}: there is no main"));
+            let names = tests
+                .split("async fn ")
+                .skip(1)
+                .filter_map(|rest| rest.split('(').next());
+            for name in names {
+                assert!(main.contains(&format!(" {name}()")), "{place}: {name} is not called");
+            }
+        }
+    }
+}
+
+/// The crates beside the standard library that the code of the book uses, as paths name them.
+const CRATES: [&str; 12] = [
+    "futures_util",
+    "jiff",
+    "k8s_openapi",
+    "kube",
+    "kubewright_apiserver",
+    "kubewright_runtime",
+    "kubewright_testing",
+    "schemars",
+    "serde",
+    "serde_json",
+    "thiserror",
+    "tokio",
+];
+
+/// The crates that a Rust block takes for granted: those that its shown lines name at the root of a path and that no `use` of the
+/// block brings in from elsewhere, as `use kubewright::serde_json::{self, json}` does.
+fn crates_taken_for_granted<'a>(lines: &[&'a str]) -> BTreeSet<&'a str> {
+    let shown = lines.iter().filter(|line| {
+        let line = line.trim_start();
+        line != "#" && !line.starts_with("# ") && !line.starts_with("//")
+    });
+    let mut found = BTreeSet::new();
+    for line in shown {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        for (at, _) in line.match_indices("::") {
+            let before = &line[..at];
+            let name = &before[before.trim_end_matches(is_word).len()..];
+            let is_root = !before[..before.len() - name.len()].ends_with("::");
+            let imported = [
+                format!("use kubewright::{name};"),
+                format!("use kubewright::{name}::{{self"),
+            ];
+            let is_imported = lines
+                .iter()
+                .any(|line| imported.iter().any(|import| line.contains(import)));
+            if is_root && !is_imported && CRATES.contains(&name) {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+/// A project as `kubewright init` writes it depends on kubewright alone, so code that is shown reaches other crates through it.
+#[test]
+fn code_that_is_shown_needs_no_crate_that_a_new_project_lacks() {
+    let manifest = include_str!("../../../crates/scaffold/templates/code/Cargo.toml.template");
+    let dependencies: Vec<&str> = manifest.lines().filter(|line| line.contains(" = { ")).collect();
+    let is_kubewright = |line: &&str| line.starts_with("kubewright = ");
+    assert!(
+        dependencies.len() > 1 && dependencies.iter().all(is_kubewright),
+        "{dependencies:?}"
+    );
+    for chapter in chapters() {
+        for block in chapter.blocks().filter(|block| block.language() == "rust") {
+            for name in crates_taken_for_granted(&block.lines) {
+                // Those who come from kube-rs have these crates, and the chapter says which.
+                let is_said = chapter.name.ends_with("coming-from-kube-rs.md")
+                    && chapter
+                        .text
+                        .contains(&format!("`{}`", name.replace('_', "-")).replace("serde-json", "serde_json"));
+                let place = chapter.place(block.line);
+                assert!(
+                    is_said,
+                    "{place}: {name}:: is not in a new project; write kubewright::{name}::"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crate_that_is_taken_for_granted_would_be_found() {
+    let block = [
+        "# tokio::spawn(hidden);",
+        "// kube::Client in a comment",
+        "use kubewright::serde_json::{self, json};",
+        "let value = serde_json::Value::Null;",
+        "kubewright::tokio::spawn(work);",
+        "let running = tokio::spawn(work);",
+    ];
+    assert_eq!(crates_taken_for_granted(&block), BTreeSet::from(["tokio"]));
+    assert_eq!(crates_taken_for_granted(&block[..5]), BTreeSet::new());
+}
+
+/// The chapter on tests calls the matchers with the arguments that they take.
+#[test]
+fn every_matcher_is_named_with_its_arguments() {
+    let source = include_str!("../../../crates/testing/src/matchers.rs");
+    let chapter = include_str!("../../src/testing.md");
+    let (_, named) = chapter.split_once("The matchers are ").unwrap();
+    let (named, _) = named.split_once("combine with").unwrap();
+    let calls: BTreeMap<&str, usize> = named
+        .split('`')
+        .filter_map(|code| code.strip_suffix(')')?.split_once('('))
+        .map(|(name, arguments)| (name, arguments.split(", ").count()))
+        .collect();
+    let matchers: BTreeMap<&str, usize> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub fn ")?.split_once('('))
+        .map(|(head, rest)| {
+            let name = head.split('<').next().unwrap_or(head);
+            (name, rest.split(") ->").next().unwrap_or(rest).matches(": ").count())
+        })
+        .collect();
+    assert!(matchers.len() > 4, "{matchers:?}");
+    assert_eq!(calls, matchers);
+}
+
+/// How often the resync comes is one number, wherever the book has it.
+#[test]
+fn every_chapter_has_the_period_of_the_resync_right() {
+    let source = include_str!("../../../crates/runtime/src/informer/declarations.rs");
+    assert!(source.contains("resync: Some(Duration::from_hours(10))"));
+    let mut named = 0;
+    for chapter in chapters() {
+        let prose: Vec<&str> = chapter.text.split("```").step_by(2).collect();
+        for line in prose
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| line.contains("esync"))
+        {
+            assert!(!line.contains("no periodic"), "book/src/{}: {line}", chapter.name);
+            named += usize::from(line.contains("ten hours") || line.contains("10 時間"));
+        }
+    }
+    assert!(named >= 3, "{named}");
+}
+
+/// The anchor of a heading, as mdBook and GitHub make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter_map(|c| match c {
+        c if c.is_alphanumeric() || c == '_' || c == '-' => Some(c),
+        c if c.is_whitespace() => Some('-'),
+        _ => None,
+    });
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+fn anchors(chapter: &Chapter) -> BTreeSet<String> {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let mut anchors = BTreeSet::new();
+    for part in chapter.parts() {
+        let support::Part::Prose { text, .. } = part else {
+            continue;
+        };
+        let heading = text.trim_start_matches('#');
+        if heading.len() == text.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let anchor = anchor(heading);
+        let count = seen.entry(anchor.clone()).or_default();
+        anchors.insert(if *count == 0 {
+            anchor
+        } else {
+            format!("{anchor}-{count}")
+        });
+        *count += 1;
+    }
+    anchors
+}
+
+/// A path without `.` and `..`, or nothing if it leaves the book.
+fn within_the_book(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !clean.pop() {
+                    return None;
+                }
+            }
+            component => clean.push(component),
+        }
+    }
+    Some(clean)
+}
+
+/// What is wrong with a link of a chapter, if anything is.
+fn problem(chapter: &Chapter, target: &str, known: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
+    if target.starts_with("https://") {
+        return None;
+    }
+    let (file, anchor) = match target.split_once('#') {
+        Some((file, anchor)) => (file, Some(anchor)),
+        None => (target, None),
+    };
+    let name = if file.is_empty() {
+        chapter.name.clone()
+    } else {
+        let folder = Path::new(&chapter.name).parent().unwrap_or(Path::new(""));
+        match within_the_book(&folder.join(file)) {
+            Some(path) => path.to_string_lossy().replace('\\', "/"),
+            None => return Some("it leaves the book".to_owned()),
+        }
+    };
+    let Some(anchors) = known.get(&name) else {
+        return Some(format!("there is no {name}"));
+    };
+    match anchor {
+        Some(anchor) if !anchors.contains(anchor) => {
+            Some(format!("{name} has no heading #{anchor}; it has {anchors:?}"))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let chapters = chapters();
+    let known: BTreeMap<String, BTreeSet<String>> = chapters
+        .iter()
+        .map(|chapter| (chapter.name.clone(), anchors(chapter)))
+        .collect();
+    let mut problems = Vec::new();
+    for chapter in &chapters {
+        for (line, text) in chapter.prose() {
+            for target in links(&text) {
+                if let Some(problem) = problem(chapter, target, &known) {
+                    problems.push(format!("{}: ({target}): {problem}", chapter.place(line)));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn a_broken_link_would_be_found() {
+    let chapter = Chapter {
+        name: "ja/a.md".to_owned(),
+        text: "# A\n\n## Read `me`, now\n\n```text\n[no](link)\n```\n[b](../b.md#nowhere)\n".to_owned(),
+    };
+    assert_eq!(
+        anchors(&chapter),
+        BTreeSet::from(["a".to_owned(), "read-me-now".to_owned()])
+    );
+    let known = BTreeMap::from([
+        ("ja/a.md".to_owned(), anchors(&chapter)),
+        ("b.md".to_owned(), BTreeSet::new()),
+    ]);
+    assert_eq!(problem(&chapter, "#read-me-now", &known), None);
+    assert_eq!(problem(&chapter, "../b.md", &known), None);
+    assert!(problem(&chapter, "../b.md#nowhere", &known).is_some());
+    assert!(problem(&chapter, "b.md", &known).is_some());
+    assert!(problem(&chapter, "../../crates/x.md", &known).is_some());
+    let found: usize = chapter.prose().map(|(_, text)| links(&text).len()).sum();
+    assert_eq!(found, 1, "links in code blocks are none");
+}
+
+/// What a translated chapter has in common with its original, in order. Code blocks are the same to the letter, comments included.
+/// Headings have the same levels, and quote the same code. So do the rows of tables, in whatever order a row's cells have it.
+#[derive(Debug, PartialEq)]
+enum Outline<'a> {
+    Code(&'a str, String),
+    Heading(usize, Vec<String>),
+    Row(Vec<String>),
+}
+
+fn outline(chapter: &Chapter) -> Vec<Outline<'_>> {
+    let quoted = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let parts = chapter.parts().into_iter().filter_map(|part| match part {
+        support::Part::Code(block) => Some(Outline::Code(block.info, block.text())),
+        support::Part::Prose { text, .. } if text.starts_with('#') => {
+            let level = text.len() - text.trim_start_matches('#').len();
+            Some(Outline::Heading(level, quoted(text)))
+        }
+        support::Part::Prose { text, .. } if text.starts_with('|') => {
+            let mut code = quoted(text);
+            code.sort();
+            Some(Outline::Row(code))
+        }
+        support::Part::Prose { .. } => None,
+    });
+    parts.collect()
+}
+
+#[test]
+fn a_translation_keeps_step_with_its_original() {
+    let chapters = chapters();
+    let mut translated = 0;
+    for translation in chapters.iter().filter(|chapter| chapter.name.starts_with("ja/")) {
+        let name = translation.name.trim_start_matches("ja/");
+        let original = chapters
+            .iter()
+            .find(|chapter| chapter.name == name)
+            .unwrap_or_else(|| panic!("book/src/{} has no original", translation.name));
+        let (expected, found) = (outline(original), outline(translation));
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(
+                expected, found,
+                "book/src/{name} (left) and book/src/{} (right)",
+                translation.name
+            );
+        }
+        assert_eq!(
+            expected.len(),
+            found.len(),
+            "{}: headings, blocks and rows",
+            translation.name
+        );
+        translated += 1;
+    }
+    assert!(translated >= 6, "{translated}");
+}
+
+#[test]
+fn a_translation_that_falls_behind_would_be_found() {
+    let chapter = |text: &str| Chapter {
+        name: "a.md".to_owned(),
+        text: text.to_owned(),
+    };
+    let original = chapter("# A `b`\n\nText.\n\n```rust\n// it\nrun();\n```\n\n| `x` of | `y` |\n");
+    let translation = chapter("# `b` の A\n\n本文。\n二行目。\n\n```rust\n// it\nrun();\n```\n\n| `y` の | `x` |\n");
+    assert_eq!(outline(&original), outline(&translation));
+    for (from, to) in [
+        ("# `b` の A", "# A"),
+        ("# `b`", "## `b`"),
+        ("run();", "walk();"),
+        ("// it", "// それ"),
+        ("`x`", "x"),
+    ] {
+        let behind = chapter(&translation.text.replace(from, to));
+        assert_ne!(outline(&original), outline(&behind), "{from}");
+    }
+}

@@ -1,0 +1,13 @@
+//! What clients see of the embedded server: over TLS and in the same process, as users with and without rights, and as attackers.
+
+mod access;
+mod access_hostile;
+mod any_request;
+mod conversion;
+mod custom_resources;
+mod hostile;
+mod in_process;
+mod logs;
+mod protobuf;
+mod tls;
+mod webhooks;

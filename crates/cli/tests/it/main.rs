@@ -1,0 +1,16 @@
+//! The command as a user meets it. What compiles whole projects is apart: `scaffolded_projects` and `walkthroughs`.
+
+mod apiserver;
+mod book;
+mod cel;
+mod demo;
+mod deploy;
+mod image;
+mod install;
+mod kubectl;
+#[cfg(unix)]
+mod operator_project;
+mod project_files;
+mod run;
+mod scaffold;
+mod support;

@@ -1,0 +1,4 @@
+//! Conversions between versions, derived.
+
+mod convert;
+mod crate_path;
