@@ -8,7 +8,7 @@ use kubewright_structural::crd::Definition;
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard, RwLock};
 use serde_json::Value;
 
-use super::kind::Kind;
+use super::kind::CustomKind;
 use super::version::Version;
 use crate::registry::name::Name;
 use crate::registry::{Registry, Resource};
@@ -19,7 +19,7 @@ const FIRST_TABLE: u32 = 1 << 16;
 /// The definitions of one server.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    served: RwLock<Arc<Served>>,
+    served: RwLock<Arc<ServedResources>>,
     /// Held while what follows from a definition's write is worked out, so that names are given one at a time. Deleting a
     /// definition deletes its objects, the last of which asks for the definition again: the same thread may enter twice.
     turn: ReentrantMutex<()>,
@@ -40,7 +40,7 @@ pub(super) struct Claim {
 
 /// What the definitions serve, at one moment.
 #[derive(Default)]
-pub(crate) struct Served {
+pub(crate) struct ServedResources {
     /// The served versions, by their paths.
     pub(crate) registry: Registry,
     /// By the definition's name.
@@ -52,13 +52,13 @@ pub(crate) struct Served {
 
 #[derive(Clone)]
 struct Defined {
-    kind: Arc<Kind>,
+    kind: Arc<CustomKind>,
     /// Every version, served or not, in the order of the definition.
     resources: Vec<Arc<Resource>>,
 }
 
 impl Definitions {
-    pub(crate) fn served(&self) -> Arc<Served> {
+    pub(crate) fn served(&self) -> Arc<ServedResources> {
         Arc::clone(&self.served.read())
     }
 
@@ -114,7 +114,7 @@ impl Definitions {
     }
 
     /// Serves a definition that was written at `revision` from now on. Returns what it replaces.
-    pub(super) fn put(&self, definition: Definition, revision: Revision) -> (Arc<Kind>, Option<Arc<Kind>>) {
+    pub(super) fn put(&self, definition: Definition, revision: Revision) -> (Arc<CustomKind>, Option<Arc<CustomKind>>) {
         let current = self.served();
         // One that was deleted and made anew has nothing to do with the old one's objects.
         let before = current
@@ -127,7 +127,7 @@ impl Definitions {
             None => (ResourceId(FIRST_TABLE + current.tables), current.tables + 1),
         };
         let name = definition.name.clone();
-        let kind = Arc::new(Kind::new(definition, table, revision, same));
+        let kind = Arc::new(CustomKind::new(definition, table, revision, same));
         let mut defined = current.defined.clone();
         defined.insert(
             name,
@@ -136,22 +136,22 @@ impl Definitions {
                 kind: Arc::clone(&kind),
             },
         );
-        *self.served.write() = Arc::new(Served::of(defined, tables, current.generation + 1));
+        *self.served.write() = Arc::new(ServedResources::of(defined, tables, current.generation + 1));
         (kind, before)
     }
 
     /// Stops serving a definition.
-    pub(super) fn remove(&self, name: &str) -> Option<Arc<Kind>> {
+    pub(super) fn remove(&self, name: &str) -> Option<Arc<CustomKind>> {
         let current = self.served();
         let mut defined = current.defined.clone();
         let removed = defined.remove(name)?;
-        *self.served.write() = Arc::new(Served::of(defined, current.tables, current.generation + 1));
+        *self.served.write() = Arc::new(ServedResources::of(defined, current.tables, current.generation + 1));
         Some(removed.kind)
     }
 }
 
-impl Served {
-    fn of(defined: BTreeMap<String, Defined>, tables: u32, generation: u64) -> Served {
+impl ServedResources {
+    fn of(defined: BTreeMap<String, Defined>, tables: u32, generation: u64) -> ServedResources {
         let mut registry = Registry::default();
         for defined in defined.values() {
             let versions = defined.resources.iter().zip(&defined.kind.definition.versions);
@@ -159,7 +159,7 @@ impl Served {
                 registry.add(Arc::clone(resource));
             }
         }
-        Served {
+        ServedResources {
             registry,
             defined,
             tables,
@@ -168,7 +168,7 @@ impl Served {
     }
 
     /// The kinds, by the names of their definitions.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<CustomKind>> {
         self.defined.values().map(|defined| &defined.kind)
     }
 
@@ -178,7 +178,7 @@ impl Served {
     }
 
     /// The kind that a definition of this name defines.
-    pub(super) fn kind(&self, name: &str) -> Option<&Arc<Kind>> {
+    pub(super) fn kind(&self, name: &str) -> Option<&Arc<CustomKind>> {
         self.defined.get(name).map(|defined| &defined.kind)
     }
 
@@ -195,7 +195,7 @@ impl Served {
     }
 }
 
-fn resources(kind: &Arc<Kind>) -> Vec<Arc<Resource>> {
+fn resources(kind: &Arc<CustomKind>) -> Vec<Arc<Resource>> {
     let definition = &kind.definition;
     let name = |text: &str| Name::Defined(text.into());
     let (group, plural) = (name(&definition.group), name(&definition.names.plural));

@@ -9,17 +9,17 @@ use kubewright_tables::custom::Columns;
 use serde_json::{Value, json};
 
 /// A kind as its definition says, ready to serve.
-pub(crate) struct Kind {
+pub(crate) struct CustomKind {
     pub(crate) definition: Definition,
     pub(crate) table: ResourceId,
     /// When the definition was written.
     pub(crate) revision: Revision,
-    /// The versions' shapes, in the order of the definition's versions.
-    shapes: Vec<Shape>,
+    /// In the order of the definition's versions.
+    compiled: Vec<CompiledVersion>,
 }
 
-/// What one version makes of its objects.
-pub(crate) struct Shape {
+/// What a version of a definition was compiled to.
+pub(crate) struct CompiledVersion {
     /// Versions with the same schema share it.
     pub(crate) schema: Arc<Schema>,
     pub(crate) scale: Option<Scale>,
@@ -31,17 +31,22 @@ pub(crate) struct Shape {
     pub(crate) mark: Box<str>,
 }
 
-impl Kind {
+impl CustomKind {
     /// Compiles a definition that was written at `revision`; what did not change is taken from `before`.
-    pub(crate) fn new(definition: Definition, table: ResourceId, revision: Revision, before: Option<&Kind>) -> Kind {
+    pub(crate) fn new(
+        definition: Definition,
+        table: ResourceId,
+        revision: Revision,
+        before: Option<&CustomKind>,
+    ) -> CustomKind {
         let preserve = definition.preserve_unknown_fields;
         let before = before.filter(|before| before.definition.preserve_unknown_fields == preserve);
-        let mut shapes: Vec<Shape> = Vec::with_capacity(definition.versions.len());
+        let mut compiled: Vec<CompiledVersion> = Vec::with_capacity(definition.versions.len());
         for version in &definition.versions {
-            let known = before.into_iter().flat_map(|before| &before.shapes).chain(&shapes);
+            let known = before.into_iter().flat_map(|before| &before.compiled).chain(&compiled);
             let schema = known
-                .filter(|shape| shape.source == version.schema)
-                .map(|shape| Arc::clone(&shape.schema))
+                .filter(|compiled| compiled.source == version.schema)
+                .map(|compiled| Arc::clone(&compiled.schema))
                 .next()
                 .unwrap_or_else(|| {
                     let source = version.schema.as_deref().unwrap_or(&Value::Null);
@@ -51,13 +56,13 @@ impl Kind {
                 .and_then(|before| {
                     let at = before.position(&version.name)?;
                     let same_fields = before.definition.versions[at].selectable_fields == version.selectable_fields;
-                    same_fields.then(|| &before.shapes[at])
+                    same_fields.then(|| &before.compiled[at])
                 })
-                .filter(|shape| Arc::ptr_eq(&shape.schema, &schema));
-            shapes.push(Shape {
+                .filter(|compiled| Arc::ptr_eq(&compiled.schema, &schema));
+            compiled.push(CompiledVersion {
                 mark: unchanged.map_or_else(
                     || format!("{} {revision}", version.name).into(),
-                    |shape| shape.mark.clone(),
+                    |compiled| compiled.mark.clone(),
                 ),
                 schema,
                 scale: version.scale.clone(),
@@ -65,17 +70,17 @@ impl Kind {
                 source: version.schema.clone(),
             });
         }
-        Kind {
+        CustomKind {
             definition,
             table,
             revision,
-            shapes,
+            compiled,
         }
     }
 
-    /// The shape of the version at a place of the definition.
-    pub(crate) fn shape(&self, at: usize) -> &Shape {
-        &self.shapes[at]
+    /// The version at a position of the definition.
+    pub(crate) fn compiled(&self, at: usize) -> &CompiledVersion {
+        &self.compiled[at]
     }
 
     /// Where the version of this name stands.
@@ -102,8 +107,8 @@ impl Kind {
     }
 
     /// Whether clients that watch would see other objects than `before` gave them.
-    pub(crate) fn serves_like(&self, before: &Kind) -> bool {
-        let served = |kind: &Kind| -> Vec<(String, bool, Option<Arc<Value>>)> {
+    pub(crate) fn serves_like(&self, before: &CustomKind) -> bool {
+        let served = |kind: &CustomKind| -> Vec<(String, bool, Option<Arc<Value>>)> {
             let versions = kind.definition.versions.iter();
             versions
                 .map(|version| (version.name.clone(), version.served, version.schema.clone()))

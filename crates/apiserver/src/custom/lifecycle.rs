@@ -8,7 +8,7 @@ use kubewright_structural::crd::{self, Definition};
 use serde_json::{Value, json};
 
 use super::definitions::Claim;
-use super::kind::Kind;
+use super::kind::CustomKind;
 use crate::object::{self, finalizers, meta_text};
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::delete_options::DeleteOptions;
@@ -35,7 +35,7 @@ impl Server {
     }
 
     /// What follows from a new object: where its definition is on its way out, it goes too.
-    pub(crate) fn after_new_instance(&self, resource: &Resource, kind: &Kind, key: &str) {
+    pub(crate) fn after_new_instance(&self, resource: &Resource, kind: &CustomKind, key: &str) {
         let current = self.definitions.served();
         let stays = current
             .kind(&kind.definition.name)
@@ -47,9 +47,9 @@ impl Server {
     }
 
     /// What follows from the end of an object: it may have been the last of a definition that is being deleted.
-    pub(crate) fn after_instance(&self, kind: &Kind) {
+    pub(crate) fn after_instance(&self, kind: &CustomKind) {
         let name = &kind.definition.name;
-        let is_terminating = |kind: &Arc<Kind>| kind.definition.terminating;
+        let is_terminating = |kind: &Arc<CustomKind>| kind.definition.terminating;
         if self.definitions.served().kind(name).is_some_and(is_terminating) {
             let _turn = self.definitions.lock_for_change();
             for waiting in self.finish_deletion(name) {

@@ -10,6 +10,6 @@ mod lifecycle;
 mod rules;
 mod version;
 
-pub(crate) use definitions::{Definitions, Served};
+pub(crate) use definitions::{Definitions, ServedResources};
 pub(crate) use rules::CustomResourceDefinition;
 pub(crate) use version::{Lookup, Version};

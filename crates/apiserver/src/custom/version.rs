@@ -17,7 +17,7 @@ use kubewright_tables::custom::Columns;
 use serde_json::Value;
 
 use super::conversion::{ConversionCache, Unconverted, Unfinished};
-use super::kind::{Kind, Shape};
+use super::kind::{CompiledVersion, CustomKind};
 use crate::object::{self, meta_text, remove_meta, set_meta};
 use crate::registry::Subresource;
 
@@ -78,14 +78,14 @@ impl Lookup {
 
 /// One version of a defined kind.
 pub(crate) struct Version {
-    pub(crate) kind: Arc<Kind>,
+    pub(crate) kind: Arc<CustomKind>,
     at: usize,
     /// `group/version`
     written_as: String,
 }
 
 impl Version {
-    pub(super) fn new(kind: Arc<Kind>, at: usize) -> Self {
+    pub(super) fn new(kind: Arc<CustomKind>, at: usize) -> Self {
         let written_as = format!("{}/{}", kind.definition.group, kind.definition.versions[at].name);
         Version { kind, at, written_as }
     }
@@ -94,12 +94,12 @@ impl Version {
         &self.kind.definition.versions[self.at]
     }
 
-    fn shape(&self) -> &Shape {
-        self.kind.shape(self.at)
+    fn compiled(&self) -> &CompiledVersion {
+        self.kind.compiled(self.at)
     }
 
     pub(crate) fn schema(&self) -> &Schema {
-        &self.shape().schema
+        &self.compiled().schema
     }
 
     pub(crate) fn strategy(&self) -> &'static Strategy {
@@ -120,7 +120,7 @@ impl Version {
     pub(crate) fn printer(&self, subresource: Option<Subresource<'_>>) -> Printer {
         match subresource {
             Some(Subresource::Scale) => Printer::Custom(Arc::clone(&SCALE_COLUMNS)),
-            _ => Printer::Custom(Arc::clone(&self.shape().columns)),
+            _ => Printer::Custom(Arc::clone(&self.compiled().columns)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Version {
     }
 
     pub(crate) fn scale(&self) -> Option<&Scale> {
-        self.shape().scale.as_ref()
+        self.compiled().scale.as_ref()
     }
 
     pub(crate) fn replicas_paths(&self) -> Vec<(String, Option<String>)> {
@@ -166,10 +166,10 @@ impl Version {
     pub(crate) fn field_values(&self, object: &Value) -> Box<[Box<str>]> {
         let at = self.kind.storage().unwrap_or(self.at);
         let paths = self.kind.definition.versions[at].selectable_fields.iter();
-        let shape = self.kind.shape(at);
+        let compiled = self.kind.compiled(at);
         // Written through a version with another schema, the text has not seen the defaults of the one it is stored in.
         let mark = if self.is_alike(at) {
-            shape.mark.clone()
+            compiled.mark.clone()
         } else {
             self.kind.definition.versions[at].name.as_str().into()
         };
@@ -186,7 +186,7 @@ impl Version {
                 .selectable_fields
                 .iter()
                 .position(is_it),
-            mark: self.kind.shape(at).mark.clone(),
+            mark: self.kind.compiled(at).mark.clone(),
             version: Arc::new(Version::new(Arc::clone(&self.kind), self.at)),
         }
     }
@@ -199,7 +199,7 @@ impl Version {
 
     /// Whether objects of the version at a place of the definition are what this version's are, but for their type.
     fn is_alike(&self, at: usize) -> bool {
-        let same_schema = || Arc::ptr_eq(&self.kind.shape(at).schema, &self.shape().schema);
+        let same_schema = || Arc::ptr_eq(&self.kind.compiled(at).schema, &self.compiled().schema);
         at == self.at || (self.kind.webhook().is_none() && same_schema())
     }
 
@@ -210,7 +210,7 @@ impl Version {
         let version = mark.split_once(' ').map_or(mark, |(version, _)| version);
         let at = self.kind.position(version).or_else(|| self.kind.storage());
         let at = at.unwrap_or(self.at);
-        (at, *self.kind.shape(at).mark == *mark)
+        (at, *self.kind.compiled(at).mark == *mark)
     }
 
     /// A document as this version keeps it: metadata as it must be, unknown fields gone and named (C6, W2).
@@ -254,7 +254,7 @@ impl Version {
             return None;
         }
         let at = self.kind.position(version)?;
-        Some(&self.kind.shape(at).schema)
+        Some(&self.kind.compiled(at).schema)
     }
 
     /// An object in another version of the kind: the type changes, or the webhook changes all it likes (C11, C12).
@@ -300,7 +300,7 @@ impl Version {
     ) -> Result<Value, Unfinished> {
         let (at, as_it_is) = self.stored_at(record);
         if !as_it_is {
-            self.kind.shape(at).schema.read(&mut object);
+            self.kind.compiled(at).schema.read(&mut object);
         }
         if self.is_alike(at) {
             return Ok(object);
@@ -335,7 +335,7 @@ impl Version {
         }
         let mut stored = object.clone();
         if alike || self.kind.webhook().is_none() {
-            self.kind.shape(at).schema.convert(&mut stored);
+            self.kind.compiled(at).schema.convert(&mut stored);
             return Ok(Some(stored));
         }
         remove_meta(&mut stored, "resourceVersion");
@@ -363,7 +363,7 @@ impl Version {
         subresource: Option<&str>,
         errors: &mut Errors,
     ) -> Vec<String> {
-        let (schema, scale) = (self.schema(), self.shape().scale.as_ref());
+        let (schema, scale) = (self.schema(), self.compiled().scale.as_ref());
         match subresource {
             Some("status") => schema.validate_status(object, old, scale, errors),
             _ => schema.validate_update(object, old, scale, errors),
@@ -411,7 +411,7 @@ impl Behaviour for Version {
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        self.schema().validate(object, self.shape().scale.as_ref(), errors);
+        self.schema().validate(object, self.compiled().scale.as_ref(), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {

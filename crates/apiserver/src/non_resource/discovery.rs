@@ -4,7 +4,7 @@ use kubewright_schema::{self as schema, GroupVersion, Resource, Subresource};
 use kubewright_structural::discovery as custom;
 use serde_json::{Map, Value, json};
 
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::registry::api_version;
 
 /// `/api`
@@ -17,7 +17,7 @@ pub(crate) fn core_versions(address: &str) -> Value {
 }
 
 /// `/apis`
-pub(crate) fn groups(served: &Served) -> Value {
+pub(crate) fn groups(served: &ServedResources) -> Value {
     let groups: Vec<Value> = group_names(served)
         .into_iter()
         .map(|name| describe_group(served, name))
@@ -26,7 +26,7 @@ pub(crate) fn groups(served: &Served) -> Value {
 }
 
 /// `/apis/GROUP`
-pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
+pub(crate) fn group(served: &ServedResources, name: &str) -> Option<Value> {
     if name.is_empty() || !group_names(served).contains(&name) {
         return None;
     }
@@ -37,7 +37,7 @@ pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
 }
 
 /// By priority: the built-ins first, then what was defined, by name.
-pub(crate) fn group_names(served: &Served) -> Vec<&str> {
+pub(crate) fn group_names(served: &ServedResources) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     let built_in = schema::resources().group_versions().map(|served| served.group);
     for name in built_in.chain(custom::groups(served.definitions())) {
@@ -49,7 +49,7 @@ pub(crate) fn group_names(served: &Served) -> Vec<&str> {
 }
 
 /// The versions of a group, preferred first.
-pub(crate) fn versions<'s>(served: &'s Served, group: &'s str) -> Vec<&'s str> {
+pub(crate) fn versions<'s>(served: &'s ServedResources, group: &'s str) -> Vec<&'s str> {
     let mut versions: Vec<&str> = schema::resources().group(group).map(|served| served.version).collect();
     for version in custom::versions(group, served.definitions()) {
         if !versions.contains(&version) {
@@ -59,7 +59,7 @@ pub(crate) fn versions<'s>(served: &'s Served, group: &'s str) -> Vec<&'s str> {
     versions
 }
 
-fn describe_group(served: &Served, name: &str) -> Value {
+fn describe_group(served: &ServedResources, name: &str) -> Value {
     let versions: Vec<Value> = versions(served, name)
         .into_iter()
         .map(|version| json!({ "groupVersion": api_version(name, version), "version": version }))
@@ -68,7 +68,7 @@ fn describe_group(served: &Served, name: &str) -> Value {
 }
 
 /// `/api/v1` or `/apis/GROUP/VERSION`
-pub(crate) fn resources(served: &Served, group: &str, version: &str) -> Option<Value> {
+pub(crate) fn resources(served: &ServedResources, group: &str, version: &str) -> Option<Value> {
     if !versions(served, group).contains(&version) {
         return None;
     }
@@ -141,7 +141,7 @@ fn put_names(entry: &mut Value, resource: &Resource) {
 }
 
 /// `/api` or `/apis` as one document with everything in it.
-pub(crate) fn aggregated(served: &Served, core: bool) -> Value {
+pub(crate) fn aggregated(served: &ServedResources, core: bool) -> Value {
     let names = if core { vec![""] } else { group_names(served) };
     let items: Vec<Value> = names
         .into_iter()

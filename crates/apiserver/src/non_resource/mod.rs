@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::non_resource::openapi::Document;
 use crate::registry::Registry;
 use crate::server::Server;
@@ -91,7 +91,7 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
 }
 
 /// Every path, for people who start at the root.
-fn root(defined: &Served) -> Value {
+fn root(defined: &ServedResources) -> Value {
     let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned).to_vec();
     for group in discovery::group_names(defined) {
         paths.push(format!("/apis/{group}"));
@@ -142,7 +142,7 @@ fn wants_aggregated(parts: &Parts) -> bool {
     })
 }
 
-fn aggregated(defined: &Served, parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
+fn aggregated(defined: &ServedResources, parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
     let document = Document::of(&discovery::aggregated(defined, core));
     let etag = format!("\"{}\"", document.hash);
     let output = Output { pretty, ..Output::JSON };
@@ -169,7 +169,7 @@ fn aggregated(defined: &Served, parts: &Parts, core: bool, pretty: bool) -> Resp
 const SWAGGER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// One document for everything, in JSON or, for older clients, in protobuf.
-fn openapi_v2(server: &Server, defined: &Served, parts: &Parts) -> Response<Body> {
+fn openapi_v2(server: &Server, defined: &ServedResources, parts: &Parts) -> Response<Body> {
     let document = server.documents.swagger(defined);
     let etag = format!("\"{}\"", document.hash);
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
@@ -214,14 +214,14 @@ fn nothing(code: StatusCode) -> Response<Body> {
 }
 
 /// Says since when a document is what it is.
-fn date(server: &Server, defined: &Served, response: &mut Response<Body>) {
+fn date(server: &Server, defined: &ServedResources, response: &mut Response<Body>) {
     let modified = server.documents.modified(defined, server.clock.now());
     if let (true, Ok(modified)) = (response.status().is_success(), HeaderValue::from_str(&modified)) {
         response.headers_mut().insert(header::LAST_MODIFIED, modified);
     }
 }
 
-fn openapi_index(server: &Server, defined: &Served) -> Response<Body> {
+fn openapi_index(server: &Server, defined: &ServedResources) -> Response<Body> {
     let index = openapi::index(defined);
     let length = index.len();
     let mut response = Response::new(Body::from(index));

@@ -14,7 +14,7 @@ use kubewright_structural::openapi as custom;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::wire::respond::text_of;
 
 /// A document, made once and served as bytes.
@@ -54,7 +54,7 @@ struct Made {
 
 impl Documents {
     /// The document behind a name such as `apis/apps/v1`.
-    pub(crate) fn document(&self, name: &str, served: &Served) -> Option<Arc<Document>> {
+    pub(crate) fn document(&self, name: &str, served: &ServedResources) -> Option<Arc<Document>> {
         if let Some(document) = self.current(served).documents.get(name) {
             return Some(Arc::clone(document));
         }
@@ -78,7 +78,7 @@ impl Documents {
     }
 
     /// `/openapi/v2`
-    pub(crate) fn swagger(&self, served: &Served) -> Arc<Document> {
+    pub(crate) fn swagger(&self, served: &ServedResources) -> Arc<Document> {
         if let Some(document) = &self.current(served).swagger {
             return Arc::clone(document);
         }
@@ -90,7 +90,7 @@ impl Documents {
     }
 
     /// `/openapi/v2` in protobuf.
-    pub(crate) fn swagger_protobuf(&self, served: &Served) -> Bytes {
+    pub(crate) fn swagger_protobuf(&self, served: &ServedResources) -> Bytes {
         if let Some(bytes) = &self.current(served).swagger_protobuf {
             return bytes.clone();
         }
@@ -101,13 +101,13 @@ impl Documents {
     }
 
     /// Since when the documents are what they are, as an HTTP date.
-    pub(crate) fn modified(&self, served: &Served, now: Timestamp) -> String {
+    pub(crate) fn modified(&self, served: &ServedResources, now: Timestamp) -> String {
         let modified = *self.current(served).modified.get_or_insert(now);
         modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
     /// What was made for these definitions; what was made for others is dropped.
-    fn current(&self, served: &Served) -> parking_lot::MutexGuard<'_, Made> {
+    fn current(&self, served: &ServedResources) -> parking_lot::MutexGuard<'_, Made> {
         let mut made = self.made.lock();
         if made.generation != served.generation {
             *made = Made {
@@ -120,7 +120,7 @@ impl Documents {
 }
 
 /// `/openapi/v3`: where each document is.
-pub(crate) fn index(served: &Served) -> Bytes {
+pub(crate) fn index(served: &ServedResources) -> Bytes {
     let mut paths = Map::new();
     let mut names = schema::openapi::names();
     names.extend(custom::names(served.definitions()));
@@ -147,7 +147,7 @@ fn built_in(name: &str) -> Option<Arc<Document>> {
 }
 
 /// The hash of a document, without making it: of the table of facts and of the definitions it is made from.
-fn document_hash(name: &str, served: &Served) -> String {
+fn document_hash(name: &str, served: &ServedResources) -> String {
     let mut source = String::new();
     for kind in served.kinds() {
         let group = name

@@ -8,7 +8,7 @@ use kubewright_kinds::strategy::{Strategy, strategy};
 use kubewright_schema::{self as schema, TypeRef, Types};
 use kubewright_store::ResourceId;
 
-use super::{BuiltInId, Nature, Registry, Resource, Subresource, api_version};
+use super::{BuiltInId, Registry, Resource, ResourceOrigin, Subresource, api_version};
 use crate::custom;
 use crate::registry::convert::{self, Conversion};
 use crate::registry::name::Name;
@@ -70,7 +70,7 @@ fn built_in() -> Registry {
             namespaced: facts.namespaced,
             type_meta: format!(r#""kind":"{}","apiVersion":"{api_version}","#, facts.kind),
             api_version,
-            nature: Nature::BuiltIn(BuiltIn {
+            origin: ResourceOrigin::BuiltIn(BuiltIn {
                 facts,
                 ty,
                 behaviour: behaviour(facts),

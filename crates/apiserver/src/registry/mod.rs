@@ -39,7 +39,7 @@ pub(crate) struct Resource {
     pub(crate) api_version: String,
     /// `"kind":"Pod","apiVersion":"v1",`: what the stored text lacks.
     pub(crate) type_meta: String,
-    pub(crate) nature: Nature,
+    pub(crate) origin: ResourceOrigin,
     /// Set for the built-ins that code speaks of.
     id: Option<BuiltInId>,
     /// The resource in the version that is stored, where that is another one and writes go through its rules.
@@ -48,8 +48,8 @@ pub(crate) struct Resource {
     zero: OnceLock<Value>,
 }
 
-/// What shapes a resource's objects.
-pub(crate) enum Nature {
+/// Where the schema and the rules of a resource come from.
+pub(crate) enum ResourceOrigin {
     /// The table of facts and the rules of its kind.
     BuiltIn(BuiltIn),
     /// A `CustomResourceDefinition`.
@@ -113,7 +113,7 @@ impl Resource {
         [group, version, plural]: [Name; 3],
         [kind, list_kind]: [Name; 2],
         namespaced: bool,
-        nature: custom::Version,
+        origin: custom::Version,
     ) -> Resource {
         let api_version = api_version(&group, &version);
         Resource {
@@ -126,7 +126,7 @@ impl Resource {
             kind,
             list_kind,
             namespaced,
-            nature: Nature::Custom(nature),
+            origin: ResourceOrigin::Custom(origin),
             id: None,
             stored: None,
             zero: OnceLock::new(),
@@ -152,16 +152,16 @@ impl Resource {
     }
 
     pub(crate) fn custom(&self) -> Option<&custom::Version> {
-        match &self.nature {
-            Nature::Custom(version) => Some(version),
-            Nature::BuiltIn(_) => None,
+        match &self.origin {
+            ResourceOrigin::Custom(version) => Some(version),
+            ResourceOrigin::BuiltIn(_) => None,
         }
     }
 
     fn built_in(&self) -> Option<&BuiltIn> {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => Some(built_in),
-            Nature::Custom(_) => None,
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => Some(built_in),
+            ResourceOrigin::Custom(_) => None,
         }
     }
 
@@ -171,16 +171,16 @@ impl Resource {
     }
 
     pub(crate) fn behaviour(&self) -> &dyn Behaviour {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => built_in.behaviour,
-            Nature::Custom(version) => version,
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => built_in.behaviour,
+            ResourceOrigin::Custom(version) => version,
         }
     }
 
     pub(crate) fn strategy(&self) -> &'static Strategy {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => built_in.strategy,
-            Nature::Custom(version) => version.strategy(),
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => built_in.strategy,
+            ResourceOrigin::Custom(version) => version.strategy(),
         }
     }
 
@@ -205,17 +205,17 @@ impl Resource {
 
     /// Whether a record's text is what this version serves, so that nothing needs to be parsed.
     pub(crate) fn serves_as_stored(&self, record: &Record) -> bool {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => built_in.conversion.is_none(),
-            Nature::Custom(version) => version.serves_as_stored(record),
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => built_in.conversion.is_none(),
+            ResourceOrigin::Custom(version) => version.serves_as_stored(record),
         }
     }
 
     /// The verbs of the resource or of a subresource; `None` when there is no such subresource.
     fn verbs(&self, subresource: Option<Subresource<'_>>) -> Option<&[&'static str]> {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => built_in.verbs(subresource),
-            Nature::Custom(version) => version.verbs(subresource),
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => built_in.verbs(subresource),
+            ResourceOrigin::Custom(version) => version.verbs(subresource),
         }
     }
 
@@ -249,23 +249,23 @@ impl Resource {
 
     /// What upstream says with every answer about a kind that is on its way out (H12, C11).
     pub(crate) fn deprecation(&self) -> Option<&str> {
-        match &self.nature {
-            Nature::Custom(version) => version.deprecation(),
-            Nature::BuiltIn(_) if self.is(BuiltInId::Endpoints) => {
+        match &self.origin {
+            ResourceOrigin::Custom(version) => version.deprecation(),
+            ResourceOrigin::BuiltIn(_) if self.is(BuiltInId::Endpoints) => {
                 Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
             }
-            Nature::BuiltIn(_) if self.is(BuiltInId::ComponentStatuses) => {
+            ResourceOrigin::BuiltIn(_) if self.is(BuiltInId::ComponentStatuses) => {
                 Some("v1 ComponentStatus is deprecated in v1.19+")
             }
-            Nature::BuiltIn(_) => None,
+            ResourceOrigin::BuiltIn(_) => None,
         }
     }
 
     /// Whether `label` can be selected by; the error is upstream's sentence.
     pub(crate) fn selectable_field(&self, label: &str) -> Result<(), String> {
-        match &self.nature {
-            Nature::Custom(version) => version.selectable_field(label, self.namespaced),
-            Nature::BuiltIn(_) => self.strategy().selectable_field(label).map(|_| ()),
+        match &self.origin {
+            ResourceOrigin::Custom(version) => version.selectable_field(label, self.namespaced),
+            ResourceOrigin::BuiltIn(_) => self.strategy().selectable_field(label).map(|_| ()),
         }
     }
 
@@ -280,9 +280,9 @@ impl Resource {
 
     /// The values of the selectable fields that a record keeps.
     pub(crate) fn field_values(&self, object: &Value) -> Box<[Box<str>]> {
-        match &self.nature {
-            Nature::Custom(version) => version.field_values(object),
-            Nature::BuiltIn(built_in) => built_in
+        match &self.origin {
+            ResourceOrigin::Custom(version) => version.field_values(object),
+            ResourceOrigin::BuiltIn(built_in) => built_in
                 .strategy
                 .fields
                 .iter()
@@ -299,22 +299,24 @@ impl Resource {
 
     /// An object as this version's type holds it, and what it does not know (W2).
     pub(crate) fn decode(&self, value: Value, source: Option<&dyn Source>) -> Result<Decoded, String> {
-        match &self.nature {
-            Nature::BuiltIn(built_in) => schema::decode(built_in.ty, value, source).map_err(|error| error.to_string()),
-            Nature::Custom(version) => version.decode(value),
+        match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => {
+                schema::decode(built_in.ty, value, source).map_err(|error| error.to_string())
+            }
+            ResourceOrigin::Custom(version) => version.decode(value),
         }
     }
 
     /// The object before anything is set, as the server writes it: `{"metadata":{},"spec":{},"status":{}}`.
     pub(crate) fn zero(&self) -> &Value {
-        self.zero.get_or_init(|| match &self.nature {
-            Nature::BuiltIn(built_in) => {
+        self.zero.get_or_init(|| match &self.origin {
+            ResourceOrigin::BuiltIn(built_in) => {
                 let empty = Value::Object(serde_json::Map::new());
                 schema::decode(built_in.ty, empty, None)
                     .map(|decoded| decoded.value)
                     .unwrap_or_default()
             }
-            Nature::Custom(_) => Value::Object(serde_json::Map::new()),
+            ResourceOrigin::Custom(_) => Value::Object(serde_json::Map::new()),
         })
     }
 

@@ -6,7 +6,7 @@ use http::Method;
 use kubewright_access::{Prefix, RequestInfo, ResourceInfo};
 
 use super::head::RequestHead;
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::registry::{Registry, Resource, Subresource};
 use crate::wire::status::Status;
 
@@ -82,7 +82,7 @@ impl Verb {
 }
 
 /// Finds what serves a path. What is found is what the path was read as for authorization, never anything else.
-pub(crate) fn route<'a>(served: &Served, info: &RequestInfo<'a>) -> Route<'a> {
+pub(crate) fn route<'a>(served: &ServedResources, info: &RequestInfo<'a>) -> Route<'a> {
     // Authorization reads a path that begins with two slashes as if it began with one; nothing is served there.
     let Some(resource) = info.resource.filter(|_| !info.path.starts_with("//")) else {
         return Route::NonResource;
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn read(path: &str) -> String {
-        match route(&Served::default(), &RequestInfo::parse("GET", path)) {
+        match route(&ServedResources::default(), &RequestInfo::parse("GET", path)) {
             Route::Resource(target) => {
                 let part = target.subresource.map(Subresource::name);
                 format!(

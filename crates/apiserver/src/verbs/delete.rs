@@ -47,14 +47,14 @@ pub(crate) fn warn_of_orphans(call: &mut Call<'_>, options: &DeleteOptions) {
 }
 
 /// What a deletion came to.
-pub(crate) struct Outcome {
+pub(crate) struct Deletion {
     /// The object: its last state, or what waits for its finalizers.
     pub(crate) object: Value,
     /// Whether it is gone, or was only marked.
     pub(crate) gone: bool,
 }
 
-impl Outcome {
+impl Deletion {
     /// The object itself for the kinds that answer so, a Status for the others (D3). What only waits is always shown.
     fn answer(&self, resource: &Resource) -> Value {
         if !self.gone || resource.strategy().returns_deleted {
@@ -80,7 +80,7 @@ pub(crate) async fn delete_one(
     namespace: &str,
     name: &str,
     options: &DeleteOptions,
-) -> Result<Outcome> {
+) -> Result<Deletion> {
     let resource = call.resource().stored();
     let key = object::key(namespace, name);
     // An eviction is admitted as what it is, and the objects of a collection without their names.
@@ -106,7 +106,7 @@ pub(crate) async fn delete_one(
         }
         let (marked, remove) = match plan {
             Plan::Pending => {
-                return Ok(Outcome {
+                return Ok(Deletion {
                     object: live,
                     gone: false,
                 });
@@ -116,7 +116,7 @@ pub(crate) async fn delete_one(
             Plan::MarkAndRemove(marked) => (Some(marked), true),
         };
         if options.dry_run {
-            return Ok(Outcome {
+            return Ok(Deletion {
                 object: marked.unwrap_or(live),
                 gone: remove,
             });
@@ -140,7 +140,7 @@ pub(crate) async fn delete_one(
         admit(call, &attributes, &outcome.object, options, &Plan::Remove).await?;
         let marked = server.store.get(resource.table, &key);
         let Some(marked) = marked.filter(|marked| meta_text(&outcome.object, "uid") == &*marked.uid) else {
-            return Ok(Outcome { gone: true, ..outcome });
+            return Ok(Deletion { gone: true, ..outcome });
         };
         if let Some(outcome) = commit(server, resource, &marked, outcome.object, None, true) {
             return Ok(outcome);
@@ -381,7 +381,7 @@ fn commit(
     live: Value,
     marked: Option<(Value, RecordDraft)>,
     remove: bool,
-) -> Option<Outcome> {
+) -> Option<Deletion> {
     let (store, key) = (&server.store, &record.key);
     let mut revision = record.revision;
     let mut object = live;
@@ -394,13 +394,13 @@ fn commit(
         }
     }
     if !remove {
-        return Some(Outcome { object, gone: false });
+        return Some(Deletion { object, gone: false });
     }
     match store.delete(resource.table, key, revision) {
         Ok(deleted) => {
             server.after_delete(resource, &object);
             set_meta(&mut object, "resourceVersion", deleted.revision.to_string());
-            Some(Outcome { object, gone: true })
+            Some(Deletion { object, gone: true })
         }
         Err(CommitError::Gone | CommitError::Changed(_) | CommitError::Exists(_)) => None,
     }

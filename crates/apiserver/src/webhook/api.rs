@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 
-use super::places::{Handler, WebhookAddress};
+use super::local_endpoints::{Handler, WebhookAddress};
 use crate::server::ApiServer;
 
 impl ApiServer {
@@ -16,7 +16,7 @@ impl ApiServer {
     pub fn serve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
         let webhooks = &self.server.webhooks;
         webhooks
-            .places
+            .local_endpoints
             .listen(WebhookAddress::Service(namespace, name, port), address);
         webhooks.callers.hang_up();
     }
@@ -48,8 +48,8 @@ impl ApiServer {
         H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Bytes>> + Send + 'static,
     {
-        let place = WebhookAddress::Service(namespace, name, port);
-        self.server.webhooks.places.handle(place, boxed(handler));
+        let address = WebhookAddress::Service(namespace, name, port);
+        self.server.webhooks.local_endpoints.handle(address, boxed(handler));
     }
 
     /// As [`handle_service`](ApiServer::handle_service), for webhooks whose `clientConfig` has a URL with this host and
@@ -59,8 +59,8 @@ impl ApiServer {
         H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Bytes>> + Send + 'static,
     {
-        let place = WebhookAddress::Host(host, port);
-        self.server.webhooks.places.handle(place, boxed(handler));
+        let address = WebhookAddress::Host(host, port);
+        self.server.webhooks.local_endpoints.handle(address, boxed(handler));
     }
 
     /// Leads calls of webhooks to a Pod with this address to another one, such as 127.0.0.1 for a Pod whose containers are
@@ -77,14 +77,16 @@ impl ApiServer {
     /// ```
     pub fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
         let webhooks = &self.server.webhooks;
-        webhooks.places.place_pod(pod_ip, at);
+        webhooks.local_endpoints.place_pod(pod_ip, at);
         webhooks.callers.hang_up();
     }
 
     /// Forgets what was said about a port of this Service.
     pub fn forget_service(&self, namespace: &str, name: &str, port: u16) {
         let webhooks = &self.server.webhooks;
-        webhooks.places.forget(WebhookAddress::Service(namespace, name, port));
+        webhooks
+            .local_endpoints
+            .forget(WebhookAddress::Service(namespace, name, port));
         webhooks.callers.hang_up();
     }
 }

@@ -6,7 +6,7 @@
 mod api;
 mod call;
 pub(crate) mod dispatch;
-mod places;
+mod local_endpoints;
 mod set;
 mod tls;
 
@@ -22,7 +22,7 @@ pub(crate) use dispatch::too_late;
 
 use crate::registry::Resource;
 use call::Callers;
-use places::Places;
+use local_endpoints::LocalEndpoints;
 use set::Set;
 
 /// What a server knows of webhooks.
@@ -31,7 +31,7 @@ pub(crate) struct Webhooks {
     mutating: Set,
     validating: Set,
     callers: Callers,
-    places: Places,
+    local_endpoints: LocalEndpoints,
 }
 
 impl Webhooks {
@@ -40,7 +40,7 @@ impl Webhooks {
         Webhooks {
             mutating: self.mutating.fork(),
             validating: self.validating.fork(),
-            places: self.places.fork(),
+            local_endpoints: self.local_endpoints.fork(),
             callers: Callers::default(),
         }
     }

@@ -5,7 +5,7 @@ use kubewright_tables::{IncludeObject, ListMeta, PrintError, Printer, Table, Tab
 use serde_json::Value;
 
 use crate::object;
-use crate::registry::{Nature, Resource, name_of};
+use crate::registry::{Resource, ResourceOrigin, name_of};
 use crate::request::route::Target;
 use crate::wire::negotiate::{Output, View};
 use crate::wire::query::Query;
@@ -14,12 +14,12 @@ use crate::wire::status::{Result, Status};
 
 /// What prints a resource or a part of it; `None` when it offers no Tables.
 pub(crate) fn printer(target: &Target<'_>) -> Option<Printer> {
-    match &target.resource.nature {
-        Nature::BuiltIn(_) => {
+    match &target.resource.origin {
+        ResourceOrigin::BuiltIn(_) => {
             let resource = &target.resource;
             Printer::builtin(&resource.group, &resource.plural, name_of(target.subresource))
         }
-        Nature::Custom(version) => Some(version.printer(target.subresource)),
+        ResourceOrigin::Custom(version) => Some(version.printer(target.subresource)),
     }
 }
 

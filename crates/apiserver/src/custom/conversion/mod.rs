@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::StatusCode;
 use serde_json::Value;
 
-use super::kind::Kind;
+use super::kind::CustomKind;
 use crate::registry::Resource;
 use crate::server::Server;
 use crate::wire::status::Status;
@@ -175,13 +175,13 @@ pub(crate) async fn consume_with_conversions<T>(
 }
 
 /// The kind of a resource whose versions a webhook converts.
-fn converting_kind(resource: &Resource) -> Option<&Kind> {
+fn converting_kind(resource: &Resource) -> Option<&CustomKind> {
     let kind = &*resource.custom()?.kind;
     kind.webhook().map(|_| kind)
 }
 
 /// Asks the webhook, with one review for each version that is wanted.
-async fn ask(server: &Server, kind: &Kind, needed: NeedsConversion, cache: &mut ConversionCache) {
+async fn ask(server: &Server, kind: &CustomKind, needed: NeedsConversion, cache: &mut ConversionCache) {
     let mut seen = BTreeSet::new();
     let mut open = needed.0;
     open.retain(|wanted| seen.insert(wanted.clone()));

@@ -8,7 +8,7 @@ use kubewright_apimachinery::go::value::{Numbers, json_kind, type_name};
 use kubewright_kinds::meta;
 use serde_json::{Map, Value};
 
-use super::super::kind::Kind;
+use super::super::kind::CustomKind;
 use crate::server::Server;
 use crate::webhook;
 
@@ -19,7 +19,12 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The objects in the version `wanted`, converted by the webhook of their kind; or why not, in upstream's words.
-pub(super) async fn call(server: &Server, kind: &Kind, wanted: &str, objects: &[Value]) -> Result<Vec<Value>, String> {
+pub(super) async fn call(
+    server: &Server,
+    kind: &CustomKind,
+    wanted: &str,
+    objects: &[Value],
+) -> Result<Vec<Value>, String> {
     let Some(stanza) = kind.webhook() else {
         return Err(format!("{} has no conversion webhook", kind.definition.name));
     };

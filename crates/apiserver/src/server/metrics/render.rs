@@ -8,13 +8,13 @@ use kubewright_store::Store;
 use kubewright_system::prometheus;
 
 use super::{BUCKETS, Histogram, Labels, Metrics, Series, Shard, process};
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::registry::{Registry, Resource};
 use crate::request::route::Verb;
 
 impl Metrics {
     /// Everything, as `/metrics` answers it.
-    pub(crate) fn render(&self, store: &Store, served: &Served) -> String {
+    pub(crate) fn render(&self, store: &Store, served: &ServedResources) -> String {
         let mut text = String::with_capacity(64 * 1024);
         self.in_flight(&mut text);
         self.long_running_requests(&mut text);
@@ -98,7 +98,7 @@ fn durations(series: &BTreeMap<String, Series>, text: &mut String) {
     }
 }
 
-fn objects(store: &Store, served: &Served, text: &mut String) {
+fn objects(store: &Store, served: &ServedResources, text: &mut String) {
     let name = "apiserver_resource_objects";
     let help = "[ALPHA] Number of stored objects at the time of last check split by kind. In case of a fetching error, \
                 the value will be -1.";

@@ -2,18 +2,18 @@ use kubewright_access::RequestInfo;
 use kubewright_store::{Limits, Store};
 
 use super::*;
-use crate::custom::Served;
+use crate::custom::ServedResources;
 use crate::request::route::{Route, route};
 
 fn target(path: &str) -> Target<'_> {
-    match route(&Served::default(), &RequestInfo::parse("GET", path)) {
+    match route(&ServedResources::default(), &RequestInfo::parse("GET", path)) {
         Route::Resource(target) => target,
         _ => panic!("{path} names no resource"),
     }
 }
 
 fn value(metrics: &Metrics, series: &str) -> Option<String> {
-    let text = metrics.render(&Store::new(Limits::default()), &Served::default());
+    let text = metrics.render(&Store::new(Limits::default()), &ServedResources::default());
     text.lines()
         .find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned))
 }

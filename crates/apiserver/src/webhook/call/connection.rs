@@ -29,7 +29,7 @@ const KEPT: usize = 256;
 pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
-    said: Said,
+    said: FirstBytes,
     /// `local->remote`, for messages.
     ends: String,
 }
@@ -42,9 +42,9 @@ impl Drop for Connection {
 
 /// The first bytes of a stream.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct FirstBytes(Arc<Mutex<Vec<u8>>>);
 
-impl Said {
+impl FirstBytes {
     fn starts_with(&self, text: &[u8]) -> bool {
         self.0.lock().starts_with(text)
     }
@@ -119,7 +119,7 @@ impl Connection {
         ends: String,
         secured: Option<(Arc<ClientConfig>, &str)>,
     ) -> Result<Connection, String> {
-        let raw = Said::default();
+        let raw = FirstBytes::default();
         let stream = Listening::new(stream, raw.clone());
         let Some((config, name)) = secured else {
             return Connection::speak(stream, raw, ends).await;
@@ -130,11 +130,11 @@ impl Connection {
             .connect(name, stream)
             .await
             .map_err(|error| handshake_text(&error, &raw, &ends))?;
-        let said = Said::default();
+        let said = FirstBytes::default();
         Connection::speak(Listening::new(stream, said.clone()), said, ends).await
     }
 
-    async fn speak<S>(stream: S, said: Said, ends: String) -> Result<Connection, String>
+    async fn speak<S>(stream: S, said: FirstBytes, ends: String) -> Result<Connection, String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -216,7 +216,7 @@ fn source_text(error: &hyper::Error, ends: &str) -> Option<String> {
     None
 }
 
-fn handshake_text(error: &io::Error, raw: &Said, ends: &str) -> String {
+fn handshake_text(error: &io::Error, raw: &FirstBytes, ends: &str) -> String {
     if raw.starts_with(b"HTTP/") {
         return "http: server gave HTTP response to HTTPS client".into();
     }
@@ -243,12 +243,12 @@ fn os_text(error: &io::Error) -> String {
 /// A stream whose first bytes are kept.
 struct Listening<S> {
     stream: S,
-    said: Said,
+    said: FirstBytes,
     heard: usize,
 }
 
 impl<S> Listening<S> {
-    fn new(stream: S, said: Said) -> Self {
+    fn new(stream: S, said: FirstBytes) -> Self {
         Listening { stream, said, heard: 0 }
     }
 }

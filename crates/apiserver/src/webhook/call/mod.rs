@@ -205,7 +205,7 @@ impl OneCall<'_> {
 
     async fn send(&self, target: &Target, query: &str, method: &Method, own: bool) -> Result<Response, String> {
         let request = self.request(target, query, method)?;
-        if let Some(handler) = self.server.webhooks.places.handler(target_place(target)) {
+        if let Some(handler) = self.server.webhooks.local_endpoints.handler(target_address(target)) {
             let mut whole = Request::new(self.body(method));
             *whole.headers_mut() = request.headers().clone();
             *whole.method_mut() = method.clone();
@@ -307,9 +307,9 @@ impl Drop for Answering {
     }
 }
 
-fn target_place(target: &Target) -> super::places::WebhookAddress<'_> {
+fn target_address(target: &Target) -> super::local_endpoints::WebhookAddress<'_> {
     match &target.service {
-        Some((namespace, name, port)) => super::places::WebhookAddress::Service(namespace, name, *port),
-        None => super::places::WebhookAddress::Host(target.host(), target.port()),
+        Some((namespace, name, port)) => super::local_endpoints::WebhookAddress::Service(namespace, name, *port),
+        None => super::local_endpoints::WebhookAddress::Host(target.host(), target.port()),
     }
 }

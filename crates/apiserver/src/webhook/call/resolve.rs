@@ -16,7 +16,7 @@ pub(super) async fn service(
     name: &str,
     port: u16,
 ) -> Result<Vec<SocketAddr>, String> {
-    if let Some(address) = server.webhooks.places.listener(namespace, name, port) {
+    if let Some(address) = server.webhooks.local_endpoints.listener(namespace, name, port) {
         return Ok(vec![address]);
     }
     let quoted = kubewright_apimachinery::go::quote(name);
@@ -48,8 +48,11 @@ pub(super) async fn service(
     }
     let at = server.random.below(addresses.len());
     addresses.rotate_left(at);
-    let places = &server.webhooks.places;
-    Ok(addresses.into_iter().map(|address| places.of_pod(address)).collect())
+    let local_endpoints = &server.webhooks.local_endpoints;
+    Ok(addresses
+        .into_iter()
+        .map(|address| local_endpoints.of_pod(address))
+        .collect())
 }
 
 fn stored(server: &Server, id: BuiltInId, key: &str) -> Option<Value> {

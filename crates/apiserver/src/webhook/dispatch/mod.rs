@@ -3,8 +3,8 @@
 mod mutate;
 mod owners;
 mod rights;
-mod shown;
 mod validate;
+mod versioned_objects;
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::object;
 use crate::registry::BuiltInId;
 use crate::wire::status::{Details, Result, Status, Verbatim};
 use rights::Rights;
-use shown::{Equivalents, Shown};
+use versioned_objects::{Equivalents, VersionedObjects};
 
 /// What upstream's outermost filter answers when the time that a client gave is over.
 const ALLOTTED: &str = concat!(
@@ -85,7 +85,7 @@ impl<'a> Request<'a> {
     /// The form in which a webhook wants to see the request, if it does. Labels are those of `object` and `old`.
     fn invocation(&self, webhook: &Webhook, object: &Value, old: &Value) -> Result<Option<Invocation>> {
         webhook
-            .invocation(&self.facts, object, old, &self.equivalents.places, || {
+            .invocation(&self.facts, object, old, &self.equivalents.identifiers, || {
                 self.namespace_labels(object)
             })
             .map_err(|undecided| match undecided {
@@ -110,13 +110,13 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether the conditions of a webhook hold for the request as it is shown.
-    fn conditions_hold(&self, webhook: &Webhook, shown: &Shown) -> Result<bool> {
+    /// Whether the conditions of a webhook hold for the request in the version that it is sent in.
+    fn conditions_hold(&self, webhook: &Webhook, objects: &VersionedObjects) -> Result<bool> {
         let variables = Variables {
             attributes: &self.facts,
-            kind: &shown.kind,
-            object: &shown.object,
-            old: &shown.old,
+            kind: &objects.kind,
+            object: &objects.object,
+            old: &objects.old,
             authorizer: Arc::new(Rights::of(self.attributes)),
         };
         webhook
@@ -130,7 +130,7 @@ impl<'a> Request<'a> {
         &self,
         webhook: &Webhook,
         invocation: &Invocation,
-        shown: &Shown,
+        objects: &VersionedObjects,
         warnings: &mut Vec<String>,
     ) -> std::result::Result<WebhookDecision, Refusal> {
         let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
@@ -152,7 +152,7 @@ impl<'a> Request<'a> {
         })?;
         let server = self.attributes.server;
         let uid = server.random.uuid();
-        let document = review::write(version, &uid, &self.facts, invocation, &shown.object, &shown.old);
+        let document = review::write(version, &uid, &self.facts, invocation, &objects.object, &objects.old);
         let own = std::time::Duration::from_secs(webhook.timeout_seconds.unwrap_or(DEFAULT_SECONDS));
         let left = self.attributes.deadline().at.saturating_duration_since(Instant::now());
         let answer = post(server, config, document, own.min(left)).await;

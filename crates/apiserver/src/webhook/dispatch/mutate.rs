@@ -9,7 +9,7 @@ use kubewright_admission::response::WebhookDecision;
 use kubewright_admission::{Phase, Webhook, patch};
 use serde_json::{Value, json};
 
-use super::{Refusal, Request, Shown, failed_call};
+use super::{Refusal, Request, VersionedObjects, failed_call};
 use crate::admit::Attributes;
 use crate::object::{meta_text, set_meta};
 use crate::wire::status::{Result, Status};
@@ -55,13 +55,13 @@ pub(crate) async fn mutate(
     if round.round > 0 && round.output.as_ref() != Some(object) {
         round.object_changed();
     }
-    let mut shown: Option<Shown> = None;
+    let mut objects: Option<VersionedObjects> = None;
     let mut dirty = false;
     for (at, webhook) in webhooks.iter().enumerate() {
         let nothing = &Value::Null;
         // Selectors see what the webhooks before made of the labels.
-        let (seen, seen_old) = match &shown {
-            Some(shown) => (&shown.object, &shown.old),
+        let (seen, seen_old) = match &objects {
+            Some(objects) => (&objects.object, &objects.old),
             None => (&*object, old.unwrap_or(nothing)),
         };
         let Some(invocation) = request.invocation(webhook, seen, seen_old)? else {
@@ -71,15 +71,15 @@ pub(crate) async fn mutate(
         if !is_due && webhook.conditions.is_empty() {
             continue;
         }
-        let mut current = match shown.take() {
-            Some(shown) => shown,
-            None if round.round == 0 => Shown::new(attributes, object, old),
-            None => Shown::new(attributes, object, old).settled(),
+        let mut current = match objects.take() {
+            Some(objects) => objects,
+            None if round.round == 0 => VersionedObjects::new(attributes, object, old),
+            None => VersionedObjects::new(attributes, object, old).reread(),
         };
         current
-            .show_as(&invocation.kind, attributes, &request.equivalents)
+            .convert_to(&invocation.kind, attributes, &request.equivalents)
             .await?;
-        let current = shown.insert(current);
+        let current = objects.insert(current);
         if !webhook.conditions.is_empty() && !request.conditions_hold(webhook, current)? || !is_due {
             continue;
         }
@@ -104,11 +104,11 @@ pub(crate) async fn mutate(
             Err(Refusal::Failed(failure)) => request.apply_failure_policy(webhook, at, round.round, &failure)?,
         }
     }
-    if dirty && let Some(mut shown) = shown {
-        shown
-            .show_as(&attributes.kind(), attributes, &request.equivalents)
+    if dirty && let Some(mut objects) = objects {
+        objects
+            .convert_to(&attributes.kind(), attributes, &request.equivalents)
             .await?;
-        *object = shown.into_object(attributes)?;
+        *object = objects.into_object(attributes)?;
         // To upstream's types a name that was taken away is an empty one.
         if old.is_some() && object.is_object() && meta_text(object, "name").is_empty() {
             set_meta(object, "name", "");
@@ -125,7 +125,7 @@ fn apply(
     request: &Request<'_>,
     webhook: &Webhook,
     decision: WebhookDecision,
-    shown: &mut Shown,
+    objects: &mut VersionedObjects,
     dirty: &mut bool,
 ) -> std::result::Result<bool, Refusal> {
     let Some((bytes, ty)) = decision.patch else {
@@ -136,14 +136,14 @@ fn apply(
     let Some(patch) = patch::read(&bytes).map_err(|why| failed(Reason::UndecodablePatch(why)))? else {
         return Ok(false);
     };
-    if shown.object.is_null() {
+    if objects.object.is_null() {
         return Err(internal(failure::nothing_to_modify(&webhook.name)));
     }
     if ty != "JSONPatch" {
         return Err(failed(Reason::UnsupportedPatchType(ty)));
     }
-    let patched = patch.apply(&shown.object).map_err(internal)?;
-    let changed = shown
+    let patched = patch.apply(&objects.object).map_err(internal)?;
+    let changed = objects
         .accept_patched(patched, request.attributes, &request.equivalents)
         .map_err(|why| match request.attributes {
             // Upstream's codec of custom resources has its own words for a Scale, which nobody wraps.

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use kubewright_admission::{GroupVersionKind, Invocation, Phase, Webhook};
 use serde_json::Value;
 
-use super::{Refusal, Request, Shown};
+use super::{Refusal, Request, VersionedObjects};
 use crate::admit::Attributes;
 use crate::wire::status::Result;
 
@@ -21,7 +21,7 @@ pub(crate) async fn validate(
     let Some(request) = Request::new(attributes, Phase::Validating) else {
         return Ok(());
     };
-    let mut forms: HashMap<GroupVersionKind, Shown> = HashMap::new();
+    let mut forms: HashMap<GroupVersionKind, VersionedObjects> = HashMap::new();
     let mut invocations: Vec<(&Webhook, Invocation)> = Vec::new();
     for webhook in webhooks {
         let nothing = &Value::Null;
@@ -29,14 +29,14 @@ pub(crate) async fn validate(
             continue;
         };
         if !forms.contains_key(&invocation.kind) {
-            let mut shown = Shown::new(attributes, object, old).unstored(attributes);
-            shown
-                .show_as(&invocation.kind, attributes, &request.equivalents)
+            let mut objects = VersionedObjects::new(attributes, object, old).without_stored_defaults(attributes);
+            objects
+                .convert_to(&invocation.kind, attributes, &request.equivalents)
                 .await?;
-            forms.insert(invocation.kind.clone(), shown);
+            forms.insert(invocation.kind.clone(), objects);
         }
-        let shown = &forms[&invocation.kind];
-        if webhook.conditions.is_empty() || request.conditions_hold(webhook, shown)? {
+        let objects = &forms[&invocation.kind];
+        if webhook.conditions.is_empty() || request.conditions_hold(webhook, objects)? {
             invocations.push((webhook, invocation));
         }
     }

@@ -15,9 +15,9 @@ use crate::wire::status::{Result, Status};
 use crate::write::decode::restore_empty_lists;
 use crate::write::defaults::default;
 
-/// Where else the objects of a resource are served.
+/// The other resources that serve the same objects, in other groups or versions.
 pub(super) struct Equivalents {
-    pub(super) places: Vec<(GroupVersionResource, GroupVersionKind)>,
+    pub(super) identifiers: Vec<(GroupVersionResource, GroupVersionKind)>,
     resources: Vec<Arc<Resource>>,
 }
 
@@ -35,18 +35,18 @@ impl Equivalents {
             .filter(|other| other.has_subresource(attributes.subresource))
             .cloned()
             .collect();
-        let places = resources
+        let identifiers = resources
             .iter()
             .map(|other| {
-                let place = GroupVersionResource::new(&other.group, &other.version, &other.plural);
+                let resource = GroupVersionResource::new(&other.group, &other.version, &other.plural);
                 let kind = match attributes.body_kind {
                     Some(_) => attributes.kind(),
                     None => kind_of(other),
                 };
-                (place, kind)
+                (resource, kind)
             })
             .collect();
-        Equivalents { places, resources }
+        Equivalents { identifiers, resources }
     }
 
     fn resource(&self, kind: &GroupVersionKind) -> Option<&Resource> {
@@ -57,7 +57,7 @@ impl Equivalents {
 
 /// The objects of a request in one version.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct VersionedObjects {
     pub(super) kind: GroupVersionKind,
     /// Null when there is none.
     pub(super) object: Value,
@@ -68,9 +68,9 @@ pub(super) struct Shown {
     stamped: bool,
 }
 
-impl Shown {
+impl VersionedObjects {
     /// The objects in the version of the request, from how they are worked on.
-    pub(super) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> Shown {
+    pub(super) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> VersionedObjects {
         let kind = attributes.kind();
         let as_served = |object: &Value| {
             let mut served = object.clone();
@@ -85,7 +85,7 @@ impl Shown {
         };
         let owners = |object: &Value| object.pointer("/metadata/managedFields").cloned();
         let built_in = attributes.body_kind.is_some() || attributes.resource.custom().is_none();
-        Shown {
+        VersionedObjects {
             object: as_served(object),
             old: old.map_or(Value::Null, as_served),
             stamped: built_in && owners(object).is_some() && owners(object) != old.and_then(owners),
@@ -93,8 +93,8 @@ impl Shown {
         }
     }
 
-    /// The same without what only storage fills in: a claim's phase.
-    pub(super) fn unstored(mut self, attributes: &Attributes<'_>) -> Shown {
+    /// The same without the phase of a new PersistentVolumeClaim, which the server sets when it stores one.
+    pub(super) fn without_stored_defaults(mut self, attributes: &Attributes<'_>) -> VersionedObjects {
         let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
         if is_new
             && attributes.resource.is(BuiltInId::PersistentVolumeClaims)
@@ -105,13 +105,13 @@ impl Shown {
         self
     }
 
-    /// The same after they have been written and read once.
-    pub(super) fn settled(self) -> Shown {
-        Shown { stamped: false, ..self }
+    /// The same once the objects have been encoded and decoded, which rounds the times of `managedFields`.
+    pub(super) fn reread(self) -> VersionedObjects {
+        VersionedObjects { stamped: false, ..self }
     }
 
     /// Brings the objects to the version of `kind`.
-    pub(super) async fn show_as(
+    pub(super) async fn convert_to(
         &mut self,
         kind: &GroupVersionKind,
         attributes: &Attributes<'_>,
@@ -177,7 +177,7 @@ impl Shown {
         Ok(changed)
     }
 
-    /// A document as an object of the shown kind, as upstream's decoder makes one.
+    /// A document as an object of `self.kind`, as upstream's decoder makes one.
     fn decoded(
         &self,
         document: Value,

@@ -1,4 +1,5 @@
-//! Where webhooks of this process are: listeners behind Services, and handlers that are called without a socket.
+//! Webhooks on this machine: listeners that stand for Services, handlers that are called without a socket, and the addresses of Pods
+//! whose containers are processes.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -32,9 +33,9 @@ impl WebhookAddress<'_> {
     }
 }
 
-/// What is registered, by its place, and Pods that are found elsewhere than at their own address.
+/// Listeners and handlers by the key of their [`WebhookAddress`], and the addresses that replace those of Pods.
 #[derive(Clone, Default)]
-pub(super) struct Places(
+pub(super) struct LocalEndpoints(
     Arc<RwLock<HashMap<String, Registered>>>,
     Arc<RwLock<HashMap<IpAddr, IpAddr>>>,
 );
@@ -45,10 +46,10 @@ enum Registered {
     Handler(Handler),
 }
 
-impl Places {
-    /// A copy that goes its own way.
-    pub(super) fn fork(&self) -> Places {
-        Places(
+impl LocalEndpoints {
+    /// A copy: later changes of one are not seen in the other.
+    pub(super) fn fork(&self) -> LocalEndpoints {
+        LocalEndpoints(
             Arc::new(RwLock::new(self.0.read().clone())),
             Arc::new(RwLock::new(self.1.read().clone())),
         )
@@ -62,22 +63,22 @@ impl Places {
         };
     }
 
-    /// Where a Pod with this address is found.
+    /// The address to connect to for a Pod with this address.
     pub(super) fn of_pod(&self, address: SocketAddr) -> SocketAddr {
         let at = self.1.read().get(&address.ip()).copied();
         SocketAddr::new(at.unwrap_or(address.ip()), address.port())
     }
 
-    pub(super) fn listen(&self, place: WebhookAddress<'_>, address: SocketAddr) {
-        self.0.write().insert(place.key(), Registered::Listener(address));
+    pub(super) fn listen(&self, address: WebhookAddress<'_>, listener: SocketAddr) {
+        self.0.write().insert(address.key(), Registered::Listener(listener));
     }
 
-    pub(super) fn handle(&self, place: WebhookAddress<'_>, handler: Handler) {
-        self.0.write().insert(place.key(), Registered::Handler(handler));
+    pub(super) fn handle(&self, address: WebhookAddress<'_>, handler: Handler) {
+        self.0.write().insert(address.key(), Registered::Handler(handler));
     }
 
-    pub(super) fn forget(&self, place: WebhookAddress<'_>) {
-        self.0.write().remove(&place.key());
+    pub(super) fn forget(&self, address: WebhookAddress<'_>) {
+        self.0.write().remove(&address.key());
     }
 
     pub(super) fn listener(&self, namespace: &str, name: &str, port: u16) -> Option<SocketAddr> {
@@ -88,12 +89,12 @@ impl Places {
         }
     }
 
-    pub(super) fn handler(&self, place: WebhookAddress<'_>) -> Option<Handler> {
+    pub(super) fn handler(&self, address: WebhookAddress<'_>) -> Option<Handler> {
         let registered = self.0.read();
         if registered.is_empty() {
             return None;
         }
-        match registered.get(&place.key())? {
+        match registered.get(&address.key())? {
             Registered::Handler(handler) => Some(Arc::clone(handler)),
             Registered::Listener(_) => None,
         }
