@@ -25,7 +25,7 @@ mod scenarios;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use driver::{Driver, Recording, Step};
+use driver::{Driver, RecordedStep, Recording};
 use futures_util::StreamExt;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -75,7 +75,7 @@ async fn record(kube: kube::Client, scenario: Scenario, folder: PathBuf) {
         }
         quiet(&driver).await;
         let state = driver.look(refused).await;
-        steps.push(Step { act, state });
+        steps.push(RecordedStep { act, state });
     }
     let recording = Recording {
         name: name.to_owned(),

@@ -13,7 +13,7 @@ pub(super) type Uid = Arc<str>;
 
 /// An owner as a dependent names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct OwnerRef {
     pub(super) uid: Uid,
     pub(super) api_version: String,
     pub(super) kind: String,
@@ -33,7 +33,7 @@ pub(super) struct ObjectIdentity {
 }
 
 impl ObjectIdentity {
-    fn named_by(reference: &Reference, key: &ObjectKey) -> Self {
+    fn named_by(reference: &OwnerRef, key: &ObjectKey) -> Self {
         ObjectIdentity {
             kind: reference.kind.clone(),
             api_version: reference.api_version.clone(),
@@ -47,7 +47,7 @@ impl ObjectIdentity {
 #[derive(Clone, Debug)]
 pub(super) struct ObservedObject {
     pub(super) uid: Uid,
-    pub(super) owners: Vec<Reference>,
+    pub(super) owners: Vec<OwnerRef>,
     pub(super) deleting: bool,
     pub(super) foreground: bool,
     pub(super) orphaning: bool,
@@ -56,7 +56,7 @@ pub(super) struct ObservedObject {
 impl ObservedObject {
     /// Reads it from the text of an object.
     pub(super) fn of(record: &Record) -> Self {
-        let owners = record.owners().into_iter().map(|owner| Reference {
+        let owners = record.owners().into_iter().map(|owner| OwnerRef {
             uid: owner.uid.into(),
             api_version: owner.api_version.into_owned(),
             kind: owner.kind.into_owned(),
@@ -83,7 +83,7 @@ pub(super) struct Node {
     pub(super) seen: Option<(Kind, ObjectKey)>,
     /// Where it is looked for, if it was not seen.
     pub(super) sought: Option<ObjectIdentity>,
-    pub(super) owners: Vec<Reference>,
+    pub(super) owners: Vec<OwnerRef>,
     /// Those that name it as their owner, and whether they hold up its deletion.
     dependents: BTreeMap<Uid, bool>,
     /// How many of them do. Counted, since it is asked whenever one goes.
@@ -193,7 +193,7 @@ impl Graph {
         }
     }
 
-    fn set_owners(&mut self, uid: &Uid, key: &ObjectKey, owners: &[Reference], consequences: &mut Consequences) {
+    fn set_owners(&mut self, uid: &Uid, key: &ObjectKey, owners: &[OwnerRef], consequences: &mut Consequences) {
         let Some(node) = self.nodes.get_mut(uid) else {
             return;
         };
@@ -221,14 +221,14 @@ impl Graph {
         for owner in former.iter().filter(|owner| owner.blocks) {
             self.release(&owner.uid, consequences);
         }
-        let waits = |owner: &Reference| self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground);
+        let waits = |owner: &OwnerRef| self.nodes.get(&owner.uid).is_some_and(|owner| owner.foreground);
         if !owners.is_empty() && (!former.is_empty() || owners.iter().any(waits)) {
             consequences.look_at.insert(Arc::clone(uid));
         }
     }
 
     /// A dependent names an owner for the first time.
-    fn meet(&mut self, owner: &Reference, uid: &Uid, key: &ObjectKey, consequences: &mut Consequences) {
+    fn meet(&mut self, owner: &OwnerRef, uid: &Uid, key: &ObjectKey, consequences: &mut Consequences) {
         let Some(node) = self.nodes.get_mut(&owner.uid) else {
             return;
         };
@@ -336,7 +336,7 @@ impl Graph {
 }
 
 /// Whether a reference names an object as what it is. The version does not matter to who it is.
-fn is_named(owner: &Reference, kind: &Kind, key: &ObjectKey) -> bool {
+fn is_named(owner: &OwnerRef, kind: &Kind, key: &ObjectKey) -> bool {
     let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
     group == kind.group() && owner.kind == kind.kind() && owner.name == key.name()
 }

@@ -1,11 +1,11 @@
 //! The garbage collector: what has lost its owners goes; foreground and orphaning deletion, for every kind there is (D7).
-//! [`graph`] knows who owns whom, [`verdict`] decides; here everything is watched, asked and done.
+//! [`graph`] knows who owns whom, [`decision`] decides; here everything is watched, asked and done.
 
 mod absent;
+mod decision;
 mod definitions;
 mod graph;
 mod monitors;
-mod verdict;
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use tokio::task::JoinSet;
 use crate::support::Settings;
 use crate::support::events::EventRecorder;
 use absent::AbsentOwners;
+use decision::{Decision, OwnerState};
 use graph::{Consequences, FOREGROUND, Graph, ORPHAN, ObjectIdentity, ObservedObject, Uid};
 use monitors::Monitors;
-use verdict::{Owner, Verdict};
 
 /// How many objects are looked at side by side.
 const WORKERS: usize = 8;
@@ -141,7 +141,7 @@ impl Collector {
         let named = graph
             .get(dependent)
             .and_then(|node| node.owners.iter().find(|named| &*named.uid == owner));
-        let Some(graph::Reference {
+        let Some(graph::OwnerRef {
             api_version,
             kind: owner_kind,
             name,
@@ -213,10 +213,10 @@ impl Collector {
             }
         }
         let (has_dependents, in_circle) = self.below(uid);
-        match verdict::decide(&live.meta, &owners, has_dependents, in_circle) {
-            Verdict::Keep => Ok(()),
-            Verdict::Drop(gone) => Ok(self.drop_owners(&live, &gone).await?),
-            Verdict::Delete { policy, unblock } => {
+        match decision::decide(&live.meta, &owners, has_dependents, in_circle) {
+            Decision::Keep => Ok(()),
+            Decision::Drop(gone) => Ok(self.drop_owners(&live, &gone).await?),
+            Decision::Delete { policy, unblock } => {
                 let version = if unblock {
                     None
                 } else {
@@ -310,7 +310,12 @@ impl Collector {
         }))
     }
 
-    async fn state_of(&self, owner: &OwnerReference, of: &Live, monitors: &Monitors) -> Result<Option<Owner>, Failure> {
+    async fn state_of(
+        &self,
+        owner: &OwnerReference,
+        of: &Live,
+        monitors: &Monitors,
+    ) -> Result<Option<OwnerState>, Failure> {
         let uid: Uid = owner.uid.as_str().into();
         let mut identity = ObjectIdentity {
             kind: owner.kind.clone(),
@@ -320,11 +325,11 @@ impl Collector {
         };
         let is_absent = |identity: &ObjectIdentity| self.absent.lock().has(&uid, identity);
         if is_absent(&identity) {
-            return Ok(Some(Owner::AbsentOwners));
+            return Ok(Some(OwnerState::Dangling));
         }
         identity.namespace = of.key.namespace().map(str::to_owned);
         if is_absent(&identity) {
-            return Ok(Some(Owner::AbsentOwners));
+            return Ok(Some(OwnerState::Dangling));
         }
         let Some(kind) = monitors.kind(&owner.api_version, &owner.kind) else {
             return Err(Failure::message(format!("nobody serves {}", owner.kind)));
@@ -338,7 +343,7 @@ impl Collector {
             None => {
                 identity.namespace = namespace.map(str::to_owned);
                 self.absent.lock().add(&uid, identity);
-                Owner::AbsentOwners
+                OwnerState::Dangling
             }
             Some(live) => {
                 let waits = live
@@ -348,9 +353,9 @@ impl Collector {
                     .flatten()
                     .any(|finalizer| finalizer == FOREGROUND);
                 if live.meta.deletion_timestamp.is_some() && waits {
-                    Owner::Waiting
+                    OwnerState::Waiting
                 } else {
-                    Owner::Solid
+                    OwnerState::Solid
                 }
             }
         }))

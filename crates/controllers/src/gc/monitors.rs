@@ -14,7 +14,7 @@ use tokio::sync::{Notify, RwLock, RwLockReadGuard};
 
 use super::Collector;
 use super::definitions::{self, Defined};
-use crate::support::discovery::{self, Served};
+use crate::support::discovery::{self, DiscoveredApi};
 
 /// How long to wait before the server is asked again what it serves, if it did not say.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ pub(super) struct Monitors {
     /// Told when kinds may have come or gone.
     kinds_changed: Arc<Notify>,
     running: Mutex<HashMap<Kind, Monitor>>,
-    served: Mutex<Served>,
+    served: Mutex<DiscoveredApi>,
 }
 
 impl Monitors {

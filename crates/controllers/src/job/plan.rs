@@ -12,7 +12,7 @@ use kubewright_runtime::events::EventNote;
 use super::backoff::Backoff;
 use super::indexes;
 use super::member::Member;
-use super::policies::{self, Verdict};
+use super::policies::{self, FailureAction};
 use crate::support::pods;
 use crate::support::time::{later, until, whole};
 
@@ -106,7 +106,7 @@ impl<'a> Planner<'a> {
         self.spec.completions.unwrap_or(0)
     }
 
-    /// Who judges failures waits until Pods have really failed.
+    /// Whether a Pod is replaced only once it has failed. A failure policy implies that: it is applied to failed Pods alone.
     pub(super) fn replaces_only_failed(&self) -> bool {
         self.spec.pod_replacement_policy.as_deref() == Some("Failed") || self.spec.pod_failure_policy.is_some()
     }
@@ -117,8 +117,8 @@ impl<'a> Planner<'a> {
         phase == "Failed" || (!self.replaces_only_failed() && going && phase != "Succeeded")
     }
 
-    fn judge(&self, member: &Member<'_>) -> Verdict {
-        policies::judge(self.spec.pod_failure_policy.as_ref(), member.pod)
+    fn failure_action(&self, member: &Member<'_>) -> FailureAction {
+        policies::failure_action(self.spec.pod_failure_policy.as_ref(), member.pod)
     }
 
     /// Whether a Pod has an index that the Job has; without indexes every Pod does.
@@ -196,7 +196,9 @@ impl<'a> Planner<'a> {
         };
         let succeeded = new(&|member| member.has_succeeded(), &uncounted.succeeded);
         let failed = new(&|member| self.has_failed(member), &uncounted.failed);
-        let counted = failed.iter().filter(|member| self.judge(member) != Verdict::Ignore);
+        let counted = failed
+            .iter()
+            .filter(|member| self.failure_action(member) != FailureAction::Ignore);
         let size = |list: &Option<Vec<String>>| list.as_ref().map_or(0, Vec::len);
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         let (had_failed, had_succeeded) = (self.status.failed.unwrap_or(0), self.status.succeeded.unwrap_or(0));
@@ -234,10 +236,10 @@ impl<'a> Planner<'a> {
             .copied()
             .collect();
         for member in &failed {
-            let is_last = match self.judge(member) {
-                Verdict::FailIndex => true,
-                Verdict::Ignore => false,
-                Verdict::Count | Verdict::FailJob(_) => member.failures().0 >= limit,
+            let is_last = match self.failure_action(member) {
+                FailureAction::FailIndex => true,
+                FailureAction::Ignore => false,
+                FailureAction::Count | FailureAction::FailJob(_) => member.failures().0 >= limit,
             };
             given_up.extend(member.index.filter(|_| is_last));
         }
@@ -277,8 +279,8 @@ impl<'a> Planner<'a> {
             }
         }
         let failed = self.members.iter().filter(|member| self.has_failed(member));
-        let fatal = failed.into_iter().find_map(|member| match self.judge(member) {
-            Verdict::FailJob(message) => Some(message),
+        let fatal = failed.into_iter().find_map(|member| match self.failure_action(member) {
+            FailureAction::FailJob(message) => Some(message),
             _ => None,
         });
         if let Some(message) = fatal {
@@ -453,7 +455,7 @@ impl<'a> Planner<'a> {
             } else if (failed || fails_all)
                 && !is_known(&uncounted.failed)
                 && self.is_in_range(member)
-                && self.judge(member) != Verdict::Ignore
+                && self.failure_action(member) != FailureAction::Ignore
             {
                 uncounted.failed.get_or_insert_default().push(member.uid.to_owned());
             }

@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
 use super::indexes;
 
-/// What follows from a failure.
+/// What the failure policy of a Job makes of a failed Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum FailureAction {
     /// It counts against the limits.
     Count,
     /// It does not.
@@ -20,8 +20,8 @@ pub(super) enum Verdict {
     FailJob(String),
 }
 
-/// Judges a Pod that failed by the first rule that means it.
-pub(super) fn judge(policy: Option<&PodFailurePolicy>, pod: &Pod) -> Verdict {
+/// The action of the first rule that matches a failed Pod; `Count` if none does.
+pub(super) fn failure_action(policy: Option<&PodFailurePolicy>, pod: &Pod) -> FailureAction {
     let place = format!(
         "{}/{}",
         pod.metadata.namespace.as_deref().unwrap_or_default(),
@@ -49,15 +49,15 @@ pub(super) fn judge(policy: Option<&PodFailurePolicy>, pod: &Pod) -> Verdict {
             continue;
         };
         match rule.action.as_str() {
-            "Ignore" => return Verdict::Ignore,
-            "Count" => return Verdict::Count,
-            "FailIndex" => return Verdict::FailIndex,
-            "FailJob" => return Verdict::FailJob(format!("{cause} matching FailJob rule at index {number}")),
+            "Ignore" => return FailureAction::Ignore,
+            "Count" => return FailureAction::Count,
+            "FailIndex" => return FailureAction::FailIndex,
+            "FailJob" => return FailureAction::FailJob(format!("{cause} matching FailJob rule at index {number}")),
             // Actions of times to come mean nothing yet.
             _ => {}
         }
     }
-    Verdict::Count
+    FailureAction::Count
 }
 
 /// The first container whose exit code is meant.
@@ -123,9 +123,9 @@ mod tests {
         .unwrap()
     }
 
-    fn judged(rules: &Value, pod: &Pod) -> Verdict {
+    fn action(rules: &Value, pod: &Pod) -> FailureAction {
         let policy: PodFailurePolicy = serde_json::from_value(json!({ "rules": rules })).unwrap();
-        judge(Some(&policy), pod)
+        failure_action(Some(&policy), pod)
     }
 
     #[test]
@@ -135,23 +135,23 @@ mod tests {
             { "action": "FailJob", "onExitCodes": { "containerName": "main", "operator": "In", "values": [42] } },
             { "action": "FailIndex", "onExitCodes": { "operator": "NotIn", "values": [1, 2] } },
         ]);
-        assert_eq!(judged(&rules, &pod(42, "DisruptionTarget")), Verdict::Ignore);
+        assert_eq!(action(&rules, &pod(42, "DisruptionTarget")), FailureAction::Ignore);
         assert_eq!(
-            judged(&rules, &pod(42, "Ready")),
-            Verdict::FailJob(
+            action(&rules, &pod(42, "Ready")),
+            FailureAction::FailJob(
                 "Container main for pod shop/work-x failed with exit code 42 matching FailJob rule at index 1"
                     .to_owned()
             )
         );
-        assert_eq!(judged(&rules, &pod(7, "Ready")), Verdict::FailIndex);
-        assert_eq!(judged(&rules, &pod(1, "Ready")), Verdict::Count);
-        assert_eq!(judge(None, &pod(42, "Ready")), Verdict::Count);
+        assert_eq!(action(&rules, &pod(7, "Ready")), FailureAction::FailIndex);
+        assert_eq!(action(&rules, &pod(1, "Ready")), FailureAction::Count);
+        assert_eq!(failure_action(None, &pod(42, "Ready")), FailureAction::Count);
     }
 
     #[test]
     fn a_container_that_ended_well_is_not_meant_by_a_list_it_is_not_in() {
         let rules = json!([{ "action": "Ignore", "onExitCodes": { "containerName": "side", "operator": "NotIn", "values": [1] } }]);
-        assert_eq!(judged(&rules, &pod(3, "Ready")), Verdict::Count);
+        assert_eq!(action(&rules, &pod(3, "Ready")), FailureAction::Count);
     }
 
     #[test]

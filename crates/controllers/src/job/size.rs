@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use super::backoff;
 use super::member::Member;
 use super::plan::{NewPod, Planner};
-use super::policies::{self, Verdict};
+use super::policies::{self, FailureAction};
 use crate::support::pods;
 
 /// So many Pods are made or deleted at once, at most.
@@ -84,8 +84,8 @@ impl Planner<'_> {
             return (0, 0);
         };
         let (counted, ignored) = last.failures();
-        match policies::judge(self.spec.pod_failure_policy.as_ref(), last.pod) {
-            Verdict::Ignore => (counted, ignored.saturating_add(1)),
+        match policies::failure_action(self.spec.pod_failure_policy.as_ref(), last.pod) {
+            FailureAction::Ignore => (counted, ignored.saturating_add(1)),
             _ => (counted.saturating_add(1), ignored),
         }
     }

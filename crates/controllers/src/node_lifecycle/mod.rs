@@ -53,18 +53,18 @@ pub(crate) fn add_eviction(operator: Operator, settings: &Settings) -> Operator 
         .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
 }
 
-/// What is remembered of a node.
-struct Known {
+/// What the controller remembers of a node.
+struct NodeRecord {
     uid: String,
     /// Since when it is silent, if it has failed.
-    silent: Option<Instant>,
+    silent_since: Option<Instant>,
 }
 
 struct Nodes {
     client: Client,
     events: EventRecorder,
     clock: Clock,
-    known: Mutex<BTreeMap<String, Known>>,
+    known: Mutex<BTreeMap<String, NodeRecord>>,
 }
 
 impl Reconciler for Nodes {
@@ -73,7 +73,7 @@ impl Reconciler for Nodes {
             self.forget(request.name());
             return Ok(Action::done());
         };
-        let left = self.meet(&node);
+        let left = self.observe(&node);
         if left.is_some_and(|left| left.is_zero())
             && let Some(status) = taints::lost(&node, self.clock.now())
         {
@@ -97,33 +97,39 @@ impl Reconciler for Nodes {
 
 impl Nodes {
     /// Records the event of a new node. How long until a failed node counts as lost.
-    fn meet(&self, node: &View<Node>) -> Option<Duration> {
+    fn observe(&self, node: &View<Node>) -> Option<Duration> {
         let (name, uid) = (node.key().name(), node.metadata.uid.clone().unwrap_or_default());
         let mut all = self.known.lock();
-        if all.get(name).is_none_or(|known| known.uid != uid) {
-            all.insert(name.to_owned(), Known { uid, silent: None });
+        if all.get(name).is_none_or(|record| record.uid != uid) {
+            all.insert(
+                name.to_owned(),
+                NodeRecord {
+                    uid,
+                    silent_since: None,
+                },
+            );
             let text = format!("Node {name} event: Registered Node {name} in Controller");
             self.events
                 .record(&**node, EventNote::normal("RegisteredNode", "Register", text));
         }
-        let known = all.get_mut(name)?;
+        let record = all.get_mut(name)?;
         if !node::has_failed(node) {
-            known.silent = None;
+            record.silent_since = None;
             return None;
         }
-        let since = *known.silent.get_or_insert_with(Instant::now);
+        let since = *record.silent_since.get_or_insert_with(Instant::now);
         Some(GRACE.saturating_sub(since.elapsed()))
     }
 
     /// Records the event of a deleted node.
     fn forget(&self, name: &str) {
-        let Some(known) = self.known.lock().remove(name) else {
+        let Some(record) = self.known.lock().remove(name) else {
             return;
         };
         let gone = Node {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
-                uid: Some(known.uid),
+                uid: Some(record.uid),
                 ..ObjectMeta::default()
             },
             ..Node::default()

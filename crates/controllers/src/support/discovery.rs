@@ -11,12 +11,12 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 
 /// A kind in its preferred version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DiscoveredKind {
     pub(crate) kind: Kind,
     pub(crate) verbs: Vec<String>,
 }
 
-impl Found {
+impl DiscoveredKind {
     /// Whether all of this can be done with it.
     pub(crate) fn can(&self, verbs: &[&str]) -> bool {
         verbs.iter().all(|verb| self.verbs.iter().any(|own| own == verb))
@@ -25,8 +25,8 @@ impl Found {
 
 /// All kinds, and the groups and versions they are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Served {
-    pub(crate) kinds: Vec<Found>,
+pub(crate) struct DiscoveredApi {
+    pub(crate) kinds: Vec<DiscoveredKind>,
     /// Each as an `APIService` is called: the version, a dot and the group.
     pub(crate) versions: BTreeSet<String>,
 }
@@ -83,13 +83,13 @@ struct ResponseKind {
 }
 
 /// Asks for all kinds, each in the first version of its group that serves it.
-pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<Found>, DiscoveryError> {
+pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<DiscoveredKind>, DiscoveryError> {
     Ok(served(kube).await?.kinds)
 }
 
 /// Asks for all that is served.
-pub(crate) async fn served(kube: &kube::Client) -> Result<Served, DiscoveryError> {
-    let mut served = Served::default();
+pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, DiscoveryError> {
+    let mut served = DiscoveredApi::default();
     for path in ["/api", "/apis"] {
         let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
         let request = request.map_err(|error| DiscoveryError(error.into()))?;
@@ -117,7 +117,7 @@ pub(crate) async fn served(kube: &kube::Client) -> Result<Served, DiscoveryError
                         .iter()
                         .any(|other| other.kind.plural() == kind.plural());
                     if !is_known {
-                        served.kinds.push(Found {
+                        served.kinds.push(DiscoveredKind {
                             kind,
                             verbs: resource.verbs,
                         });

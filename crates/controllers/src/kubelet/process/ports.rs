@@ -15,11 +15,11 @@ pub(super) struct Ports {
 
 /// Why a container cannot have its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum PortConflict {
     /// A process of this Pod has one.
-    By(u16, ObjectKey),
+    Pod(u16, ObjectKey),
     /// Another program has one.
-    ByAnother(u16),
+    OtherProgram(u16),
 }
 
 /// The ports that a container says it listens on.
@@ -31,17 +31,22 @@ pub(super) fn of(container: &Container) -> Vec<u16> {
 
 impl Ports {
     /// Gives a Pod these ports, or none.
-    pub(super) fn claim(&mut self, pod: &ObjectKey, ports: &[u16], is_free: impl Fn(u16) -> bool) -> Result<(), Taken> {
+    pub(super) fn claim(
+        &mut self,
+        pod: &ObjectKey,
+        ports: &[u16],
+        is_free: impl Fn(u16) -> bool,
+    ) -> Result<(), PortConflict> {
         for port in ports {
-            let taken = match self.held.get(port) {
+            let conflict = match self.held.get(port) {
                 // Two containers of one Pod with the same port: the second fails to listen, and says so.
                 Some(holder) if holder == pod => continue,
-                Some(holder) => Taken::By(*port, holder.clone()),
+                Some(holder) => PortConflict::Pod(*port, holder.clone()),
                 None if is_free(*port) => continue,
-                None => Taken::ByAnother(*port),
+                None => PortConflict::OtherProgram(*port),
             };
             self.waiting.insert(pod.clone());
-            return Err(taken);
+            return Err(conflict);
         }
         self.waiting.remove(pod);
         self.held.extend(ports.iter().map(|port| (*port, pod.clone())));
@@ -87,8 +92,14 @@ mod tests {
         let free = |_: u16| true;
         assert_eq!(ports.claim(&one, &[80, 81], free), Ok(()));
         assert_eq!(ports.claim(&one, &[80], free), Ok(()));
-        assert_eq!(ports.claim(&two, &[79, 81], free), Err(Taken::By(81, one.clone())));
-        assert_eq!(ports.claim(&two, &[79], |port| port != 79), Err(Taken::ByAnother(79)));
+        assert_eq!(
+            ports.claim(&two, &[79, 81], free),
+            Err(PortConflict::Pod(81, one.clone()))
+        );
+        assert_eq!(
+            ports.claim(&two, &[79], |port| port != 79),
+            Err(PortConflict::OtherProgram(79))
+        );
         assert_eq!(ports.release(&one, &[80, 81]).as_slice(), std::slice::from_ref(&two));
         assert_eq!(ports.claim(&two, &[79, 81], free), Ok(()));
     }

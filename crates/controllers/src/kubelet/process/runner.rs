@@ -22,7 +22,7 @@ use super::environment::Sources;
 use super::error::StartError;
 use super::guard::{Guard, Guarding};
 use super::launch::{self, Folders, Prepared};
-use super::ports::{self, Ports, Taken};
+use super::ports::{self, PortConflict, Ports};
 use super::succession::is_successor;
 use super::supervise::{self, SupervisedProcess};
 use super::volumes::Volumes;
@@ -318,15 +318,15 @@ impl Runner {
 
     /// Takes the ports of a container, if need be from a Pod that it is to replace.
     async fn claim(&self, context: &Context, pod: &Pod, key: &ObjectKey, wanted: &[u16]) -> Result<(), StartError> {
-        let taken = match self.ports.lock().claim(key, wanted, ports::is_free) {
+        let conflict = match self.ports.lock().claim(key, wanted, ports::is_free) {
             Ok(()) => return Ok(()),
-            Err(taken) => taken,
+            Err(conflict) => conflict,
         };
-        match taken {
-            Taken::ByAnother(port) => Err(StartError::Create(format!(
+        match conflict {
+            PortConflict::OtherProgram(port) => Err(StartError::Create(format!(
                 "port {port} of this machine is in use by another program: processes share the machine's ports"
             ))),
-            Taken::By(port, holder) => {
+            PortConflict::Pod(port, holder) => {
                 let live = context.client.live();
                 let other = live.get_opt::<Pod>(&holder).await.ok().flatten();
                 if let Some(other) = other

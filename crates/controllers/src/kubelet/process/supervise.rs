@@ -106,7 +106,7 @@ pub(super) fn supervise(
     prepared: Prepared,
     process: SupervisedProcess,
 ) {
-    let watched = Watched {
+    let supervisor = Supervisor {
         runner,
         running,
         context: context.clone(),
@@ -114,10 +114,10 @@ pub(super) fn supervise(
         container: process.container.clone(),
         orders: process.heard.clone(),
     };
-    tokio::spawn(watched.run(prepared, process));
+    tokio::spawn(supervisor.run(prepared, process));
 }
 
-struct Watched {
+struct Supervisor {
     runner: Arc<Runner>,
     running: Arc<Running>,
     context: Context,
@@ -127,7 +127,7 @@ struct Watched {
     orders: watch::Receiver<Option<Instant>>,
 }
 
-impl Watched {
+impl Supervisor {
     async fn run(mut self, mut prepared: Prepared, mut process: SupervisedProcess) {
         let probing = self.probe(std::mem::take(&mut prepared.probers), &prepared, &process.orders);
         let probing = tokio::spawn(probing);
@@ -159,7 +159,7 @@ impl Watched {
                 message,
             };
         });
-        let Watched {
+        let Supervisor {
             runner,
             running,
             orders,

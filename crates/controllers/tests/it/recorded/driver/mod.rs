@@ -61,7 +61,7 @@ impl Act {
 
 /// What was done, and how everything looked afterwards.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct RecordedStep {
     pub(crate) act: Act,
     pub(crate) state: Value,
 }
@@ -70,14 +70,14 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) name: String,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RecordedStep>,
 }
 
 /// A kind that is used or looked at: group, kind, plural, whether its objects are in namespaces.
-type Known = (&'static str, &'static str, &'static str, bool);
+type KindRow = (&'static str, &'static str, &'static str, bool);
 
 /// The kinds that are looked at.
-const KINDS: [Known; 13] = [
+const KINDS: [KindRow; 13] = [
     ("apps", "Deployment", "deployments", true),
     ("apps", "ReplicaSet", "replicasets", true),
     ("batch", "Job", "jobs", true),

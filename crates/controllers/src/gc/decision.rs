@@ -5,20 +5,20 @@ use kubewright_runtime::client::Propagation;
 
 use super::graph::{FOREGROUND, ORPHAN};
 
-/// What is known of an owner.
+/// The state of an owner, in the words of upstream's garbage collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum OwnerState {
     /// It is there.
     Solid,
     /// It is not there, or is another one of the same name.
-    AbsentOwners,
+    Dangling,
     /// It is there, and goes as soon as its dependents are gone.
     Waiting,
 }
 
 /// What is done with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// Nothing.
     Keep,
     /// It loses these owners, by uid.
@@ -30,25 +30,25 @@ pub(super) enum Verdict {
 /// Decides about an object with owners. `has_dependents` and `in_circle` are about those it owns itself.
 pub(super) fn decide(
     meta: &ObjectMeta,
-    owners: &[(OwnerReference, Owner)],
+    owners: &[(OwnerReference, OwnerState)],
     has_dependents: bool,
     in_circle: bool,
-) -> Verdict {
+) -> Decision {
     if owners.is_empty() {
-        return Verdict::Keep;
+        return Decision::Keep;
     }
-    let is = |state: Owner| owners.iter().any(|(_, other)| *other == state);
-    if is(Owner::Solid) {
-        let gone = owners.iter().filter(|(_, state)| *state != Owner::Solid);
+    let is = |state: OwnerState| owners.iter().any(|(_, other)| *other == state);
+    if is(OwnerState::Solid) {
+        let gone = owners.iter().filter(|(_, state)| *state != OwnerState::Solid);
         let gone: Vec<_> = gone.map(|(owner, _)| owner.uid.clone()).collect();
         return if gone.is_empty() {
-            Verdict::Keep
+            Decision::Keep
         } else {
-            Verdict::Drop(gone)
+            Decision::Drop(gone)
         };
     }
-    if is(Owner::Waiting) && has_dependents {
-        return Verdict::Delete {
+    if is(OwnerState::Waiting) && has_dependents {
+        return Decision::Delete {
             policy: Propagation::Foreground,
             unblock: in_circle,
         };
@@ -61,15 +61,15 @@ pub(super) fn decide(
     } else {
         Propagation::Background
     };
-    Verdict::Delete { policy, unblock: false }
+    Decision::Delete { policy, unblock: false }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn owners(states: &[Owner]) -> Vec<(OwnerReference, Owner)> {
-        let owner = |(number, state): (usize, &Owner)| {
+    fn owners(states: &[OwnerState]) -> Vec<(OwnerReference, OwnerState)> {
+        let owner = |(number, state): (usize, &OwnerState)| {
             let reference = OwnerReference {
                 uid: number.to_string(),
                 ..OwnerReference::default()
@@ -79,34 +79,38 @@ mod tests {
         states.iter().enumerate().map(owner).collect()
     }
 
-    fn verdict(states: &[Owner], has_dependents: bool, in_circle: bool) -> Verdict {
+    fn decision(states: &[OwnerState], has_dependents: bool, in_circle: bool) -> Decision {
         decide(&ObjectMeta::default(), &owners(states), has_dependents, in_circle)
     }
 
     #[test]
     fn an_object_lives_as_long_as_one_of_its_owners() {
-        assert_eq!(verdict(&[], false, false), Verdict::Keep);
-        assert_eq!(verdict(&[Owner::Solid], false, false), Verdict::Keep);
-        let both = verdict(&[Owner::Solid, Owner::AbsentOwners, Owner::Waiting], false, false);
-        assert_eq!(both, Verdict::Drop(vec!["1".to_owned(), "2".to_owned()]));
+        assert_eq!(decision(&[], false, false), Decision::Keep);
+        assert_eq!(decision(&[OwnerState::Solid], false, false), Decision::Keep);
+        let both = decision(
+            &[OwnerState::Solid, OwnerState::Dangling, OwnerState::Waiting],
+            false,
+            false,
+        );
+        assert_eq!(both, Decision::Drop(vec!["1".to_owned(), "2".to_owned()]));
     }
 
     #[test]
     fn an_object_without_owners_goes_the_way_its_finalizers_say() {
-        let background = |unblock| Verdict::Delete {
+        let background = |unblock| Decision::Delete {
             policy: Propagation::Background,
             unblock,
         };
-        assert_eq!(verdict(&[Owner::AbsentOwners], true, false), background(false));
-        assert_eq!(verdict(&[Owner::Waiting], false, false), background(false));
+        assert_eq!(decision(&[OwnerState::Dangling], true, false), background(false));
+        assert_eq!(decision(&[OwnerState::Waiting], false, false), background(false));
         let meta = ObjectMeta {
             finalizers: Some(vec![ORPHAN.to_owned()]),
             ..ObjectMeta::default()
         };
-        let orphan = decide(&meta, &owners(&[Owner::AbsentOwners]), false, false);
+        let orphan = decide(&meta, &owners(&[OwnerState::Dangling]), false, false);
         assert!(matches!(
             orphan,
-            Verdict::Delete {
+            Decision::Delete {
                 policy: Propagation::Orphan,
                 ..
             }
@@ -115,10 +119,10 @@ mod tests {
 
     #[test]
     fn a_circle_is_cut_before_it_is_deleted() {
-        let cut = verdict(&[Owner::Waiting], true, true);
+        let cut = decision(&[OwnerState::Waiting], true, true);
         assert_eq!(
             cut,
-            Verdict::Delete {
+            Decision::Delete {
                 policy: Propagation::Foreground,
                 unblock: true
             }
