@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use kubewright_cluster::apply::Applied;
 use kubewright_cluster::definitions::labelled;
-use kubewright_cluster::delete::{Doomed, wait_for_deletions};
+use kubewright_cluster::delete::{DeletionTarget, wait_for_deletions};
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
+use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
 use kubewright_runtime::flags::Environment;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 
     #[command(flatten)]
     output: Output,
@@ -94,7 +94,7 @@ async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// The cluster, which is told of.
-pub(crate) async fn connect(choice: &Choice, progress: &Progress) -> Result<Cluster, cluster::ConnectError> {
+pub(crate) async fn connect(choice: &ClusterFlags, progress: &Progress) -> Result<Cluster, cluster::ConnectError> {
     let cluster = choice.connect(&Environment::system()).await?;
     progress.note(format!("Cluster {}", cluster.title()));
     Ok(cluster)
@@ -111,10 +111,10 @@ pub(crate) async fn apply(
     let dry_run = output.tries_on_server();
     let going = cluster.being_deleted(objects).await?;
     if dry_run {
-        for doomed in &going {
+        for target in &going {
             progress.warn(format!(
                 "{} is being deleted; without --dry-run it is waited for and made anew",
-                doomed.reference
+                target.reference
             ));
         }
     } else {
@@ -139,12 +139,12 @@ pub(crate) async fn stale_definitions(
     cluster: &Cluster,
     project: &str,
     rendered: &[Value],
-) -> Result<Vec<(Doomed, u64)>, cluster::Error> {
+) -> Result<Vec<(DeletionTarget, u64)>, cluster::Error> {
     let rendered: BTreeSet<Reference> = rendered.iter().filter_map(Reference::of).collect();
     let mut stale = Vec::new();
     for live in cluster.definitions_of(project).await? {
-        if let Some(doomed) = Doomed::of(&live).filter(|doomed| !rendered.contains(&doomed.reference)) {
-            stale.push((doomed, cluster.count_objects(&live).await?));
+        if let Some(target) = DeletionTarget::of(&live).filter(|target| !rendered.contains(&target.reference)) {
+            stale.push((target, cluster.count_objects(&live).await?));
         }
     }
     Ok(stale)

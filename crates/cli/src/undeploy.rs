@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kubewright_cluster::bundle::Bundle;
-use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::delete::DeletionTarget;
 use kubewright_cluster::inventory::{Inventory, is_member_kind};
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
+use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
 use serde_json::Value;
 
 use crate::install::connect;
@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 
     #[command(flatten)]
     output: Output,
@@ -107,10 +107,10 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             &progress,
         )
         .await?;
-        deleted.extend(definitions.iter().filter_map(Doomed::of));
+        deleted.extend(definitions.iter().filter_map(DeletionTarget::of));
     }
 
-    let mut doomed = match (known, rendered) {
+    let mut targets = match (known, rendered) {
         (Some(contents), _) => inventory.members(&cluster, &contents).await?,
         // It was applied by other means than `deploy`.
         (None, Some(bundle)) => {
@@ -121,19 +121,19 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         }
         (None, None) => Vec::new(),
     };
-    doomed.sort_by_key(|doomed| rank(&doomed.reference));
-    doomed.extend(left_by_manager(&cluster, &namespace, &prefix, project.name()).await?);
-    doomed.extend(in_cluster(&cluster, inventory.parent()).await?);
+    targets.sort_by_key(|target| rank(&target.reference));
+    targets.extend(left_by_manager(&cluster, &namespace, &prefix, project.name()).await?);
+    targets.extend(in_cluster(&cluster, inventory.parent()).await?);
     if arguments.delete_namespace {
         let reference = Reference::new("v1", "Namespace", None, &namespace);
-        doomed.extend(in_cluster(&cluster, &reference).await?);
+        targets.extend(in_cluster(&cluster, &reference).await?);
     }
-    if doomed.is_empty() {
+    if targets.is_empty() {
         progress.note(format!("nothing of {} is deployed in {namespace}", project.name()));
         print_deleted(&deleted, arguments.output, &progress);
         return Ok(ExitCode::SUCCESS);
     }
-    for one in &doomed {
+    for one in &targets {
         if arguments.output.tries_on_client() || cluster.delete(one, arguments.output.tries_on_server()).await? {
             arguments.output.line(&progress, &one.reference, "deleted");
             deleted.push(one.clone());
@@ -142,7 +142,7 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     print_deleted(&deleted, arguments.output, &progress);
     if arguments.output.dry_run.is_none() && !arguments.no_wait {
         let step = progress.step("Waiting until everything is gone");
-        cluster.wait_until_gone(&doomed, arguments.timeout, &step).await?;
+        cluster.wait_until_gone(&targets, arguments.timeout, &step).await?;
         step.done();
     }
     if !arguments.delete_namespace {
@@ -155,8 +155,8 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// No more than which they are: some hold keys.
-fn print_deleted(deleted: &[Doomed], output: Output, progress: &Progress) {
-    let deleted: Vec<Value> = deleted.iter().map(Doomed::identity).collect();
+fn print_deleted(deleted: &[DeletionTarget], output: Output, progress: &Progress) {
+    let deleted: Vec<Value> = deleted.iter().map(DeletionTarget::identity).collect();
     output.objects(progress, &deleted);
 }
 
@@ -177,7 +177,7 @@ async fn rendered_members(
     inventory: &Inventory,
     bundle: &Bundle,
     progress: &Progress,
-) -> Result<Vec<Doomed>, cluster::Error> {
+) -> Result<Vec<DeletionTarget>, cluster::Error> {
     let mut found = Vec::new();
     for reference in bundle.objects.iter().filter_map(Reference::of) {
         if !is_member_kind(&reference) {
@@ -189,7 +189,7 @@ async fn rendered_members(
         if inventory.is_anothers(&live) {
             progress.warn(format!("{reference} belongs to another installation and stays"));
         } else {
-            found.extend(Doomed::of(&live));
+            found.extend(DeletionTarget::of(&live));
         }
     }
     Ok(found)
@@ -201,20 +201,20 @@ async fn left_by_manager(
     namespace: &str,
     prefix: &str,
     operator: &str,
-) -> Result<Vec<Doomed>, cluster::Error> {
+) -> Result<Vec<DeletionTarget>, cluster::Error> {
     let secret = format!("{prefix}webhook-service-cert");
     let secret = live(cluster, &Reference::new("v1", "Secret", Some(namespace), &secret)).await?;
     // Without the label somebody else wrote it.
     let made = secret.filter(|secret| secret["metadata"]["labels"].get(CERTIFICATES).is_some());
-    let mut left: Vec<Doomed> = made.as_ref().and_then(Doomed::of).into_iter().collect();
+    let mut left: Vec<DeletionTarget> = made.as_ref().and_then(DeletionTarget::of).into_iter().collect();
     let lease = Reference::new("coordination.k8s.io/v1", "Lease", Some(namespace), operator);
     left.extend(in_cluster(cluster, &lease).await?);
     Ok(left)
 }
 
 /// The object as it is in the cluster. A kind the cluster does not have has no objects.
-async fn in_cluster(cluster: &Cluster, reference: &Reference) -> Result<Option<Doomed>, cluster::Error> {
-    Ok(live(cluster, reference).await?.as_ref().and_then(Doomed::of))
+async fn in_cluster(cluster: &Cluster, reference: &Reference) -> Result<Option<DeletionTarget>, cluster::Error> {
+    Ok(live(cluster, reference).await?.as_ref().and_then(DeletionTarget::of))
 }
 
 async fn live(cluster: &Cluster, reference: &Reference) -> Result<Option<Value>, cluster::Error> {

@@ -6,10 +6,10 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::delete::DeletionTarget;
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, values};
+use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
 use serde_json::Value;
 
 use crate::install::connect;
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 
     #[command(flatten)]
     output: Output,
@@ -111,10 +111,10 @@ pub(crate) async fn delete_definitions(
     output: Output,
     progress: &Progress,
 ) -> Result<Vec<Value>, Box<dyn Error>> {
-    let mut doomed = Vec::new();
+    let mut targets = Vec::new();
     let (mut total, mut counts) = (0, Vec::new());
     for definition in definitions {
-        let Some(one) = Doomed::of(definition) else {
+        let Some(one) = DeletionTarget::of(definition) else {
             continue;
         };
         let count = cluster.count_objects(definition).await?;
@@ -122,13 +122,13 @@ pub(crate) async fn delete_definitions(
             total += count;
             counts.push(format!("{count} {}", one.reference.name));
         }
-        doomed.push((one, definition));
+        targets.push((one, definition));
     }
     if output.dry_run.is_none() && total > 0 && !force {
         agree(&objects_text(total), &counts.join(", "))?;
     }
     let mut deleted = Vec::new();
-    for (one, definition) in &doomed {
+    for (one, definition) in &targets {
         if output.tries_on_client() || cluster.delete(one, output.tries_on_server()).await? {
             output.line(progress, &one.reference, "deleted");
             deleted.push((*definition).clone());
@@ -136,8 +136,8 @@ pub(crate) async fn delete_definitions(
     }
     if output.dry_run.is_none() {
         let step = progress.step("Waiting until the definitions and their objects are gone");
-        let doomed: Vec<Doomed> = doomed.into_iter().map(|(one, _)| one).collect();
-        cluster.wait_until_gone(&doomed, timeout, &step).await?;
+        let targets: Vec<DeletionTarget> = targets.into_iter().map(|(one, _)| one).collect();
+        cluster.wait_until_gone(&targets, timeout, &step).await?;
         step.done();
     }
     Ok(deleted)

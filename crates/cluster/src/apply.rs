@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::definitions::wait_until_established;
-use super::delete::Doomed;
+use super::delete::DeletionTarget;
 use super::error::status;
 use super::{Cluster, Error, Reference, prepare};
 
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What became of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ApplyOutcome {
     /// It was not there.
     Created,
     /// It was there and changed.
@@ -34,7 +34,7 @@ pub struct Applied {
     /// Which object.
     pub reference: Reference,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: ApplyOutcome,
     /// What was there before.
     pub before: Option<Value>,
     /// As the server has it now.
@@ -79,12 +79,12 @@ impl Report {
 
 impl Cluster {
     /// The namespaces and definitions among objects that are in the cluster but about to go.
-    pub async fn being_deleted(&self, objects: &[Value]) -> Result<Vec<Doomed>, Error> {
+    pub async fn being_deleted(&self, objects: &[Value]) -> Result<Vec<DeletionTarget>, Error> {
         let mut going = Vec::new();
         let lasting = objects.iter().filter_map(Reference::of);
         for reference in lasting.filter(|reference| reference.is_definition() || reference.is_namespace()) {
             let live = self.get(&reference).await?.filter(is_going);
-            going.extend(live.as_ref().and_then(Doomed::of));
+            going.extend(live.as_ref().and_then(DeletionTarget::of));
         }
         Ok(going)
     }
@@ -149,7 +149,7 @@ impl Cluster {
         if dry_run && earlier.will_make_room_for(reference) {
             return Ok(Applied {
                 reference: reference.clone(),
-                outcome: Outcome::Untried,
+                outcome: ApplyOutcome::Untried,
                 before: None,
                 object: object.clone(),
             });
@@ -216,7 +216,7 @@ impl Report {
     fn will_make_room_for(&self, reference: &Reference) -> bool {
         let (group, _) = reference.group_version();
         self.applied.iter().any(|applied| {
-            applied.outcome == Outcome::Created
+            applied.outcome == ApplyOutcome::Created
                 && (applied.reference.is_namespace() && reference.namespace.as_deref() == Some(&applied.reference.name)
                     || applied.reference.is_definition()
                         && applied.object["spec"]["group"] == group
@@ -237,9 +237,9 @@ fn is_passing(error: &Error) -> bool {
     })
 }
 
-fn outcome(before: Option<&Value>, after: &Value, dry_run: bool) -> Outcome {
+fn outcome(before: Option<&Value>, after: &Value, dry_run: bool) -> ApplyOutcome {
     let Some(before) = before else {
-        return Outcome::Created;
+        return ApplyOutcome::Created;
     };
     let is_same = if dry_run {
         // What is only tried keeps its version.
@@ -248,9 +248,9 @@ fn outcome(before: Option<&Value>, after: &Value, dry_run: bool) -> Outcome {
         before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
     };
     if is_same {
-        Outcome::Unchanged
+        ApplyOutcome::Unchanged
     } else {
-        Outcome::Configured
+        ApplyOutcome::Configured
     }
 }
 

@@ -7,7 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kubewright_runtime::flags::{ConfigError, ConfigSource, Environment, Flags};
 
 use super::error::describe_failure;
-use super::{Choice, Cluster};
+use super::{Cluster, ClusterFlags};
 
 /// How long a cluster may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ struct Found {
     source: ConfigSource,
 }
 
-impl Choice {
+impl ClusterFlags {
     /// Whether nothing at all says which cluster is meant.
     pub fn is_nowhere(&self, environment: &Environment) -> bool {
         matches!(self.flags().config_source(environment), Err(ConfigError::Nowhere))
@@ -216,18 +216,18 @@ mod tests {
          {name: d, cluster: {server: \"http://127.0.0.1:2\"}}], users: [{name: u, user: {token: t}}]}"
     }
 
-    fn choice(context: Option<&str>) -> (tempfile::TempDir, Choice) {
+    fn choice(context: Option<&str>) -> (tempfile::TempDir, ClusterFlags) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         fs::write(&path, kubeconfig()).unwrap();
-        let choice = Choice {
+        let choice = ClusterFlags {
             kubeconfig: Some(path),
             context: context.map(str::to_owned),
         };
         (folder, choice)
     }
 
-    async fn refusal(choice: &Choice) -> String {
+    async fn refusal(choice: &ClusterFlags) -> String {
         let environment = Environment::of([]).with_service_account("/no/such/folder");
         choice.connect(&environment).await.err().unwrap().to_string()
     }
@@ -260,7 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_kubeconfig_is_named() {
-        let choice = Choice {
+        let choice = ClusterFlags {
             kubeconfig: Some("/no/such/kubeconfig".into()),
             context: None,
         };
@@ -269,7 +269,7 @@ mod tests {
             "the kubeconfig /no/such/kubeconfig does not exist"
         );
         assert!(
-            refusal(&Choice::default())
+            refusal(&ClusterFlags::default())
                 .await
                 .starts_with("no cluster is configured")
         );
@@ -280,9 +280,9 @@ mod tests {
         let environment = |variables: &[(&'static str, &'static str)]| {
             Environment::of(variables.iter().copied()).with_service_account("/no/such/folder")
         };
-        assert!(Choice::default().is_nowhere(&environment(&[("HOME", "/no/such/home")])));
+        assert!(ClusterFlags::default().is_nowhere(&environment(&[("HOME", "/no/such/home")])));
         // Whoever names a file means it.
-        assert!(!Choice::default().is_nowhere(&environment(&[("KUBECONFIG", "/no/such/file")])));
+        assert!(!ClusterFlags::default().is_nowhere(&environment(&[("KUBECONFIG", "/no/such/file")])));
         let (_folder, given) = choice(None);
         assert!(!given.is_nowhere(&environment(&[])));
     }
@@ -294,6 +294,11 @@ mod tests {
         let read = Kubeconfig::from_yaml(&text).unwrap();
         assert_eq!(read.current_context.as_deref(), Some("there"));
         assert_eq!(read.clusters.len(), 2);
-        assert!(Choice::default().for_child(&Environment::of([])).unwrap().is_none());
+        assert!(
+            ClusterFlags::default()
+                .for_child(&Environment::of([]))
+                .unwrap()
+                .is_none()
+        );
     }
 }

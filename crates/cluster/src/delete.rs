@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{Cluster, Error, Reference, found};
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressStep};
 
 const PAUSE: Duration = Duration::from_millis(150);
 
 /// An object to be deleted, and only that one: not another that takes its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doomed {
+pub struct DeletionTarget {
     /// Which object.
     pub reference: Reference,
     /// Its uid: another object of the same name is left alone.
@@ -28,10 +28,10 @@ pub struct StillThere {
     left: Vec<String>,
 }
 
-impl Doomed {
+impl DeletionTarget {
     /// `None` if the object does not say what it is.
     pub fn of(object: &Value) -> Option<Self> {
-        Some(Doomed {
+        Some(DeletionTarget {
             reference: Reference::of(object)?,
             uid: object["metadata"]["uid"].as_str()?.to_owned(),
         })
@@ -54,21 +54,21 @@ impl Doomed {
 }
 
 impl Cluster {
-    /// Has an object deleted; whether it was there.
-    pub async fn delete(&self, doomed: &Doomed, dry_run: bool) -> Result<bool, Error> {
-        let kind = self.kind(&doomed.reference).await?;
+    /// Deletes an object. Returns whether it was there.
+    pub async fn delete(&self, target: &DeletionTarget, dry_run: bool) -> Result<bool, Error> {
+        let kind = self.kind(&target.reference).await?;
         let params = DeleteParams {
             dry_run,
             propagation_policy: Some(PropagationPolicy::Background),
             preconditions: Some(Preconditions {
-                uid: Some(doomed.uid.clone()),
+                uid: Some(target.uid.clone()),
                 resource_version: None,
             }),
             ..DeleteParams::default()
         };
         let request = self
-            .requests(&kind, &doomed.reference)
-            .delete(&doomed.reference.name, &params);
+            .requests(&kind, &target.reference)
+            .delete(&target.reference.name, &params);
         match found(self.send(request).await) {
             // Another object has its name: this one is gone.
             Err(error) if super::status(&error).is_some_and(|status| status.code == 409) => Ok(false),
@@ -79,19 +79,19 @@ impl Cluster {
     /// Returns once objects are gone.
     pub async fn wait_until_gone(
         &self,
-        doomed: &[Doomed],
+        targets: &[DeletionTarget],
         timeout: Duration,
-        step: &Step,
+        step: &ProgressStep,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let began = Instant::now();
-        let mut left: Vec<&Doomed> = doomed.iter().collect();
+        let mut left: Vec<&DeletionTarget> = targets.iter().collect();
         loop {
             let mut reasons = Vec::new();
             let mut still = Vec::new();
-            for doomed in left {
-                if let Some(live) = self.still_there(doomed).await? {
-                    reasons.push(why_it_stays(doomed, &live));
-                    still.push(doomed);
+            for target in left {
+                if let Some(live) = self.still_there(target).await? {
+                    reasons.push(why_it_stays(target, &live));
+                    still.push(target);
                 }
             }
             left = still;
@@ -107,18 +107,18 @@ impl Cluster {
         }
     }
 
-    async fn still_there(&self, doomed: &Doomed) -> Result<Option<Value>, Error> {
-        let live = match self.get(&doomed.reference).await {
+    async fn still_there(&self, target: &DeletionTarget) -> Result<Option<Value>, Error> {
+        let live = match self.get(&target.reference).await {
             // Its kind went with its definition.
             Err(Error::NoKind { .. }) => None,
             answer => answer?,
         };
-        Ok(live.filter(|live| live["metadata"]["uid"] == doomed.uid.as_str()))
+        Ok(live.filter(|live| live["metadata"]["uid"] == target.uid.as_str()))
     }
 }
 
-/// What keeps an object from going.
-fn why_it_stays(doomed: &Doomed, live: &Value) -> String {
+/// Why an object that is being deleted is still there.
+fn why_it_stays(target: &DeletionTarget, live: &Value) -> String {
     let mut reasons = Vec::new();
     for condition in live["status"]["conditions"].as_array().into_iter().flatten() {
         let tells = match condition["type"].as_str() {
@@ -143,22 +143,22 @@ fn why_it_stays(doomed: &Doomed, live: &Value) -> String {
         reasons.push(format!("finalizers {}", finalizers.join(", ")));
     }
     if reasons.is_empty() {
-        return doomed.reference.to_string();
+        return target.reference.to_string();
     }
-    format!("{} ({})", doomed.reference, reasons.join(", "))
+    format!("{} ({})", target.reference, reasons.join(", "))
 }
 
 /// Waits until what is being deleted is gone: what is applied to it would go with it.
 pub async fn wait_for_deletions(
     cluster: &Cluster,
-    going: &[Doomed],
+    going: &[DeletionTarget],
     timeout: Duration,
     progress: &Progress,
 ) -> Result<(), Box<dyn std::error::Error>> {
     if going.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = going.iter().map(|doomed| doomed.reference.to_string()).collect();
+    let names: Vec<String> = going.iter().map(|target| target.reference.to_string()).collect();
     let step = progress.step(format!("Waiting until {} is gone, to make it anew", names.join(", ")));
     cluster.wait_until_gone(going, timeout, &step).await?;
     step.done();
@@ -171,22 +171,22 @@ mod tests {
 
     #[test]
     fn what_keeps_an_object_is_told() {
-        let doomed = Doomed {
+        let target = DeletionTarget {
             reference: Reference::new("v1", "Namespace", None, "shop"),
             uid: "1".to_owned(),
         };
-        assert_eq!(why_it_stays(&doomed, &json!({})), "namespace/shop");
+        assert_eq!(why_it_stays(&target, &json!({})), "namespace/shop");
         let live = json!({ "spec": { "finalizers": ["kubernetes"] }, "status": { "conditions": [
             { "type": "NamespaceFinalizersRemaining", "status": "False", "message": "All content-preserving finalizers finished" },
             { "type": "NamespaceContentRemaining", "status": "True", "message": "Some resources are remaining: pods. has 1 resource instances" },
         ] } });
         assert_eq!(
-            why_it_stays(&doomed, &live),
+            why_it_stays(&target, &live),
             "namespace/shop (Some resources are remaining: pods. has 1 resource instances)"
         );
         assert_eq!(
             why_it_stays(
-                &doomed,
+                &target,
                 &json!({ "metadata": { "finalizers": ["shop.example.com/f"] } })
             ),
             "namespace/shop (finalizers shop.example.com/f)"

@@ -1,4 +1,4 @@
-//! What a run brings to the cluster, what of it changes while it lasts, and what it takes away again.
+//! The objects that `kubewright run` applies to a cluster, applies again when they change, and deletes in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::bundle::Bundle;
 use crate::definitions::labelled;
-use crate::delete::Doomed;
+use crate::delete::DeletionTarget;
 use crate::delete::wait_for_deletions;
 use crate::inventory::{is_member, keep_membership};
 use crate::progress::Progress;
-use crate::{Cluster, Outcome, Reference};
+use crate::{ApplyOutcome, Cluster, Reference};
 
 /// Says that webhook configurations are there for a run alone: without one nobody answers them.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
@@ -20,16 +20,17 @@ const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
 /// How long a definition that is being deleted may take to go.
 const GONE_WITHIN: Duration = Duration::from_mins(1);
 
-/// What a run has brought to the cluster.
+/// What a run has applied to the cluster.
 #[derive(Default)]
 pub struct Installation {
     /// What was applied, as it was rendered.
     applied: BTreeMap<Reference, Value>,
-    /// What may have been made for the run, and goes with it. Noted before it is made: an answer may never be heard.
+    /// What may have been created for the run, and is deleted when it ends. Noted before it is created, because the response may be
+    /// lost.
     made: BTreeSet<Reference>,
 }
 
-/// What belongs to a run.
+/// Which objects of an installation a run applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// Whether the API server is ours and gets everything, the operator's rights included.
@@ -38,16 +39,16 @@ pub struct Scope {
     pub has_webhooks: bool,
 }
 
-/// What changed by bringing things to the cluster.
+/// What applying an installation changed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Brought {
+pub struct InstallationChanges {
     /// One line for each object that changed.
     pub lines: Vec<String>,
     /// How many objects are as they were.
     pub unchanged: usize,
 }
 
-impl Brought {
+impl InstallationChanges {
     /// How much changed.
     pub fn summary(&self) -> String {
         match (self.lines.len(), self.unchanged) {
@@ -81,27 +82,27 @@ impl Scope {
 }
 
 impl Installation {
-    /// Whether nothing was brought yet.
+    /// Whether nothing was applied yet.
     pub fn is_empty(&self) -> bool {
         self.applied.is_empty()
     }
 
-    /// Whether bringing an installation to the cluster would change anything.
+    /// Whether this installation is the one that was applied last.
     pub fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
         self.applied == scope.objects(project, bundle)
     }
 
-    /// Brings to the cluster what is not there as it is rendered now.
-    pub async fn bring(
+    /// Applies the objects that are new or were rendered differently the last time, and deletes those that are no longer rendered.
+    pub async fn apply(
         &mut self,
         cluster: &Cluster,
         project: &str,
         bundle: &Bundle,
         scope: Scope,
         progress: &Progress,
-    ) -> Result<Brought, Box<dyn Error>> {
+    ) -> Result<InstallationChanges, Box<dyn Error>> {
         let wanted = scope.objects(project, bundle);
-        let mut brought = Brought::default();
+        let mut changes = InstallationChanges::default();
         let changed = wanted
             .iter()
             .filter(|(reference, object)| self.applied.get(reference) != Some(object));
@@ -109,7 +110,7 @@ impl Installation {
         for (reference, object) in changed {
             match self.prepared(cluster, reference, object, scope).await {
                 Ok(object) => objects.push(object),
-                // Kinds that others bring are of no use here.
+                // Kinds of other operators are not served here.
                 Err(crate::Error::NoKind { .. }) if scope.is_embedded => {
                     progress.note(format!(
                         "{reference} is left out: the embedded API server has no such kind"
@@ -125,16 +126,16 @@ impl Installation {
         let report = cluster.apply_all(&in_order(objects, bundle), false, |_| {}).await?;
         for applied in report.whole()? {
             match applied.outcome {
-                Outcome::Created => brought.lines.push(format!("{} created", applied.reference)),
-                Outcome::Configured => brought.lines.push(format!("{} configured", applied.reference)),
-                Outcome::Unchanged | Outcome::Untried => brought.unchanged += 1,
+                ApplyOutcome::Created => changes.lines.push(format!("{} created", applied.reference)),
+                ApplyOutcome::Configured => changes.lines.push(format!("{} configured", applied.reference)),
+                ApplyOutcome::Unchanged | ApplyOutcome::Untried => changes.unchanged += 1,
             }
         }
         for reference in self.applied.keys().filter(|reference| !wanted.contains_key(reference)) {
-            brought.lines.push(take_away(cluster, reference, scope).await?);
+            changes.lines.push(delete_unrendered(cluster, reference, scope).await?);
         }
         self.applied = wanted;
-        Ok(brought)
+        Ok(changes)
     }
 
     /// The object as it is sent. In a cluster that others use, webhook configurations that are only there for a run hold nobody up
@@ -169,8 +170,8 @@ impl Installation {
         Ok(object)
     }
 
-    /// Takes away what is of no use without the run.
-    pub async fn leave(&self, cluster: &Cluster, progress: &Progress) {
+    /// Deletes what was created for the run alone.
+    pub async fn clean_up(&self, cluster: &Cluster, progress: &Progress) {
         for reference in &self.made {
             match delete_made(cluster, reference).await {
                 Ok(true) => progress.note(format!("{reference} deleted: it was there for this run")),
@@ -180,7 +181,7 @@ impl Installation {
         }
     }
 
-    /// What [`leave`](Self::leave) takes away.
+    /// What [`clean_up`](Self::clean_up) deletes.
     pub fn made(&self) -> impl Iterator<Item = &Reference> {
         self.made.iter()
     }
@@ -193,8 +194,8 @@ fn is_made_for_run(object: &Value) -> bool {
 /// Deletes what was made for a run, unless a deploy has taken it over since; whether it was there.
 async fn delete_made(cluster: &Cluster, reference: &Reference) -> Result<bool, crate::Error> {
     let live = cluster.get(reference).await?.filter(is_made_for_run);
-    match live.as_ref().and_then(Doomed::of) {
-        Some(doomed) => cluster.delete(&doomed, false).await,
+    match live.as_ref().and_then(DeletionTarget::of) {
+        Some(target) => cluster.delete(&target, false).await,
         None => Ok(false),
     }
 }
@@ -214,7 +215,7 @@ fn in_order(objects: Vec<Value>, bundle: &Bundle) -> Vec<Value> {
 
 /// Deletes what is no longer rendered. Definitions stay, since users' objects would go with them, and so does what was deployed:
 /// the manager in the cluster still answers it.
-async fn take_away(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, crate::Error> {
+async fn delete_unrendered(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, crate::Error> {
     if reference.is_definition() || reference.is_namespace() {
         return Ok(format!("{reference} is no longer rendered and stays"));
     }
@@ -224,8 +225,8 @@ async fn take_away(cluster: &Cluster, reference: &Reference, scope: Scope) -> Re
             "{reference} is no longer rendered and stays until the next deploy"
         ));
     }
-    if let Some(doomed) = live.as_ref().and_then(Doomed::of) {
-        cluster.delete(&doomed, false).await?;
+    if let Some(target) = live.as_ref().and_then(DeletionTarget::of) {
+        cluster.delete(&target, false).await?;
     }
     Ok(format!("{reference} deleted"))
 }

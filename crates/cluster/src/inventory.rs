@@ -10,7 +10,7 @@ use kubewright_runtime::object::Kind;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
-use super::delete::Doomed;
+use super::delete::DeletionTarget;
 use super::{Cluster, Error, Reference, prepare};
 
 const ID: &str = "applyset.kubernetes.io/id";
@@ -126,7 +126,7 @@ impl Inventory {
     }
 
     /// The members that are in the cluster.
-    pub async fn members(&self, cluster: &Cluster, contents: &Contents) -> Result<Vec<Doomed>, Error> {
+    pub async fn members(&self, cluster: &Cluster, contents: &Contents) -> Result<Vec<DeletionTarget>, Error> {
         let selector = format!("{PART_OF}={}", self.id);
         let home = self.parent.namespace.clone().unwrap_or_default();
         let mut members = Vec::new();
@@ -138,8 +138,8 @@ impl Inventory {
             };
             for namespace in places(&kind, &home, &contents.namespaces) {
                 let objects = cluster.list(&kind, namespace, &selector).await?;
-                let objects = objects.iter().filter_map(Doomed::of);
-                members.extend(objects.filter(|doomed| is_member_kind(&doomed.reference)));
+                let objects = objects.iter().filter_map(DeletionTarget::of);
+                members.extend(objects.filter(|target| is_member_kind(&target.reference)));
             }
         }
         Ok(members)

@@ -1,5 +1,5 @@
 //! A cluster as the commands use it: which one it is, and what is done to its objects.
-//! [`Choice`] finds it, [`Cluster`] speaks with it; [`apply`], [`delete`] and [`inventory`] say what is written. [`embedded`] starts one
+//! [`ClusterFlags`] finds it, [`Cluster`] speaks with it; [`apply`], [`delete`] and [`inventory`] say what is written. [`embedded`] starts one
 //! in this process, [`installation`] brings an operator to it, and [`progress`] shows all that on a terminal.
 //!
 //! ```
@@ -45,7 +45,7 @@ use kubewright_runtime::mapper::{MapperError, RestMapper};
 use kubewright_runtime::object::Kind;
 use serde_json::Value;
 
-pub use apply::Outcome;
+pub use apply::ApplyOutcome;
 pub use connect::ConnectError;
 pub use error::{Error, describe_failure, status};
 pub use output::Output;
@@ -70,7 +70,7 @@ pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// The flags by which a cluster is chosen.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Choice {
+pub struct ClusterFlags {
     /// Path to a kubeconfig. Without it $KUBECONFIG counts, then the service account of the Pod this runs in, then
     /// ~/.kube/config.
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]

@@ -3,7 +3,7 @@
 use kubewright_manifests::yaml;
 use serde_json::{Value, json};
 
-use super::apply::{Applied, Outcome};
+use super::apply::{Applied, ApplyOutcome};
 use crate::progress::Progress;
 
 /// How results are printed.
@@ -66,10 +66,10 @@ impl Output {
     /// The line about an object that was applied.
     pub fn applied(self, progress: &Progress, applied: &Applied) {
         let done = match applied.outcome {
-            Outcome::Created => "created",
-            Outcome::Configured => "configured",
-            Outcome::Unchanged => "unchanged",
-            Outcome::Untried => "created (not checked: its namespace or kind is not there yet)",
+            ApplyOutcome::Created => "created",
+            ApplyOutcome::Configured => "configured",
+            ApplyOutcome::Unchanged => "unchanged",
+            ApplyOutcome::Untried => "created (not checked: its namespace or kind is not there yet)",
         };
         self.line(progress, &applied.reference, done);
     }

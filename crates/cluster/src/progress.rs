@@ -1,4 +1,4 @@
-//! What a command is doing, step by step: on a terminal a line that lives, elsewhere plain lines.
+//! What a command is doing, step by step: on a terminal one line that is drawn again and again, elsewhere plain lines.
 //! Steps go to standard error, so that standard output holds nothing but results.
 
 use std::io::{self, IsTerminal as _, Write};
@@ -6,26 +6,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a living line moves.
+/// How often the line of the current step is drawn.
 const FRAME: Duration = Duration::from_millis(100);
-/// Where lines do not live, a step that lasts longer is announced.
+/// Where nothing is drawn again, a step that lasts longer is announced.
 const ANNOUNCED_AFTER: Duration = Duration::from_secs(2);
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Says what a command is doing. Clones say it in the same place.
+/// Says what a command is doing. Clones write to the same place.
 #[derive(Clone)]
 pub struct Progress {
     screen: Arc<Mutex<Screen>>,
 }
 
-/// Where lines go, and the one that lives there now.
+/// Where lines go, and the one that is drawn again and again.
 struct Screen {
     steps: Box<dyn Write + Send>,
     results: Box<dyn Write + Send>,
-    /// Whether lines can live.
+    /// Whether it is a terminal, where a line can be drawn again.
     is_live: bool,
     has_colours: bool,
-    /// The living line, while there is one.
+    /// The line of the current step, while there is one.
     line: Option<Line>,
 }
 
@@ -84,12 +84,12 @@ impl Progress {
     }
 
     /// Begins a step, such as "Building the operator". Dropped before it is done, it has failed.
-    pub fn step(&self, what: impl Into<String>) -> Step {
+    pub fn step(&self, what: impl Into<String>) -> ProgressStep {
         self.begin(what.into(), true)
     }
 
-    /// Begins a step of which others tell: a child process that writes to the terminal by itself.
-    pub fn noisy_step(&self, what: impl Into<String>) -> Step {
+    /// Begins a step that a child process reports on: it writes to the terminal by itself.
+    pub fn noisy_step(&self, what: impl Into<String>) -> ProgressStep {
         let what = what.into();
         self.screen().say("•", Colour::Cyan, &what);
         self.begin(what, false)
@@ -105,7 +105,7 @@ impl Progress {
         self.screen().say("•", Colour::Cyan, text.as_ref());
     }
 
-    /// Something to heed.
+    /// A warning.
     pub fn warn(&self, text: impl AsRef<str>) {
         self.screen().say("!", Colour::Yellow, text.as_ref());
     }
@@ -115,7 +115,7 @@ impl Progress {
         self.screen().plain(text.as_ref());
     }
 
-    fn begin(&self, what: String, lives: bool) -> Step {
+    fn begin(&self, what: String, lives: bool) -> ProgressStep {
         let began = Instant::now();
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
         let step = next_step();
@@ -133,7 +133,7 @@ impl Progress {
             let (screen, ended) = (self.screen.clone(), ended.clone());
             std::thread::spawn(move || tick(&screen, &ended, step))
         });
-        Step {
+        ProgressStep {
             progress: self.clone(),
             id: step,
             what,
@@ -151,7 +151,7 @@ impl Progress {
 }
 
 /// A step under way.
-pub struct Step {
+pub struct ProgressStep {
     progress: Progress,
     id: u64,
     what: String,
@@ -162,10 +162,10 @@ pub struct Step {
     said: Mutex<String>,
 }
 
-impl Step {
+impl ProgressStep {
     /// What the step waits for. On a terminal it stands behind the step; elsewhere each change is a line.
     pub fn waiting(&self, detail: impl Into<String>) {
-        // A line that lives is one line.
+        // What is drawn again is one line.
         let detail = detail.into().split_whitespace().collect::<Vec<_>>().join(" ");
         {
             let mut said = lock(&self.said);
@@ -209,7 +209,7 @@ impl Step {
         *lock(&self.ended.0) = true;
         self.ended.1.notify_all();
         if let Some(ticker) = self.ticker.take() {
-            // It has nothing to fail by.
+            // The thread does nothing that can fail.
             let _ = ticker.join();
         }
         let mut screen = self.progress.screen();
@@ -228,7 +228,7 @@ impl Step {
     }
 }
 
-impl Drop for Step {
+impl Drop for ProgressStep {
     fn drop(&mut self) {
         self.end("✗", Colour::Red, "");
     }
@@ -242,7 +242,7 @@ impl Screen {
 
     fn plain(&mut self, text: &str) {
         self.clear();
-        // Nobody reading is no reason to stop.
+        // A command goes on when nobody reads its output.
         let _ = writeln!(self.steps, "{text}");
         let _ = self.steps.flush();
         self.draw();
@@ -271,7 +271,7 @@ impl Screen {
         }
     }
 
-    /// Takes the living line away.
+    /// Erases the line of the current step.
     fn clear(&mut self) {
         if self.is_live && self.line.is_some() {
             let _ = write!(self.steps, "\r\x1b[2K");
@@ -299,7 +299,7 @@ impl Screen {
     }
 }
 
-/// Moves the living line until the step has ended.
+/// Draws the line of a step again until the step has ended.
 fn tick(screen: &Mutex<Screen>, ended: &(Mutex<bool>, Condvar), step: u64) {
     let is_live = lock(screen).is_live;
     let pace = if is_live { FRAME } else { ANNOUNCED_AFTER };
@@ -333,7 +333,7 @@ fn next_step() -> u64 {
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
-/// What a panicking thread leaves behind is only lines.
+/// A lock that a panicking thread poisoned guards only lines, which are still good.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_terminal_the_line_lives_and_is_taken_away_before_others_are_written() {
+    fn on_a_terminal_the_line_of_a_step_is_erased_before_others_are_written() {
         let (progress, steps, _) = progress(true, false);
         let step = progress.step("Waiting");
         step.waiting("0 of 1 ready");

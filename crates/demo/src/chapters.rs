@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{Api, DeleteParams};
-use kubewright_cluster::delete::Doomed;
+use kubewright_cluster::delete::DeletionTarget;
 use kubewright_cluster::{Reference, status};
 use kubewright_codec::yaml;
 use kubewright_controllers::{ControllerName, Controllers};
@@ -124,14 +124,14 @@ async fn install(
     let began = Instant::now();
     let installed = environment.install().await?;
     took.install = began.elapsed();
-    let brought = &installed.brought.lines;
+    let changes = &installed.changes.lines;
     let parts = ["customresourcedefinition", "role", "webhookconfiguration"].map(|part| {
         let is_it = |line: &&String| line.split(['.', '/']).next().is_some_and(|kind| kind.contains(part));
-        brought.iter().filter(is_it).count()
+        changes.iter().filter(is_it).count()
     });
     let text = format!(
         "{} objects, among them {} definition, {} roles and bindings, {} webhook configurations",
-        brought.len(),
+        changes.len(),
         parts[0],
         parts[1],
         parts[2]
@@ -304,11 +304,11 @@ async fn repair(
         .uid("Service", NAMESPACE, &service)
         .unwrap_or_default()
         .to_owned();
-    let doomed = Doomed {
+    let target = DeletionTarget {
         reference: Reference::new("v1", "Service", Some(NAMESPACE), &service),
         uid: uid.clone(),
     };
-    environment.cluster.delete(&doomed, false).await?;
+    environment.cluster.delete(&target, false).await?;
     let name = &sample.reference.name;
     presenter
         .wait_until("the Service did not come back", |state| {

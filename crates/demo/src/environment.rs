@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_cluster::bundle::Bundle;
 use kubewright_cluster::bundle::account;
 use kubewright_cluster::embedded::Embedded;
-use kubewright_cluster::installation::{Brought, Installation, Scope};
+use kubewright_cluster::installation::{Installation, InstallationChanges, Scope};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{Cluster, Reference};
 use kubewright_cluster::{denials, ports};
@@ -58,7 +58,7 @@ struct Running {
 pub(super) struct Installed {
     operator: Operator,
     pub(super) account: Reference,
-    pub(super) brought: Brought,
+    pub(super) changes: InstallationChanges,
 }
 
 impl DemoEnvironment {
@@ -88,14 +88,14 @@ impl DemoEnvironment {
             has_webhooks: true,
         };
         let mut installation = Installation::default();
-        let brought = installation
-            .bring(&self.cluster, operator.name(), &bundle, scope, &self.progress)
+        let changes = installation
+            .apply(&self.cluster, operator.name(), &bundle, scope, &self.progress)
             .await?;
         let account = account(&bundle).ok_or("the installation has no ServiceAccount for the operator to run as")?;
         Ok(Installed {
             operator,
             account,
-            brought,
+            changes,
         })
     }
 

@@ -14,7 +14,7 @@ use kubewright_cluster::definitions::labelled;
 use kubewright_cluster::inventory::{Contents, Inventory, is_member_kind};
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Choice, Cluster, Output, Reference, is_redirected, values};
+use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, is_redirected, values};
 use serde_json::Value;
 
 use crate::install::{apply, connect, print_untried, stale_definitions};
@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 
     #[command(flatten)]
     output: Output,

@@ -39,14 +39,14 @@ pub(super) async fn restart(cluster: &Cluster, deployment: &Reference) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kubewright_cluster::apply::Outcome;
+    use kubewright_cluster::apply::ApplyOutcome;
 
     fn applied(before: Option<&str>, after: &str) -> Applied {
         let object =
             |image: &str| json!({ "spec": { "template": { "spec": { "containers": [{ "image": image }] } } } });
         Applied {
             reference: Reference::new("apps/v1", "Deployment", Some("shop-system"), "shop"),
-            outcome: Outcome::Unchanged,
+            outcome: ApplyOutcome::Unchanged,
             before: before.map(object),
             object: object(after),
         }

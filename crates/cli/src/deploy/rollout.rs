@@ -40,9 +40,9 @@ pub(super) enum RolloutError {
     Cluster(#[from] Error),
 }
 
-/// How far a Deployment is.
+/// How far the rollout of a Deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stage {
+enum RolloutStatus {
     Done,
     Waiting(String),
     Failed(String),
@@ -62,14 +62,14 @@ pub(super) async fn wait(
     loop {
         let live = cluster.get(reference).await?;
         let live = live.ok_or_else(|| RolloutError::Gone(reference.clone()))?;
-        let (mut why, failed) = match stage(&live, began.elapsed()) {
-            Stage::Done => {
+        let (mut why, failed) = match rollout_status(&live, began.elapsed()) {
+            RolloutStatus::Done => {
                 let running = live["status"]["availableReplicas"].as_u64().unwrap_or_default();
                 step.done_with(format!("{running} available"));
                 return Ok(());
             }
-            Stage::Waiting(why) => (why, false),
-            Stage::Failed(why) => (why, true),
+            RolloutStatus::Waiting(why) => (why, false),
+            RolloutStatus::Failed(why) => (why, true),
         };
         let complaints = complaints(cluster, &live, bundle).await;
         if !complaints.is_empty() {
@@ -96,7 +96,7 @@ pub(super) async fn wait(
 }
 
 /// How far a Deployment is, as `kubectl rollout status` sees it.
-fn stage(deployment: &Value, elapsed: Duration) -> Stage {
+fn rollout_status(deployment: &Value, elapsed: Duration) -> RolloutStatus {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
     let status = |field: &str| number(&format!("/status/{field}")).unwrap_or_default();
     let generation = number("/metadata/generation").unwrap_or_default();
@@ -107,12 +107,12 @@ fn stage(deployment: &Value, elapsed: Duration) -> Stage {
         } else {
             "waiting for the cluster to look at it"
         };
-        return Stage::Waiting(why.to_owned());
+        return RolloutStatus::Waiting(why.to_owned());
     }
     if let Some(progressing) =
         condition(deployment, "Progressing").filter(|it| it["reason"] == "ProgressDeadlineExceeded")
     {
-        return Stage::Failed(text(&progressing["message"]));
+        return RolloutStatus::Failed(text(&progressing["message"]));
     }
     let wanted = number("/spec/replicas").unwrap_or(1);
     let (updated, all, available) = (
@@ -127,12 +127,12 @@ fn stage(deployment: &Value, elapsed: Duration) -> Stage {
     } else if available < updated {
         format!("{available} of {updated} replicas available")
     } else {
-        return Stage::Done;
+        return RolloutStatus::Done;
     };
     // Such as Pods that a quota or the security level of the namespace forbids.
     match condition(deployment, "ReplicaFailure").filter(|it| it["status"] == "True") {
-        Some(failure) => Stage::Waiting(format!("{why}; {}", text(&failure["message"]))),
-        None => Stage::Waiting(why),
+        Some(failure) => RolloutStatus::Waiting(format!("{why}; {}", text(&failure["message"]))),
+        None => RolloutStatus::Waiting(why),
     }
 }
 
@@ -327,8 +327,8 @@ mod tests {
     }
 
     fn waiting(status: &Value) -> String {
-        match stage(&deployment(status), Duration::ZERO) {
-            Stage::Waiting(why) => why,
+        match rollout_status(&deployment(status), Duration::ZERO) {
+            RolloutStatus::Waiting(why) => why,
             other => panic!("{other:?}"),
         }
     }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn a_rollout_is_done_when_kubectl_says_so() {
         let done = json!({ "observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2 });
-        assert_eq!(stage(&deployment(&done), Duration::ZERO), Stage::Done);
+        assert_eq!(rollout_status(&deployment(&done), Duration::ZERO), RolloutStatus::Done);
         assert_eq!(
             waiting(&json!({ "observedGeneration": 1 })),
             "waiting for the cluster to look at it"
@@ -357,16 +357,16 @@ mod tests {
             { "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "has timed out" },
         ] });
         assert_eq!(
-            stage(&deployment(&late), Duration::ZERO),
-            Stage::Failed("has timed out".to_owned())
+            rollout_status(&deployment(&late), Duration::ZERO),
+            RolloutStatus::Failed("has timed out".to_owned())
         );
     }
 
     #[test]
     fn a_cluster_without_controllers_is_found_out() {
-        let stage = stage(&deployment(&json!({})), Duration::from_secs(11));
-        let Stage::Waiting(why) = stage else {
-            panic!("{stage:?}");
+        let status = rollout_status(&deployment(&json!({})), Duration::from_secs(11));
+        let RolloutStatus::Waiting(why) = status else {
+            panic!("{status:?}");
         };
         assert!(why.starts_with("no controller looks at Deployments"), "{why}");
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Choice};
+use kubewright_cluster::{self as cluster, ClusterFlags};
 use kubewright_controllers::Controllers;
 
 use crate::project::Project;
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     webhook_host: Option<String>,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 
     /// Flags for the operator, after --.
     #[arg(last = true, value_name = "FLAGS")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{Cluster, Error, Outcome, Reference, is_redirected, status};
+use kubewright_cluster::{ApplyOutcome, Cluster, Error, Reference, is_redirected, status};
 use kubewright_codec::yaml;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -128,10 +128,10 @@ async fn wait_for(cluster: &Cluster, webhooks: &[Reference]) -> bool {
     true
 }
 
-fn told(outcome: Option<Outcome>) -> &'static str {
+fn told(outcome: Option<ApplyOutcome>) -> &'static str {
     match outcome {
-        Some(Outcome::Created) => "created",
-        Some(Outcome::Configured) => "configured",
+        Some(ApplyOutcome::Created) => "created",
+        Some(ApplyOutcome::Configured) => "configured",
         _ => "unchanged",
     }
 }

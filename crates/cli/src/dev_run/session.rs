@@ -136,12 +136,12 @@ impl Session<'_> {
     async fn watch(&mut self) -> Result<End, Box<dyn Error>> {
         let mut changes = Changes::of(self.project.root());
         let mut running: Option<Process> = None;
-        let mut known: Option<Known> = None;
+        let mut known: Option<BuildFingerprint> = None;
         let mut saved = Vec::new();
         loop {
             let outcome = match self.build_beside(&mut running).await? {
-                Beside::Asked(asked) => return self.end_all(running, asked).await,
-                Beside::Built(outcome) => outcome,
+                BackgroundBuild::Asked(asked) => return self.end_all(running, asked).await,
+                BackgroundBuild::Built(outcome) => outcome,
             };
             match outcome {
                 Ok(built) => {
@@ -189,10 +189,10 @@ impl Session<'_> {
         &mut self,
         built: &Built,
         running: &mut Option<Process>,
-        known: &mut Option<Known>,
+        known: &mut Option<BuildFingerprint>,
         saved: &[PathBuf],
     ) -> Result<(), Box<dyn Error>> {
-        let now = Known::of(built);
+        let now = BuildFingerprint::of(built);
         let scope = self.scope(&built.bundle);
         let is_installed =
             self.arguments.no_install || self.installation.is_same(self.project.name(), &built.bundle, scope);
@@ -231,14 +231,14 @@ impl Session<'_> {
     }
 
     /// Builds, while the operator built before goes on.
-    async fn build_beside(&mut self, running: &mut Option<Process>) -> Result<Beside, Box<dyn Error>> {
+    async fn build_beside(&mut self, running: &mut Option<Process>) -> Result<BackgroundBuild, Box<dyn Error>> {
         let mut building = std::pin::pin!(build(self.project, self.progress));
         loop {
             let mut signals = self.signals.clone();
             tokio::select! {
                 biased;
-                asked = signals.more_than(0) => return Ok(Beside::Asked(asked)),
-                built = &mut building => return Ok(Beside::Built(built)),
+                asked = signals.more_than(0) => return Ok(BackgroundBuild::Asked(asked)),
+                built = &mut building => return Ok(BackgroundBuild::Built(built)),
                 ended = ended(running.as_mut()) => {
                     *running = None;
                     self.progress.warn(format!("the operator ended with {}", told(ended?)));
@@ -260,16 +260,16 @@ impl Session<'_> {
             "Applying what changed"
         });
         let project = self.project.name();
-        let brought = self
+        let changes = self
             .installation
-            .bring(&self.place.cluster, project, bundle, scope, self.progress)
+            .apply(&self.place.cluster, project, bundle, scope, self.progress)
             .await?;
         // Into an empty API server everything goes: that is no news.
         let is_news = !(is_first && scope.is_embedded);
-        for line in brought.lines.iter().filter(|_| is_news) {
+        for line in changes.lines.iter().filter(|_| is_news) {
             self.progress.note(line);
         }
-        step.done_with(brought.summary());
+        step.done_with(changes.summary());
         Ok(())
     }
 
@@ -397,7 +397,7 @@ impl Session<'_> {
     async fn leave(&mut self) {
         let times = self.signals.count();
         let patience = if times > 1 { HURRIED_WITHIN } else { LEFT_WITHIN };
-        let leaving = self.installation.leave(&self.place.cluster, self.progress);
+        let leaving = self.installation.clean_up(&self.place.cluster, self.progress);
         let is_left = tokio::select! {
             biased;
             left = tokio::time::timeout(patience, leaving) => left.is_ok(),
@@ -439,22 +439,22 @@ impl Session<'_> {
     }
 }
 
-/// What came of building beside a running operator.
-enum Beside {
+/// What happened first while the operator ran and was built again.
+enum BackgroundBuild {
     Asked(Received),
     Built(Result<Built, Box<dyn Error>>),
 }
 
-/// By what two builds are told from each other.
+/// What changes when the operator is built again.
 #[derive(PartialEq)]
-struct Known {
+struct BuildFingerprint {
     binary: PathBuf,
     stamp: Option<(Option<std::time::SystemTime>, u64)>,
 }
 
-impl Known {
+impl BuildFingerprint {
     fn of(built: &Built) -> Self {
-        Known {
+        BuildFingerprint {
             binary: built.binary.clone(),
             stamp: stamp(&built.binary),
         }

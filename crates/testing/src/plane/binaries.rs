@@ -58,7 +58,7 @@ impl Binaries {
                 break;
             }
             if Instant::now() > deadline {
-                let (waited, words) = (start_timeout(), server.last_words());
+                let (waited, words) = (start_timeout(), server.log_tail());
                 return Err(Error::Plane(format!(
                     "kube-apiserver is not ready after {waited:?}\n{words}"
                 )));

@@ -40,14 +40,14 @@ impl Process {
             Ok(Some(status)) => Err(Error::Plane(format!(
                 "{} ended: {status}\n{}",
                 self.name,
-                self.last_words()
+                self.log_tail()
             ))),
             Err(error) => Err(Error::Plane(format!("{}: {error}", self.name))),
         }
     }
 
     /// The end of its log.
-    pub(super) fn last_words(&self) -> String {
+    pub(super) fn log_tail(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<_> = text.lines().collect();
