@@ -1,4 +1,4 @@
-//! The log of one run of a container: its newest lines, and a bell for those who follow it.
+//! The log of one run of a container: its newest lines, and a notification for those who follow it.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// How much of a run is kept, what the lines cost beside their text included.
+/// How many bytes of a run are kept, including the overhead of each line.
 const MOST_BYTES: usize = 4 << 20;
 const LINE_BYTES: usize = size_of::<Line>();
 
-/// What was written at once: a line with its end, or a piece of a line that is very long or has no end.
+/// A line with its end, or a piece of a line that is very long or has no end yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) at: Timestamp,
@@ -36,21 +36,21 @@ struct State {
 }
 
 impl Log {
-    /// A log that somebody writes.
+    /// The log of a running container.
     pub(super) fn written() -> Self {
         let log = Log::default();
         log.state.lock().has_writer = true;
         log
     }
 
-    /// The log of a run that said nothing.
+    /// The log of a run that printed nothing.
     pub(crate) fn silent() -> Self {
         let log = Log::default();
         log.end();
         log
     }
 
-    /// Makes this the log of a writer, if nobody has written to it.
+    /// Turns this into the log of a writer, unless something was written to it.
     pub(super) fn take(&self) -> bool {
         let mut state = self.state.lock();
         let is_free = !state.has_writer && !state.has_ended && state.lines.is_empty() && state.first == 0;
@@ -67,7 +67,7 @@ impl Log {
         }
     }
 
-    /// Adds a line; the oldest ones make room for it.
+    /// Adds a line, and drops the oldest ones if there is no room for it.
     pub(super) fn push(&self, at: Timestamp, text: Bytes) {
         if text.is_empty() {
             return;
@@ -85,18 +85,18 @@ impl Log {
         self.bell.notify_waiters();
     }
 
-    /// Nothing more will be said.
+    /// Marks the log as complete.
     pub(super) fn end(&self) {
         self.state.lock().has_ended = true;
         self.bell.notify_waiters();
     }
 
-    /// Whether nothing more will be said.
+    /// Whether the log is complete.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.lock().has_ended
     }
 
-    /// Whether it is, or was, written as the container ran.
+    /// Whether a [`LogWriter`](super::LogWriter) writes it, or did.
     pub(crate) fn has_writer(&self) -> bool {
         self.state.lock().has_writer
     }

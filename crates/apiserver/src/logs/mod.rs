@@ -1,4 +1,4 @@
-//! What the containers of Pods have said, for `pods/log`: the last and the present log of each, dropped with the Pod.
+//! The logs of containers, for `pods/log`: of the current and of the previous run of each, dropped with the Pod.
 //! [`Log`] is one of them, [`LogWriter`] writes it, [`Reading`] reads it as [`LogOptions`] say.
 
 mod log;
@@ -25,7 +25,7 @@ use crate::server::ApiServer;
 #[derive(Debug, Default)]
 pub(crate) struct Logs(Mutex<HashMap<String, HashMap<String, Runs>>>);
 
-/// The logs of a container: of the run that is, or was last, and of the one before.
+/// The logs of a container: of the current or last run, and of the one before.
 #[derive(Debug, Clone, Default)]
 struct Runs {
     current: Option<Arc<Log>>,
@@ -33,7 +33,7 @@ struct Runs {
 }
 
 impl Logs {
-    /// Replaces what a container has said.
+    /// Replaces the log of a container.
     pub(crate) fn set(&self, namespace: &str, pod: &str, container: &str, text: &str, clock: Clock) {
         let mut logs = self.0.lock();
         let runs = entry(&mut logs, namespace, pod, container);
@@ -46,11 +46,11 @@ impl Logs {
         }
     }
 
-    /// A log for a new run of a container. That of the run before is the previous one from now on.
+    /// A log for a new run of a container. That of the last run becomes the previous one.
     fn begin(&self, namespace: &str, pod: &str, container: &str) -> Arc<Log> {
         let mut logs = self.0.lock();
         let runs = entry(&mut logs, namespace, pod, container);
-        // Who asked before anything was said follows what is said now.
+        // Readers that followed the still empty log of this run go on with it.
         if let Some(log) = runs.current.as_ref().filter(|log| log.take()) {
             return Arc::clone(log);
         }
@@ -64,7 +64,7 @@ impl Logs {
         log
     }
 
-    /// What a container says, also if it has said nothing yet.
+    /// The log of a container, empty if nothing was written yet.
     pub(crate) fn followed(&self, namespace: &str, pod: &str, container: &str) -> Arc<Log> {
         let mut logs = self.0.lock();
         let runs = entry(&mut logs, namespace, pod, container);
@@ -81,7 +81,7 @@ impl Logs {
         logs.get(&object::key(namespace, pod))?.get(container)?.previous.clone()
     }
 
-    /// Drops the logs of a Pod that is gone; whoever follows them has reached their end.
+    /// Drops the logs of a deleted Pod, which ends them for those who follow.
     pub(crate) fn forget(&self, namespace: &str, pod: &str) {
         let gone = self.0.lock().remove(&object::key(namespace, pod));
         for runs in gone.into_iter().flat_map(HashMap::into_values) {
@@ -91,7 +91,7 @@ impl Logs {
         }
     }
 
-    /// A copy that goes its own way: nobody writes on in it.
+    /// A copy for a fork of the server: it has no writers.
     pub(crate) fn fork(&self) -> Self {
         let copied = |log: Option<&Arc<Log>>| log.map(|log| Arc::new(log.copied()));
         let logs = self.0.lock();
@@ -121,12 +121,15 @@ fn entry<'a>(
 
 impl ApiServer {
     /// Begins the log of a container that starts, or starts again: what is written is what `kubectl logs` shows, and the log
-    /// of the run before is what it shows with `--previous`. Who follows it reads on until the writer and its clones are
+    /// of the run before is what it shows with `--previous`. A reader that follows it ends when the writer and its
+    /// clones are
     /// dropped.
     ///
-    /// The newest 4 MiB of a run are kept, as long as there is the Pod, with what it takes to keep a line (48 bytes) counted in:
-    /// of short lines it is less. A line of more than 16 KiB is kept, counted and dated in pieces of that size. What is written
-    /// for a Pod that there is not is lost.
+    /// The newest 4 MiB of a run are kept for as long as the Pod exists. Each line counts 48 bytes more than its
+    /// text, so that of
+    /// short lines less text is kept. A line of more than 16 KiB is kept, counted and dated in pieces of that size.
+    /// What is written
+    /// for a Pod that does not exist is lost.
     ///
     /// ```
     /// use kubewright_apiserver::{ApiServer, Options};
@@ -150,14 +153,14 @@ impl ApiServer {
         let server = &self.server;
         let log = server.logs.begin(namespace, pod, container);
         let pods = BuiltInId::Pods.resource();
-        // Asked after the log is there: a Pod that goes meanwhile takes it along.
+        // Checked after the log was made, so that a Pod deleted in between does not leave it behind.
         if server.store.get(pods.table, &object::key(namespace, pod)).is_none() {
             server.logs.forget(namespace, pod);
         }
         LogWriter::new(log, server.clock)
     }
 
-    /// Sets what `pods/log` answers for a container of a pod, in place of what it said so far.
+    /// Sets what `pods/log` returns for a container of a Pod, in place of what was written so far.
     pub fn set_pod_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
         let server = &self.server;
         server.logs.set(namespace, pod, container, &text.into(), server.clock);

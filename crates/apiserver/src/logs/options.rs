@@ -1,4 +1,4 @@
-//! What a reader of a log asks for, and whether it makes sense, in upstream's words.
+//! The options of a request for a log, and their validation with upstream's messages.
 
 use jiff::Timestamp;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
@@ -31,7 +31,7 @@ impl LogOptions {
             let ago = jiff::SignedDuration::from_secs(seconds);
             now.checked_sub(ago).unwrap_or(Timestamp::MIN)
         });
-        // A number that is too large for this machine is larger than any log.
+        // A number that does not fit is larger than any log.
         let size = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         Ok(LogOptions {
             follow: flag("follow"),

@@ -1,4 +1,4 @@
-//! A log on its way to a reader: the lines that were asked for, then, if it is followed, those that come.
+//! Reads a log: the lines that were asked for and then, if it is followed, those that are written later.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use bytes::Bytes;
 use super::options::LogOptions;
 use super::{Line, Log};
 
-/// A place in a log, and how much may still be shown of it.
+/// A position in a log, and how much of it may still be returned.
 #[derive(Debug)]
 pub(crate) struct Reading {
     log: Arc<Log>,
     options: LogOptions,
     /// The number of the next line.
     next: u64,
-    /// How many bytes may still be shown.
+    /// How many bytes may still be returned.
     left: usize,
     has_begun: bool,
 }
@@ -30,11 +30,12 @@ impl Reading {
         }
     }
 
-    /// What can be shown now.
+    /// What can be returned now.
     pub(crate) fn now(&mut self) -> Bytes {
         let (lines, next) = self.log.read(self.next);
         self.next = next;
-        // As on a node, the last lines are chosen first, and of those the ones since then.
+        // As the kubelet does: `tailLines` is applied first, and `sinceSeconds` or `sinceTime` to the lines that are
+        // left.
         let tail = self.options.tail.filter(|_| !self.has_begun);
         self.has_begun = true;
         let skipped = tail.map_or(0, |tail| lines.len().saturating_sub(tail));
@@ -60,17 +61,17 @@ impl Reading {
         self.left -= added;
     }
 
-    /// Whether nothing more will be shown.
+    /// Whether nothing more will be returned.
     pub(crate) fn is_over(&self) -> bool {
         self.left == 0 || self.log.has_ended()
     }
 
-    /// Whether somebody writes the log as the container runs, and ends it.
+    /// Whether a writer ends the log when the container ends.
     pub(crate) fn has_writer(&self) -> bool {
         self.log.has_writer()
     }
 
-    /// Waits until there may be more, or the end.
+    /// Waits until more was written, or the log is complete.
     pub(crate) async fn more(&self) {
         self.log.more(self.next).await;
     }

@@ -1,4 +1,4 @@
-//! What a container says, on its way into its log: bytes as they come, lines as they are read.
+//! Writes the output of a container to its log: takes bytes as they come, and appends lines.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use kubewright_system::clock::Clock;
 
 use super::log::Log;
 
-/// A line is cut where container runtimes cut it.
+/// Longer lines are split, at the length at which container runtimes split them.
 const LONGEST_LINE: usize = 16 * 1024;
 
 /// Writes the log of one run of a container, made by [`ApiServer::pod_log`](crate::ApiServer::pod_log).
@@ -19,11 +19,11 @@ const LONGEST_LINE: usize = 16 * 1024;
 pub struct LogWriter {
     open: Arc<Open>,
     clock: Clock,
-    /// The beginning of a line.
+    /// The beginning of a line that has not ended.
     begun: Vec<u8>,
 }
 
-/// A log that somebody may still write to.
+/// Marks the log as complete when the last writer is dropped.
 #[derive(Debug)]
 struct Open(Arc<Log>);
 
@@ -77,7 +77,7 @@ impl io::Write for LogWriter {
         Ok(bytes.len())
     }
 
-    /// Shows what there is of a line that has not ended.
+    /// Appends what there is of a line that has not ended.
     fn flush(&mut self) -> io::Result<()> {
         self.push();
         Ok(())

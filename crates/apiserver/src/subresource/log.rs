@@ -1,4 +1,4 @@
-//! `pods/log`: what a container has said, read or followed, with the refusals of upstream's API server and of its nodes.
+//! `pods/log`: reads or follows the log of a container, with the errors of upstream's API server and of the kubelet.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 
 pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
-    // Placed before the Pod is read, so that nothing that becomes of it is missed.
+    // The watcher begins before the Pod is read, so that no change of it is missed.
     let (_, watcher) = call
         .server
         .store
@@ -52,7 +52,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     Ok(HandlerOutput::Response(response))
 }
 
-/// The log that is meant; `None` if nobody runs the Pod yet, so that there is nobody to ask.
+/// The log that is asked for; `None` if the Pod is not bound to a node yet.
 fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Result<Option<Arc<Log>>> {
     let (logs, namespace, name) = (&call.server.logs, call.target.namespace, call.target.name);
     let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
@@ -62,13 +62,13 @@ fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Re
     }
     let status = status_of(pod, container);
     if options.previous {
-        // A container that waits to be started again ran before, and nothing since.
+        // A container that waits for its restart has only its last run.
         let waits = status.is_some_and(|status| status.pointer("/state/waiting").is_some());
         let previous = match current.filter(|log| waits && log.has_ended()) {
             Some(last) => Some(last),
             None => logs.previous(namespace, name, container),
         };
-        // Of what only seems to run there may have been a run before, which said nothing.
+        // A container without a log may have had a run before, which printed nothing.
         let ran = status.is_some_and(|status| is_named(status.pointer("/lastState/terminated")));
         return match previous {
             Some(log) => Ok(Some(log)),
@@ -83,7 +83,7 @@ fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Re
     if let Some(log) = current {
         return Ok(Some(log));
     }
-    // Without a log of it there is only its node to ask.
+    // Without a log here, upstream would ask the kubelet of its node.
     let (nodes, node) = (BuiltInId::Nodes.resource(), node.unwrap_or_default());
     if call.server.store.get(nodes.table, node).is_none() {
         return Err(Status::not_found(nodes.about(), node));
@@ -92,7 +92,7 @@ fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Re
     Ok(Some(logs.followed(namespace, name, container)))
 }
 
-/// Refuses to show the log of a container that has never run, as a node does.
+/// The error for the log of a container that has never run, as the kubelet words it.
 fn check_started(status: Option<&Value>, container: &str, pod: &str) -> Result<()> {
     let about = format!("container {} in pod {}", quote(container), quote(pod));
     let Some(status) = status else {
@@ -120,7 +120,7 @@ fn check_started(status: Option<&Value>, container: &str, pod: &str) -> Result<(
     Err(Status::bad_request(format!("{about} {why}")))
 }
 
-/// Whether a state is that of a container that there was.
+/// Whether a state is that of a container that has run.
 fn is_named(terminated: Option<&Value>) -> bool {
     terminated
         .and_then(|terminated| terminated["containerID"].as_str())
@@ -141,7 +141,7 @@ fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
     statuses.into_iter().find(|status| status["name"] == container)
 }
 
-/// Whether a container has ended and will say nothing more in this run.
+/// Whether a container has ended, so that its log is complete.
 fn ended(pod: &Value, container: &str) -> bool {
     let state = status_of(pod, container).map(|status| &status["state"]);
     state.is_some_and(|state| state["running"].is_null() && !state.is_null())
@@ -158,13 +158,13 @@ fn nobody_to_ask() -> Response<Body> {
 /// A log that is followed until the container ends, or its Pod.
 struct Following {
     reading: Reading,
-    /// What tells of the Pod; none once it can tell nothing more.
+    /// The watcher of the Pod; `None` once it has ended.
     watcher: Option<Watcher>,
     resource: Arc<Resource>,
     uid: String,
     key: String,
     container: String,
-    /// Whether the Pod says so, of a container whose log nobody else would end.
+    /// Whether the status of the Pod ends the log, because no writer does.
     has_ended: bool,
 }
 
@@ -178,7 +178,7 @@ impl Following {
 
     async fn next(&mut self) -> Option<bytes::Bytes> {
         loop {
-            // Asked first: what is said before the end is read after it.
+            // Checked before reading, so that what is written before the end is read.
             let is_over = self.reading.is_over() || (self.has_ended && !self.reading.has_writer());
             let text = self.reading.now();
             if !text.is_empty() {
@@ -194,11 +194,12 @@ impl Following {
         }
     }
 
-    /// What has become of the Pod.
+    /// Reads the changes of the Pod.
     fn look(&mut self) {
         let Some(Ok(batch)) = self.watcher.as_mut().map(|watcher| watcher.try_next(256)) else {
-            // Its history is gone, and with it what it would have told; a writer still ends its log. A watcher at its end is
-            // ready for ever: it must not be waited for again.
+            // The history of the Pod was compacted, so its end will not be seen; a writer still ends its log. A
+            // watcher at its end is
+            // always ready: it must not be waited for again.
             self.watcher = None;
             self.has_ended = true;
             return;
@@ -212,7 +213,7 @@ impl Following {
     }
 }
 
-/// Until a watcher has something to tell; never, without one.
+/// Waits until a watcher has an event; for ever without one.
 async fn ready(watcher: &mut Option<Watcher>) {
     match watcher {
         Some(watcher) => watcher.ready().await,
@@ -220,7 +221,7 @@ async fn ready(watcher: &mut Option<Watcher>) {
     }
 }
 
-/// The container that is meant: the one asked for, or the only one.
+/// The container that is asked for, or the only one.
 fn container(pod: &Value, asked: &str) -> Result<String> {
     let names = |list: &str| -> Vec<&str> {
         let containers = pod.pointer(&format!("/spec/{list}")).and_then(Value::as_array);

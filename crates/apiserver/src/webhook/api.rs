@@ -1,4 +1,4 @@
-//! What users of a server say about webhooks in their own process.
+//! Registers webhooks that run in the process of the server's user.
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -11,14 +11,15 @@ use super::local_endpoints::{Handler, WebhookAddress};
 use crate::server::ApiServer;
 
 impl ApiServer {
-    /// Leads calls of webhooks to a port of this Service to a listener of this machine, whether the Service exists or
+    /// Directs calls of webhooks to a port of this Service to a listener of this machine, whether the Service exists
+    /// or
     /// not. Its certificate must be for `name.namespace.svc`, as in a cluster.
     pub fn serve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
         let webhooks = &self.server.webhooks;
         webhooks
             .local_endpoints
             .listen(WebhookAddress::Service(namespace, name, port), address);
-        webhooks.callers.hang_up();
+        webhooks.callers.close_all();
     }
 
     /// Answers calls of webhooks to a port of this Service with `handler`, without a socket and without TLS. All else is
@@ -63,7 +64,8 @@ impl ApiServer {
         self.server.webhooks.local_endpoints.handle(address, boxed(handler));
     }
 
-    /// Leads calls of webhooks to a Pod with this address to another one, such as 127.0.0.1 for a Pod whose containers are
+    /// Directs calls of webhooks to a Pod with this address to another one, such as 127.0.0.1 for a Pod whose
+    /// containers are
     /// processes of this machine; with `None`, to its own again. A Pod cannot have such an address itself: no
     /// `EndpointSlice` may name it.
     ///
@@ -78,16 +80,16 @@ impl ApiServer {
     pub fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
         let webhooks = &self.server.webhooks;
         webhooks.local_endpoints.place_pod(pod_ip, at);
-        webhooks.callers.hang_up();
+        webhooks.callers.close_all();
     }
 
-    /// Forgets what was said about a port of this Service.
+    /// Removes what was registered for a port of this Service.
     pub fn forget_service(&self, namespace: &str, name: &str, port: u16) {
         let webhooks = &self.server.webhooks;
         webhooks
             .local_endpoints
             .forget(WebhookAddress::Service(namespace, name, port));
-        webhooks.callers.hang_up();
+        webhooks.callers.close_all();
     }
 }
 

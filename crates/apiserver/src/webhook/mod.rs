@@ -1,7 +1,7 @@
-//! Admission webhooks: which there are, where they are, and calling them (A1–A12, A15).
+//! Admission webhooks: the compiled configurations, the addresses, and the calls (A1–A12, A15).
 //!
-//! What they are asked and what their answers mean is decided in `kubewright-admission`; here is what needs the store,
-//! the network and time. [`post`] is the way to any webhook, conversion webhooks included (C12).
+//! `kubewright-admission` decides what is sent and what responses mean; this module does what needs the store,
+//! the network and time. [`post`] calls any webhook, conversion webhooks included (C12).
 
 mod api;
 mod call;
@@ -15,27 +15,25 @@ use std::sync::Arc;
 use kubewright_admission::{Phase, Webhook};
 use kubewright_store::Store;
 
-#[expect(unused_imports, reason = "conversion will match on it")]
-pub(crate) use call::CallError;
 pub(crate) use call::post;
 pub(crate) use dispatch::too_late;
 
 use crate::registry::Resource;
 use call::Callers;
 use local_endpoints::LocalEndpoints;
-use set::Set;
+use set::WebhookSet;
 
-/// What a server knows of webhooks.
+/// The webhooks of a server, and the connections to them.
 #[derive(Default)]
 pub(crate) struct Webhooks {
-    mutating: Set,
-    validating: Set,
+    mutating: WebhookSet,
+    validating: WebhookSet,
     callers: Callers,
     local_endpoints: LocalEndpoints,
 }
 
 impl Webhooks {
-    /// What a fork of the server knows, once it has [renewed](Webhooks::renew) it from its own store.
+    /// The webhooks of a fork of the server, which has to [renew](Webhooks::renew) them from its own store.
     pub(crate) fn fork(&self) -> Webhooks {
         Webhooks {
             mutating: self.mutating.fork(),
@@ -45,13 +43,13 @@ impl Webhooks {
         }
     }
 
-    /// Reads what the store has.
+    /// Reads the configurations in the store.
     pub(crate) fn renew(&self, store: &Store) {
         self.mutating.renew(Phase::Mutating, store);
         self.validating.renew(Phase::Validating, store);
     }
 
-    /// Takes note of a change of this resource, if it matters.
+    /// Reads the configurations again if this resource is one of them.
     pub(crate) fn after_write(&self, resource: &Resource, store: &Store) {
         for (phase, set) in [(Phase::Mutating, &self.mutating), (Phase::Validating, &self.validating)] {
             if resource.is(set::configurations(phase)) {

@@ -13,19 +13,19 @@ use crate::registry::BuiltInId;
 
 /// The webhooks of one phase, sorted by the names of their configurations (A1).
 #[derive(Default)]
-pub(super) struct Set {
-    /// How many there are: a server without webhooks looks at nothing else.
+pub(super) struct WebhookSet {
+    /// How many there are, so that a server without webhooks takes no lock.
     count: AtomicUsize,
     webhooks: RwLock<Arc<[Arc<Webhook>]>>,
-    /// What was compiled, by the name of the configuration and for the revision it was written at.
+    /// The compiled webhooks, by the name of their configuration.
     compiled: Mutex<BTreeMap<String, Compiled>>,
 }
 
 /// The webhooks of a configuration, and the revision it was written at.
 type Compiled = (Revision, Vec<Arc<Webhook>>);
 
-impl Set {
-    /// The webhooks, or none without asking any lock.
+impl WebhookSet {
+    /// The webhooks; `None` if there are none, found out without a lock.
     pub(super) fn get(&self) -> Option<Arc<[Arc<Webhook>]>> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -33,11 +33,11 @@ impl Set {
         Some(Arc::clone(&self.webhooks.read()))
     }
 
-    /// An empty set that need not compile what this one has compiled.
-    pub(super) fn fork(&self) -> Set {
-        Set {
+    /// An empty set that reuses what this one has compiled.
+    pub(super) fn fork(&self) -> WebhookSet {
+        WebhookSet {
             compiled: Mutex::new(self.compiled.lock().clone()),
-            ..Set::default()
+            ..WebhookSet::default()
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a response means before anybody looks at what it is about, in the words of upstream's REST client.
+//! Checks the status and the encoding of a response, with the messages of upstream's REST client.
 
 use std::io::Read as _;
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::MAX_ANSWER;
 use super::error::CallError;
 
-/// How much of an error's text is told.
+/// How many bytes of an error's text a message quotes.
 const MAX_TOLD: usize = 2048;
 
-/// The body of a response that is one, or why it is none.
+/// The body of a successful response, or why the call failed.
 pub(super) fn read(parts: &Parts, body: Bytes) -> Result<Bytes, CallError> {
     let body = unpacked(&parts.headers, body)?;
     let code = parts.status.as_u16();
@@ -42,7 +42,7 @@ pub(super) fn read(parts: &Parts, body: Bytes) -> Result<Bytes, CallError> {
     Ok(body)
 }
 
-/// After how many seconds a server asks to be asked again, where upstream does that.
+/// The `Retry-After` of a response, where upstream repeats the call.
 pub(super) fn retry_after(parts: &Parts) -> Option<u64> {
     let code = parts.status.as_u16();
     if code != 429 && code < 500 {
@@ -71,7 +71,7 @@ fn unpacked(headers: &HeaderMap, body: Bytes) -> Result<Bytes, CallError> {
     Ok(plain.into())
 }
 
-/// The message of a `Status`, if the body is one that tells of a failure.
+/// The message of the body, if it is a `Status` of a failure.
 fn told(body: &[u8]) -> Option<String> {
     let value = json::decode(body).ok()?.value;
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();

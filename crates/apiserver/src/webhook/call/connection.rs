@@ -1,4 +1,4 @@
-//! A connection to a webhook: dialled, secured, spoken over, and closed when nobody holds it any more.
+//! A connection to a webhook over TLS, closed when it is dropped.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::webhook::tls;
 
-/// How much of what a server says first is kept to tell what it was.
+/// How many of a server's first bytes are kept, to recognize protocols other than HTTP and TLS in error messages.
 const KEPT: usize = 256;
 
 /// An open connection. Dropping it closes it.
@@ -56,12 +56,12 @@ impl FirstBytes {
     }
 }
 
-/// The addresses of a host. The error is Go's.
+/// The addresses of a host. The error is worded as Go's.
 pub(super) async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
-    // Known without asking anybody, and so without leaving the virtual clock.
+    // Resolved without a lookup, which would take real time while a paused clock goes on.
     if host.eq_ignore_ascii_case("localhost") {
         let local: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         return Ok(local.map(|address| SocketAddr::new(address, port)).into());
@@ -76,7 +76,7 @@ pub(super) async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, St
     Ok(found)
 }
 
-/// Whom Go says it asked.
+/// The name server that Go names in its error.
 fn name_server() -> String {
     let configured = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     let server = configured
@@ -90,7 +90,7 @@ fn name_server() -> String {
 }
 
 impl Connection {
-    /// Connects to the first address that answers. The error is Go's.
+    /// Connects to the first address that accepts. The error is worded as Go's.
     pub(super) async fn open(
         addresses: &[SocketAddr],
         secured: Option<(Arc<ClientConfig>, &str)>,
@@ -142,7 +142,7 @@ impl Connection {
             .await
             .map_err(|error| error.to_string())?;
         let driver = tokio::spawn(async move {
-            // What breaks the connection is told to whoever waits for a response.
+            // An error of the connection reaches the caller through the pending response.
             let _ = driver.await;
         });
         Ok(Connection {
@@ -183,18 +183,18 @@ impl Connection {
 
 /// A request that got no response.
 pub(super) struct SendError {
-    /// The connection had been closed before.
+    /// The connection was already closed.
     pub(super) stale: bool,
-    /// What Go says.
+    /// Go's message.
     pub(super) why: String,
 }
 
-/// What Go says about a body that broke off.
+/// Go's message about a body that ended early.
 pub(super) fn body_text(error: &hyper::Error) -> String {
     source_text(error, "").unwrap_or_else(|| "unexpected EOF".into())
 }
 
-/// What lies behind an error of hyper, in Go's words; `None` when it is an end without warning.
+/// The cause of an error of hyper, worded as Go's; `None` if the connection just ended.
 fn source_text(error: &hyper::Error, ends: &str) -> Option<String> {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -229,7 +229,7 @@ fn handshake_text(error: &io::Error, raw: &FirstBytes, ends: &str) -> String {
     }
 }
 
-/// The system's words, without its number.
+/// The message of the operating system without the error number.
 fn os_text(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

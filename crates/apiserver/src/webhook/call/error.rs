@@ -1,9 +1,9 @@
-//! Why a call gave no answer, in the words of Go's HTTP client and of upstream's REST client.
+//! Why a call failed, with the messages of Go's HTTP client and of upstream's REST client.
 
-/// Why a call gave no answer. Its text is what upstream puts behind `failed to call webhook: `.
+/// Why a call failed. Its text is what upstream puts behind `failed to call webhook: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
-    /// The webhook cannot be reached as it is configured; upstream puts this behind `could not get REST client: `.
+    /// The client configuration is invalid; upstream puts this behind `could not get REST client: `.
     #[error("{0}")]
     NoClient(String),
     /// No response came.
@@ -11,15 +11,15 @@ pub(crate) enum CallError {
     Exchange {
         /// `Post`, or `Get` after a redirect.
         method: &'static str,
-        /// The URL that was asked.
+        /// The URL that was called.
         url: String,
         /// What happened.
         why: String,
     },
-    /// The response broke off.
+    /// The response ended early.
     #[error("unexpected error when reading response body. Please retry. Original error: {0}")]
     Body(String),
-    /// The response says that it is none.
+    /// The status of the response is an error.
     #[error("{0}")]
     Refused(String),
     /// The response has no body.
@@ -27,7 +27,7 @@ pub(crate) enum CallError {
     Empty {
         /// The HTTP status.
         code: u16,
-        /// The content type, or what was asked for.
+        /// The content type of the response, or else the accepted one.
         content_type: String,
     },
 }

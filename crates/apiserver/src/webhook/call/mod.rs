@@ -1,7 +1,8 @@
-//! Calls to webhooks: one HTTPS POST each, made and worded as upstream's client does (A5, A7).
+//! Calls to webhooks: one HTTPS POST each. Redirects, repetitions and error messages are those of upstream's client
+//! (A5, A7).
 //!
-//! [`post`] is all that admission and conversion need. Connections are kept and used again; what a call holds when its
-//! time is over is closed with it.
+//! [`post`] is all that admission and conversion need. Connections are kept and used again. A call that reaches its
+//! timeout closes its connection.
 
 mod answer;
 mod connection;
@@ -30,9 +31,9 @@ use connection::{Connection, SendError};
 pub(crate) use error::CallError;
 use target::Target;
 
-/// How large an answer may be. Upstream sets no limit.
+/// The largest response body. Upstream sets no limit.
 const MAX_ANSWER: usize = 64 << 20;
-/// How many webhooks' connections are kept, as upstream does.
+/// The number of webhooks whose connections are kept, as upstream.
 const MAX_CALLERS: usize = 200;
 const MAX_IDLE: usize = 25;
 const IDLE_TIME: Duration = Duration::from_secs(90);
@@ -40,7 +41,7 @@ const MAX_REDIRECTS: usize = 10;
 const MAX_RETRIES: usize = 10;
 const DEADLINE: &str = "context deadline exceeded";
 
-/// Posts a JSON document to a webhook and gives the body of a response that is one.
+/// Posts a JSON document to a webhook and returns the body of a successful response.
 pub(crate) async fn post(
     server: &Server,
     config: &ClientConfig,
@@ -53,7 +54,7 @@ pub(crate) async fn post(
         server,
         caller: &caller,
         document: document.into(),
-        // A part of a second counts as a whole one.
+        // Rounded up to whole seconds.
         query: format!("timeout={}s", timeout.as_nanos().div_ceil(1_000_000_000)),
         reading: AtomicBool::new(false),
     };
@@ -68,14 +69,14 @@ fn exchange(method: &'static str, url: String, why: String) -> CallError {
     CallError::Exchange { method, url, why }
 }
 
-/// Whom calls have been made to.
+/// The callers of webhooks, by configuration.
 #[derive(Default)]
 pub(super) struct Callers(Mutex<HashMap<ClientConfig, Arc<Caller>>>);
 
 /// What is kept for a webhook between calls.
 struct Caller {
     target: Target,
-    /// Made when first needed where the system's own trust has to be read.
+    /// Made when first needed, because the certificates that the system trusts may have to be read.
     tls: OnceLock<Arc<rustls::ClientConfig>>,
     clock: Clock,
     idle: Mutex<Vec<(Connection, Instant)>>,
@@ -101,7 +102,7 @@ impl Callers {
             idle: Mutex::default(),
             used: Mutex::new(now),
         });
-        // Configurations change and leave callers behind.
+        // Callers of configurations that have changed are not used again.
         callers.retain(|_, other| now.duration_since(*other.used.lock()) < IDLE_TIME);
         if callers.len() >= MAX_CALLERS {
             callers.clear();
@@ -111,7 +112,7 @@ impl Callers {
     }
 
     /// Forgets every open connection.
-    pub(super) fn hang_up(&self) {
+    pub(super) fn close_all(&self) {
         self.0.lock().clear();
     }
 }
@@ -172,7 +173,7 @@ impl OneCall<'_> {
         }
     }
 
-    /// Posts, and goes where the response says.
+    /// Posts, and follows redirects.
     async fn follow(&self) -> Result<(Parts, Bytes), CallError> {
         let (mut target, mut query) = (self.caller.target.clone(), self.query.clone());
         let mut method = Method::POST;
@@ -220,7 +221,7 @@ impl OneCall<'_> {
             match connection.send(request).await {
                 Ok(response) => return Ok(Response::Incoming(response, connection)),
                 Err(SendError { stale: false, why }) => return Err(why),
-                // It had been closed while nobody looked: once more over a new one.
+                // The server closed the connection while it was idle: once more over a new one.
                 Err(_) => {}
             }
         }
@@ -228,7 +229,7 @@ impl OneCall<'_> {
             Some((namespace, name, port)) => resolve::service(self.server, namespace, name, *port).await?,
             None => connection::look_up(target.host(), target.port()).await?,
         };
-        // The name that a Service's certificate must have stays that of the Service, wherever it leads.
+        // A certificate must be for the name of the Service, whatever address the Service resolves to.
         let name = match &self.caller.target.service {
             Some(_) => self.caller.target.host(),
             None => target.host(),
@@ -298,7 +299,7 @@ impl OneCall<'_> {
     }
 }
 
-/// A webhook of this process at work; nobody waits for its answer any more when this is dropped.
+/// A running handler of this process. Dropping this aborts it.
 struct Answering(tokio::task::JoinHandle<http::Response<Bytes>>);
 
 impl Drop for Answering {

@@ -1,4 +1,4 @@
-//! Where the Service of a webhook leads: to a listener registered with the server, or to its endpoints (A5).
+//! Resolves the Service of a webhook: to a listener registered with the server, or to its endpoints (A5).
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use crate::object;
 use crate::registry::BuiltInId;
 use crate::server::Server;
 
-/// The addresses behind a port of a Service. The error is upstream's sentence.
+/// The addresses behind a port of a Service. The error is upstream's message.
 pub(super) async fn service(
     server: &Server,
     namespace: &str,

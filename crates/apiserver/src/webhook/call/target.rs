@@ -16,7 +16,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The target of a configuration, or upstream's sentence why there is none.
+    /// The target of a configuration, or upstream's message why there is none.
     pub(super) fn of(config: &ClientConfig) -> Result<Target, String> {
         match &config.endpoint {
             Endpoint::Service {
@@ -42,7 +42,7 @@ impl Target {
         }
     }
 
-    /// Where a redirect from here leads; `None` when that is nowhere.
+    /// The target of a redirect from here; `None` if it is invalid.
     pub(super) fn redirected(&self, location: &str) -> Option<(Target, String)> {
         let (scheme, rest) = match location.split_once("://") {
             Some((scheme @ ("http" | "https"), rest)) => (scheme, rest),
@@ -96,7 +96,7 @@ impl Target {
     }
 }
 
-/// The shortest path that means the same: upstream joins it with the root.
+/// The path without `.`, `..` and empty segments: upstream joins it with the root.
 fn clean(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -1,4 +1,4 @@
-//! Showing a request to webhooks: mutating ones one after the other, validating ones at once (A1, A7–A9).
+//! Sends a request to webhooks: to mutating ones one after the other, to validating ones at once (A1, A7–A9).
 
 mod mutate;
 mod owners;
@@ -30,12 +30,12 @@ use crate::wire::status::{Details, Result, Status, Verbatim};
 use rights::Rights;
 use versioned_objects::{Equivalents, VersionedObjects};
 
-/// What upstream's outermost filter answers when the time that a client gave is over.
+/// The body of upstream's timeout filter when the `timeout` of the client has passed.
 const ALLOTTED: &str = concat!(
     r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","#,
     r#""reason":"Timeout","details":{},"code":504}"#,
 );
-/// How long a webhook may take that does not say it.
+/// The timeout of a webhook without `timeoutSeconds`.
 const DEFAULT_SECONDS: u64 = 10;
 
 /// A request on its way to the webhooks of a phase.
@@ -48,9 +48,9 @@ struct Request<'a> {
 
 /// Why a webhook did not let a request pass.
 enum Refusal {
-    /// It could not be asked; its policy decides.
+    /// The call failed; the webhook's `failurePolicy` decides.
     Failed(CallFailure),
-    /// It said no, or the request cannot be shown to it at all.
+    /// It denied the request, or the request cannot be sent to it at all.
     Final(Box<Status>),
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn too_late(deadline: Deadline) -> Box<Status> {
 }
 
 impl<'a> Request<'a> {
-    /// `None` for a request that no webhook may see.
+    /// `None` for a request that is exempt from webhooks.
     fn new(attributes: &'a Attributes<'a>, phase: Phase) -> Option<Request<'a>> {
         attributes.deadline();
         let facts = attributes.facts();
@@ -82,7 +82,8 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The form in which a webhook wants to see the request, if it does. Labels are those of `object` and `old`.
+    /// The resource and kind that a webhook is to be called with; `None` if the request does not match its rules or
+    /// selectors. Labels are those of `object` and `old`.
     fn invocation(&self, webhook: &Webhook, object: &Value, old: &Value) -> Result<Option<Invocation>> {
         webhook
             .invocation(&self.facts, object, old, &self.equivalents.identifiers, || {
@@ -94,7 +95,7 @@ impl<'a> Request<'a> {
             })
     }
 
-    /// The labels of the request's namespace: a Namespace that is written has those it is to have.
+    /// The labels of the request's namespace. For a write of a Namespace, those that it will have.
     fn namespace_labels(&self, object: &Value) -> Result<Value> {
         use kubewright_admission::Operation::{Create, Update};
         let labels = |object: &Value| object.pointer("/metadata/labels").cloned().unwrap_or_default();
@@ -169,7 +170,7 @@ impl<'a> Request<'a> {
                 .annotations
                 .add(format!("{}/{key}", webhook.name), value.as_str());
         }
-        // Upstream cannot put others into a header.
+        // Upstream drops warnings that cannot be put into a header.
         let tellable = |warning: &&String| !warning.chars().any(char::is_control);
         warnings.extend(decision.warnings.iter().filter(tellable).cloned());
         if decision.allowed {
@@ -191,7 +192,8 @@ impl<'a> Request<'a> {
         Err(too_late(deadline))
     }
 
-    /// Decides what a failed call means: nothing but an audit annotation, or the refusal of the request.
+    /// Applies the failure policy to a failed call: an audit annotation and nothing else, or the refusal of the
+    /// request.
     fn apply_failure_policy(&self, webhook: &Webhook, at: usize, round: usize, failure: &CallFailure) -> Result<()> {
         if webhook.failure_policy == FailurePolicy::Fail {
             return Err(Status::internal(&failure.to_string()));
@@ -213,7 +215,7 @@ fn failed_call(webhook: &Webhook, reason: Reason) -> CallFailure {
     }
 }
 
-/// The refusal that a denial is, word for word.
+/// The status of a denied request, worded as upstream does.
 fn denied(denial: &Value) -> Box<Status> {
     let code = denial["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = code.and_then(|code| StatusCode::from_u16(code).ok());

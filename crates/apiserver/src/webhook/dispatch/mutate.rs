@@ -1,4 +1,4 @@
-//! Mutating webhooks: one after the other, each seeing what those before it made of the object (A1, A8).
+//! Mutating webhooks: called one after the other, each with the object as those before it changed it (A1, A8).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::admit::Attributes;
 use crate::object::{meta_text, set_meta};
 use crate::wire::status::{Result, Status};
 
-/// What one round of webhooks leaves for the next (A8).
+/// What the reinvocation of webhooks needs to know of the first round (A8).
 #[derive(Default)]
 pub(crate) struct Reinvocation {
     round: usize,
     /// A webhook changed the object.
     changed: bool,
-    /// What the last webhook left behind.
+    /// The object after the last webhook.
     output: Option<Value>,
-    /// The webhooks that want to be asked again if the object changes after them, and have been asked since it did.
+    /// The webhooks with `reinvocationPolicy: IfNeeded` that have been called since the object last changed.
     asked: HashSet<String>,
-    /// Those that will be asked again.
+    /// The webhooks that the second round calls again.
     due: HashSet<String>,
 }
 
 impl Reinvocation {
-    /// Begins the second round, if there has to be one.
+    /// Begins the second round. Returns `false` if none is needed.
     pub(crate) fn again(&mut self) -> bool {
         let first = self.round == 0;
         self.round += 1;
@@ -59,7 +59,7 @@ pub(crate) async fn mutate(
     let mut dirty = false;
     for (at, webhook) in webhooks.iter().enumerate() {
         let nothing = &Value::Null;
-        // Selectors see what the webhooks before made of the labels.
+        // Selectors look at the labels as the webhooks before changed them.
         let (seen, seen_old) = match &objects {
             Some(objects) => (&objects.object, &objects.old),
             None => (&*object, old.unwrap_or(nothing)),
@@ -109,7 +109,7 @@ pub(crate) async fn mutate(
             .convert_to(&attributes.kind(), attributes, &request.equivalents)
             .await?;
         *object = objects.into_object(attributes)?;
-        // To upstream's types a name that was taken away is an empty one.
+        // A name that a webhook removed is an empty string in upstream's types.
         if old.is_some() && object.is_object() && meta_text(object, "name").is_empty() {
             set_meta(object, "name", "");
         }
@@ -146,7 +146,7 @@ fn apply(
     let changed = objects
         .accept_patched(patched, request.attributes, &request.equivalents)
         .map_err(|why| match request.attributes {
-            // Upstream's codec of custom resources has its own words for a Scale, which nobody wraps.
+            // Upstream's codec of custom resources words this error for a Scale in its own way, without a prefix.
             Attributes {
                 body_kind: Some(_),
                 resource,

@@ -1,4 +1,4 @@
-//! managedFields that a webhook may have broken: they are put back, and the client hears why (S1, S2).
+//! Restores managedFields that a webhook made invalid, and warns the client (S1, S2).
 
 use kubewright_codec::json;
 use kubewright_merge::managed::{DecodeError, FieldSet, FieldsError, ManagedFields};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 
-/// How much of the text around a mistake is told, as upstream's decoder does.
+/// How many bytes around a mistake the warning quotes, as upstream's decoder does.
 const NEAR: usize = 10;
 const AROUND: usize = 50;
 
@@ -15,7 +15,7 @@ pub(crate) fn owners(object: &Value) -> Option<Value> {
     object.pointer("/metadata/managedFields").cloned()
 }
 
-/// Puts managedFields back that a webhook left unreadable.
+/// Restores managedFields that cannot be decoded any more.
 pub(crate) fn restore_owners(object: &mut Value, before: Option<Value>, warnings: &mut Vec<String>) {
     let Some(after) = owners(object).filter(|after| Some(after) != before.as_ref()) else {
         return;
@@ -34,7 +34,7 @@ pub(crate) fn restore_owners(object: &mut Value, before: Option<Value>, warnings
     }
 }
 
-/// The whole sentence: fields that are none are shown with their owner and with the text around them.
+/// The text of the warning: it names the manager, and quotes the text around the first invalid key.
 fn worded(owners: &Value, error: &DecodeError) -> String {
     let DecodeError::Fields(_) = error else {
         return error.to_string();
@@ -75,7 +75,7 @@ fn worded(owners: &Value, error: &DecodeError) -> String {
     format!("error decoding versioned set from {shown}: {error}{found}")
 }
 
-/// Where upstream's decoder stands when it meets the first key that is no step of a path: behind its colon.
+/// The position of upstream's decoder when it fails at the first key that is no path element: behind the key's colon.
 fn mistake(fields: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = fields[at..].find('"').map(|found| at + found) {

@@ -1,4 +1,4 @@
-//! What the user of a request may do, for the conditions that ask.
+//! The authorizer that CEL match conditions ask about the user of a request.
 
 use std::fmt;
 use std::sync::Arc;

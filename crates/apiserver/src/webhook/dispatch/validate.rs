@@ -1,4 +1,5 @@
-//! Validating webhooks: all at once, and of several refusals the first in their order counts (A1).
+//! Validating webhooks: all are called at once; of several refusals the client gets the one of the first webhook in
+//! order (A1).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A request's objects as webhooks see them: complete, in the version their rules name, and back again (A6).
+//! Converts the objects of a request to the version that a webhook's rules name, and back (A6).
 
 use std::sync::Arc;
 
@@ -63,13 +63,13 @@ pub(super) struct VersionedObjects {
     pub(super) object: Value,
     /// Null when there is none.
     pub(super) old: Value,
-    /// The owners of a built-in have been given a time in this request, which upstream holds more precisely than it
-    /// writes it: the first object that it reads back is never the same.
+    /// This request set times in the `managedFields` of a built-in. Upstream holds them more precisely than it
+    /// writes them, so the first object that it reads back is never equal.
     stamped: bool,
 }
 
 impl VersionedObjects {
-    /// The objects in the version of the request, from how they are worked on.
+    /// The objects in the version of the request, made from the form that the stages of a write work on.
     pub(super) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> VersionedObjects {
         let kind = attributes.kind();
         let as_served = |object: &Value| {
@@ -134,7 +134,7 @@ impl VersionedObjects {
                 continue;
             }
             *object = match own.custom() {
-                // Without a webhook the type changes and nothing else.
+                // Without a conversion webhook only apiVersion changes.
                 Some(version) if version.kind.webhook().is_none() => object.take(),
                 Some(version) => {
                     let converted = with_conversions(attributes.server, own, |cache| {
@@ -157,7 +157,7 @@ impl VersionedObjects {
         Ok(())
     }
 
-    /// Takes over what a patch made of the object. Returns whether that is another object; the error is upstream's.
+    /// Replaces the object by the patched one. Returns whether they differ; the error is upstream's message.
     pub(super) fn accept_patched(
         &mut self,
         patched: Value,
@@ -194,7 +194,7 @@ impl VersionedObjects {
             return Ok(document);
         };
         let own = api_version(&self.kind.group, &self.kind.version);
-        // What says it is of another kind is read as that.
+        // A document that names another kind is decoded as that kind.
         if let Some(other) = Types::builtin().kind(&self.kind.group, &self.kind.version, &given_kind)
             && given_version == own
             && given_kind != self.kind.kind
@@ -218,7 +218,7 @@ impl VersionedObjects {
         Ok(decoded)
     }
 
-    /// The object as it is worked on, in the version of the request.
+    /// The object in the version of the request, in the form that the stages of a write work on.
     pub(super) fn into_object(self, attributes: &Attributes<'_>) -> Result<Value> {
         let mut object = self.object;
         if attributes.body_kind.is_some() {

@@ -1,4 +1,4 @@
-//! TLS to webhooks: their certificates are judged with Go's rules and words.
+//! TLS to webhooks. Certificates are verified by Go's rules, with Go's messages.
 
 mod verify;
 
@@ -22,8 +22,9 @@ const SYSTEM_ROOTS: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// How to talk to servers whose certificates come from `bundle` (PEM), or from whom the system trusts when it is empty.
-/// The error is upstream's sentence.
+/// The client configuration for servers whose certificates are issued by `bundle` (PEM), or by those that the system
+/// trusts if it is empty.
+/// The error is upstream's message.
 pub(super) fn config(bundle: &[u8], clock: Clock) -> Result<Arc<ClientConfig>, String> {
     let system;
     let bundle = if bundle.is_empty() {
@@ -70,7 +71,7 @@ struct Verifier {
     clock: Clock,
 }
 
-/// A complaint in Go's words.
+/// An error with Go's message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Complaint(String);
@@ -93,14 +94,14 @@ impl ServerCertVerifier for Verifier {
             .iter()
             .filter_map(|certificate| Certificate::read(certificate))
             .collect();
-        let question = verify::Question {
+        let verification = verify::Verification {
             roots: &self.roots,
             intermediates: &intermediates,
             host: &server_name.to_str(),
             now: self.clock.now(),
             algorithms: self.algorithms,
         };
-        question.ask(&leaf).map_err(refuse)?;
+        verification.verify(&leaf).map_err(refuse)?;
         Ok(ServerCertVerified::assertion())
     }
 
@@ -127,7 +128,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// What Go says about a failed handshake or a broken connection; `None` when rustls has nothing to do with it.
+/// Go's message about a failed handshake or a broken connection; `None` if the error is not one of rustls.
 pub(super) fn worded(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(CertificateError::Other(other)) => {
@@ -187,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// A certificate with everything that is looked at.
+    /// A certificate that has every part that verification reads.
     fn certificate() -> Vec<u8> {
         let names = vec![
             "a.example.com".to_owned(),
@@ -204,14 +205,14 @@ mod tests {
 
     fn judged(leaf: &Certificate, host: &str) -> Result<(), String> {
         let roots = [Certificate::read(&leaf.raw).unwrap()];
-        let question = verify::Question {
+        let verification = verify::Verification {
             roots: &roots,
             intermediates: &[],
             host,
             now: Clock::system().now(),
             algorithms: ring::default_provider().signature_verification_algorithms,
         };
-        question.ask(leaf)
+        verification.verify(leaf)
     }
 
     #[test]

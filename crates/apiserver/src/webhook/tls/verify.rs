@@ -1,6 +1,7 @@
-//! Whether a server's certificate is to be trusted, decided and worded as Go does.
+//! Verifies the certificate of a server as Go does, with Go's messages.
 //!
-//! The order matters, since the first complaint is the one that is told: validity of the leaf, its names, a chain to a
+//! The order matters, because the first error is the one that is reported: validity of the leaf, its names, a chain
+//! to a
 //! root, and what it may be used for. A root may be the leaf itself, so that a `caBundle` with a leaf certificate works.
 
 use std::collections::HashSet;
@@ -17,11 +18,11 @@ const MAX_SIGNATURE_CHECKS: usize = 100;
 const MAX_CHAIN: usize = 12;
 /// How long a serial number may be, with some leeway.
 const MAX_SERIAL_BYTES: usize = 64;
-/// How many names are told at most.
+/// How many names an error lists at most.
 const MAX_NAMES_TOLD: usize = 100;
 
-/// The question whether a certificate is to be trusted.
-pub(super) struct Question<'a> {
+/// What is needed to verify a certificate.
+pub(super) struct Verification<'a> {
     pub(super) roots: &'a [Certificate],
     pub(super) intermediates: &'a [Certificate],
     pub(super) host: &'a str,
@@ -29,14 +30,14 @@ pub(super) struct Question<'a> {
     pub(super) algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl Question<'_> {
-    /// The complaint about a certificate, if there is one.
-    pub(super) fn ask(&self, leaf: &Certificate) -> Result<(), String> {
+impl Verification<'_> {
+    /// Verifies the certificate. The error is Go's message.
+    pub(super) fn verify(&self, leaf: &Certificate) -> Result<(), String> {
         self.check_time(leaf)?;
         check_host(leaf, self.host)?;
         if !self.roots.iter().any(|root| root.raw == leaf.raw) {
             let mut search = Search {
-                question: self,
+                verification: self,
                 checks: 0,
             };
             search.chain(&mut vec![leaf])?;
@@ -65,7 +66,7 @@ impl Question<'_> {
 
 /// A search for a chain to a root.
 struct Search<'q, 'a> {
-    question: &'q Question<'a>,
+    verification: &'q Verification<'a>,
     checks: usize,
 }
 
@@ -73,9 +74,9 @@ impl<'q> Search<'q, '_> {
     fn chain(&mut self, chain: &mut Vec<&'q Certificate>) -> Result<(), String> {
         let Some(&last) = chain.last() else { return Ok(()) };
         let (mut complaint, mut hint) = (None, None);
-        let question = self.question;
-        let roots = question.roots.iter().map(|root| (root, true));
-        let others = question.intermediates.iter().map(|other| (other, false));
+        let verification = self.verification;
+        let roots = verification.roots.iter().map(|root| (root, true));
+        let others = verification.intermediates.iter().map(|other| (other, false));
         for (candidate, is_root) in roots.chain(others) {
             let used = chain.iter().any(|known| known.raw == candidate.raw);
             if used || candidate.subject != last.issuer || chain.len() >= MAX_CHAIN {
@@ -115,7 +116,7 @@ impl<'q> Search<'q, '_> {
         if barred || parent.may_sign == Some(false) {
             return Err("x509: invalid signature: parent certificate cannot sign this kind of certificate".into());
         }
-        let mut fitting = self.question.algorithms.all.iter().filter(|algorithm| {
+        let mut fitting = self.verification.algorithms.all.iter().filter(|algorithm| {
             algorithm.public_key_alg_id().as_ref() == parent.key_algorithm
                 && algorithm.signature_alg_id().as_ref() == child.signature_algorithm
         });
@@ -128,7 +129,7 @@ impl<'q> Search<'q, '_> {
     }
 
     fn check_authority(&self, candidate: &Certificate, between: usize) -> Result<(), String> {
-        self.question.check_time(candidate)?;
+        self.verification.check_time(candidate)?;
         if candidate.max_path.is_some_and(|most| between > most) {
             return Err("x509: too many intermediates for path length constraint".into());
         }
@@ -136,7 +137,7 @@ impl<'q> Search<'q, '_> {
     }
 }
 
-/// What Go says of a wrong signature, by the algorithm of the key.
+/// Go's message about a wrong signature, by the algorithm of the key.
 fn failure_of(key_algorithm: &[u8]) -> &'static str {
     /// 1.2.840.10045.2.1 and 1.2.840.113549.1.1.1, with their headers.
     const ELLIPTIC: &[u8] = &[0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -189,7 +190,7 @@ fn decimal(number: &[u8]) -> String {
         .collect()
 }
 
-/// Whether a certificate is for a host, or Go's complaint.
+/// Checks that a certificate is for a host. The error is Go's message.
 fn check_host(certificate: &Certificate, host: &str) -> Result<(), String> {
     let bare = host
         .strip_prefix('[')
