@@ -76,12 +76,12 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// Something does not go together with a clock that stands still.
+    /// Something is not possible while the clock is paused.
     #[error(
         "{0} is not possible while the clock is paused: time would run away; use `#[kubewright::test]` without `virtual_time`"
     )]
     Paused(&'static str),
-    /// Something needs a clock that stands still.
+    /// Something needs a paused clock.
     #[error("{0} needs virtual time: use `#[kubewright::test(virtual_time)]`")]
     NotPaused(&'static str),
     /// Something is possible on the embedded server only.
@@ -146,7 +146,7 @@ impl Error {
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn client(error: kubewright_runtime::client::Error) -> Self {
         let text = error.to_string();
-        // What it says of itself is in the text; what is left is below it.
+        // The text leaves out the source of the error.
         match std::error::Error::source(&error) {
             Some(source) => Error::Client(format!("{text}: {source}"), None),
             None => Error::Client(text, None),

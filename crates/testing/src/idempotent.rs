@@ -10,9 +10,9 @@ use crate::fail::or_fail;
 use crate::traffic::{ApiRequest, RecordedWrite};
 use crate::{Error, TestEnv};
 
-/// More changes than this are not told.
+/// How many changes the failure lists.
 const MOST: usize = 10;
-/// More letters of a value than this are not shown.
+/// How many characters of a value the failure shows.
 const LONGEST: usize = 80;
 
 impl TestEnv {
@@ -34,7 +34,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.check_idempotent())
     }
 
-    /// The same, or what changed.
+    /// As [`assert_idempotent`](Self::assert_idempotent), but returns what changed instead of failing the test.
     pub async fn check_idempotent(&self) -> Result<(), Error> {
         self.try_settle().await?;
         self.traffic().record();
@@ -61,7 +61,8 @@ impl TestEnv {
         Err(Error::Unmet(text))
     }
 
-    /// Whether a write is about where the operator's own webhooks are: with every start the manager tells a server that calls it
+    /// Whether a write sets the address of the operator's own webhooks: with every start the manager writes it for a
+    /// server that calls it
     /// over the network. No reconcile does that.
     fn is_upkeep(&self, api_request: &ApiRequest) -> bool {
         let places = [
@@ -142,7 +143,7 @@ fn compare(before: &Value, after: &Value, path: &str, fields: &mut Vec<String>) 
     }
 }
 
-/// A value as text, of which nobody reads more than the beginning.
+/// The beginning of a value as text.
 fn shortened(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(LONGEST) {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-/// Nobody pulls it.
+/// The image of the manager's Deployment, which is not installed.
 const IMAGE: &str = "controller:latest";
 /// How long a new kind may take to be served.
 const SERVED: Duration = Duration::from_secs(10);
@@ -85,7 +85,8 @@ fn render(description: &Description, settings: &Settings) -> Result<Vec<Value>, 
     Ok(objects.collect())
 }
 
-/// The manager runs in the test: nobody needs its Deployment, or who may reach its Pods.
+/// Whether a manager that runs in the test needs the object: not its Deployment, nor a role for those who read its
+/// metrics.
 fn is_needed(object: &Value) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
     let about_people = object["metadata"]["name"]
@@ -105,7 +106,7 @@ fn is_needed(object: &Value) -> bool {
     kinds.contains(&kind) && !about_people
 }
 
-/// Where objects of the kinds that are installed are.
+/// The kind of an object that is installed, with its resource.
 pub(crate) fn kind_of(object: &Value) -> Option<Kind> {
     const RBAC: &str = "rbac.authorization.k8s.io";
     const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -181,7 +182,7 @@ pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Err
     Ok(())
 }
 
-/// Waits until the server was told where the webhooks of this process are.
+/// Waits until the webhook configurations have the address of this process.
 pub(crate) async fn webhooks_known(objects: &[Value], admin: &kube::Client) -> Result<(), Error> {
     let deadline = Instant::now() + SERVED;
     let calls = |object: &&Value| {

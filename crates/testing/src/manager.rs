@@ -141,7 +141,7 @@ impl RunningManager {
     pub(crate) async fn stop(self) {
         self.stopper.stop();
         let mut ended = self.ended.clone();
-        // It gives up by itself; this is for one that does not.
+        // The manager has a timeout of its own; this one ends a manager that hangs.
         let _ = tokio::time::timeout(STOP * 3, ended.wait_for(Option::is_some)).await;
         self.task.abort();
     }
@@ -206,7 +206,7 @@ impl Starting {
             client = &mut self.client => client.ok(),
             () = tokio::time::sleep_until(deadline) => return Err(late("it does not run".to_owned())),
         };
-        // Without a client it has ended, and says why.
+        // The channel is closed without a client if the manager has ended.
         let Some(client) = client else {
             return Err(Error::ManagerEnded(end_of(&mut self.ended).await));
         };
@@ -228,7 +228,7 @@ impl Starting {
             tokio::select! {
                 biased;
                 _ = filled => {}
-                // A kind that the server does not have is known with the answer that says so.
+                // A kind that the server does not serve is never synced; its informer reports that with the response.
                 _ = activity.changed() => tokio::task::yield_now().await,
                 why = end_of(&mut self.ended) => return Err(Error::ManagerEnded(why)),
                 () = tokio::time::sleep_until(deadline) => {

@@ -1,4 +1,4 @@
-//! Until nothing moves: the clock, the budget of writes, and what waits for a later time.
+//! Waits until nothing is left to do, within a budget of writes, and reports what is retried later.
 
 use std::panic::Location;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::manager::RunningManager;
 use crate::running_controllers::RunningControllers;
 use crate::{Error, TestEnv, report, time};
 
-/// Shorter than any period of a controller. A paused clock gets there only when nothing is left to do.
+/// Shorter than any period of a controller. A paused clock advances by it only when nothing is left to do.
 const MOMENT: Duration = Duration::from_millis(1);
-/// What the cluster's controllers try again within this time belongs to what they are at: they lost a race against each other.
+/// Retries of the cluster's controllers within this time are waited for: they conflicted with each other.
 const RETRY: Duration = Duration::from_secs(1);
-/// So many of these retries are waited for.
+/// How many such retries are waited for.
 const MOST_RETRIES: usize = 100;
-/// In real time, something that is quiet for so long has settled.
+/// In real time, an environment without activity for this long has settled.
 const QUIET: Duration = Duration::from_millis(50);
 
 /// What failed and waits for a later time although nothing moves any more.
@@ -80,7 +80,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_advance(by))
     }
 
-    /// The same, or why not.
+    /// As [`advance`](Self::advance), but returns the error instead of failing the test.
     pub async fn try_advance(&self, by: Duration) -> Result<(), Error> {
         if !time::is_paused() {
             return Err(Error::NotPaused("`advance`"));
@@ -119,7 +119,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_settle())
     }
 
-    /// The same, or why not.
+    /// As [`settle`](Self::settle), but returns the error instead of failing the test.
     pub async fn try_settle(&self) -> Result<Settled, Error> {
         self.traffic().count_writes();
         if time::is_paused() {
@@ -134,7 +134,7 @@ impl TestEnv {
         })
     }
 
-    /// Lets something come to its end, unless the manager writes too much meanwhile, is refused something or ends.
+    /// Waits for a future, unless the manager writes too much meanwhile, is refused something or ends.
     async fn pass<T>(&self, until: impl Future<Output = T>) -> Result<T, Error> {
         let alarm = crate::wait::alarm(self);
         tokio::select! {
@@ -175,7 +175,7 @@ impl TestEnv {
         })
     }
 
-    /// Waits until nobody has anything to do or asks for anything, for a while.
+    /// Waits until the queues are empty and no request was made for a while.
     async fn quiet(&self) {
         let mut activity = self.traffic().activity();
         let mut since = Instant::now();
@@ -201,7 +201,8 @@ impl TestEnv {
         }
     }
 
-    /// In virtual time a cache that does not catch up is a jump of the clock that nobody sees, so it fails the test.
+    /// In virtual time, waiting for a cache that does not catch up would only advance the clock, unseen; so it fails
+    /// the test.
     pub(crate) fn check_reads(&self) -> Result<(), Error> {
         if !time::is_paused() {
             return Ok(());

@@ -205,7 +205,7 @@ impl Builder {
         or_fail(at, self.try_start_at(at))
     }
 
-    /// The same, or why not.
+    /// As [`start`](Self::start), but returns the error instead of failing the test.
     #[track_caller]
     pub fn try_start(self) -> impl Future<Output = Result<TestEnv, Error>> {
         self.try_start_at(Location::caller())
@@ -263,7 +263,7 @@ impl Builder {
         if env.operator.is_some() {
             env.try_start_manager().await?;
         }
-        // Last, and not waited for: what they have to do first must not keep a test from its start.
+        // Started last and not waited for, so that they do not delay the test.
         env.start_controllers()?;
         Ok(env)
     }

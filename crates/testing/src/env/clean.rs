@@ -1,4 +1,4 @@
-//! What a test leaves behind on a cluster that stays: nothing but the definitions, as envtest leaves them.
+//! Deletes what a test made on a cluster that goes on existing: all but the definitions, as envtest does.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::builder::namespace_object;
 use super::live;
 use crate::install::kind_of;
 
-/// How long a cluster may take to take the requests.
+/// The timeout of all these requests together.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Deletes the test's namespace and what was installed. What is gone already is as good.
+/// Deletes the test's namespace and what was installed. Objects that do not exist any more are no error.
 pub(super) async fn remove(client: &Client, namespace: &str, installed: impl Iterator<Item = &Value>) {
     let mut targets: Vec<_> = target(&namespace_object(namespace)).into_iter().collect();
     targets.extend(installed.filter_map(target));

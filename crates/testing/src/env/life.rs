@@ -1,4 +1,4 @@
-//! The life of an environment: its manager starts and stops, it is copied, it ends.
+//! Starts, restarts and stops the manager of an environment; forks and ends the environment.
 
 use std::panic::Location;
 
@@ -21,7 +21,7 @@ impl TestEnv {
         self.try_server().unwrap_or_else(|error| fail(at, &error.text()))
     }
 
-    /// The same, or why not.
+    /// As [`server`](Self::server), but returns the error instead of failing the test.
     pub fn try_server(&self) -> Result<ApiServer, Error> {
         self.plane()?.server().cloned().ok_or(Error::EmbeddedOnly {
             what: "the server itself",
@@ -36,7 +36,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_start_manager())
     }
 
-    /// The same, or why not.
+    /// As [`start_manager`](Self::start_manager), but returns the error instead of failing the test.
     pub async fn try_start_manager(&self) -> Result<(), Error> {
         if self.manager.lock().is_some() {
             return Ok(());
@@ -83,7 +83,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_restart_manager())
     }
 
-    /// The same, or why not.
+    /// As [`restart_manager`](Self::restart_manager), but returns the error instead of failing the test.
     pub async fn try_restart_manager(&self) -> Result<(), Error> {
         self.stop_manager().await;
         self.try_start_manager().await
@@ -110,7 +110,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_fork())
     }
 
-    /// The same, or why not.
+    /// As [`fork`](Self::fork), but returns the error instead of failing the test.
     pub async fn try_fork(&self) -> Result<TestEnv, Error> {
         let Some(server) = self.plane()?.server() else {
             return Err(Error::EmbeddedOnly {
@@ -162,7 +162,7 @@ impl TestEnv {
 
     /// Ends the environment in good order. Dropping it is enough, but does not wait for the manager.
     pub async fn stop(mut self) {
-        // Controllers have nothing to finish, and would only keep the manager from its end.
+        // Controllers have nothing to finish, and their writes would keep the manager busy.
         drop(self.controllers.lock().take());
         self.stop_manager().await;
         self.write_audit();
@@ -195,7 +195,7 @@ impl TestEnv {
         }
     }
 
-    /// What a test may not end with.
+    /// Fails the test if the manager was refused something and the test has not taken the refusals.
     fn verify(&self) {
         let refusals = self.traffic.refusals();
         if self.settings.refusals_fail && !refusals.is_empty() && !std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! What containers print: set by a test, read by a test.
+//! Sets and reads the logs of containers.
 
 use std::panic::Location;
 
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::fail::or_fail;
 use crate::plane::Plane;
 
-/// What is asked for where nobody runs containers.
+/// The name of this feature in errors of control planes without containers.
 const READING: &str = "reading logs";
 
 impl TestEnv {
@@ -38,7 +38,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_set_logs(pod, container, text))
     }
 
-    /// The same, or why not.
+    /// As [`set_logs`](Self::set_logs), but returns the error instead of failing the test.
     pub fn try_set_logs(
         &self,
         pod: impl Into<Name>,
@@ -107,7 +107,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_logs(pod, Some(container)))
     }
 
-    /// The same, or why not. `None` is the only container of the Pod.
+    /// As [`logs`](Self::logs), but returns the error instead of failing the test. `None` is the only container of the Pod.
     pub fn try_logs(
         &self,
         pod: impl Into<Name>,

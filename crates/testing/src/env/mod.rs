@@ -133,7 +133,7 @@ impl TestEnv {
         Self::builder().operator(operator).start()
     }
 
-    /// The same, or why not.
+    /// As [`start`](Self::start), but returns the error instead of failing the test.
     #[track_caller]
     pub fn try_start(operator: Operator) -> impl Future<Output = Result<TestEnv, Error>> {
         Self::builder().operator(operator).try_start()
@@ -176,7 +176,7 @@ impl TestEnv {
             .unwrap_or_else(|error| fail(at, &error.text()))
     }
 
-    /// The same, or why not.
+    /// As [`as_user`](Self::as_user), but returns the error instead of failing the test.
     pub fn try_as_user(
         &self,
         name: &str,
@@ -197,7 +197,7 @@ impl TestEnv {
         or_fail(std::panic::Location::caller(), self.try_kubeconfig())
     }
 
-    /// The same, or why not.
+    /// As [`kubeconfig`](Self::kubeconfig), but returns the error instead of failing the test.
     pub async fn try_kubeconfig(&self) -> Result<String, Error> {
         self.plane()?.kubeconfig().await
     }
@@ -283,7 +283,7 @@ impl TestEnv {
         or_fail(std::panic::Location::caller(), self.try_apply_file(path))
     }
 
-    /// The same, or why not.
+    /// As [`apply_file`](Self::apply_file), but returns the error instead of failing the test.
     pub async fn try_apply_file(&self, path: impl AsRef<Path>) -> Result<Vec<kube::core::DynamicObject>, Error> {
         self.apply_all(crate::manifests::read(path.as_ref())?).await
     }
@@ -308,7 +308,7 @@ impl TestEnv {
         or_fail(std::panic::Location::caller(), self.try_apply(manifests))
     }
 
-    /// The same, or why not.
+    /// As [`apply`](Self::apply), but returns the error instead of failing the test.
     pub fn try_apply(
         &self,
         manifests: impl Manifests,

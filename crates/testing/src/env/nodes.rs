@@ -48,7 +48,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_fail_node(name))
     }
 
-    /// The same, or why not.
+    /// As [`fail_node`](Self::fail_node), but returns the error instead of failing the test.
     pub async fn try_fail_node(&self, name: &str) -> Result<(), Error> {
         self.set_failed(name, json!("true")).await
     }
@@ -59,7 +59,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_recover_node(name))
     }
 
-    /// The same, or why not.
+    /// As [`recover_node`](Self::recover_node), but returns the error instead of failing the test.
     pub async fn try_recover_node(&self, name: &str) -> Result<(), Error> {
         self.set_failed(name, Value::Null).await
     }

@@ -94,7 +94,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_get(name))
     }
 
-    /// The same, or why it is not known.
+    /// As [`get`](Self::get), but returns the error instead of failing the test.
     pub fn try_get<K: Object>(&self, name: impl Into<Name>) -> impl Future<Output = Result<Option<K>, Error>> {
         let name = name.into();
         async move {
@@ -110,7 +110,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_list())
     }
 
-    /// The same, or why not.
+    /// As [`list`](Self::list), but returns the error instead of failing the test.
     pub async fn try_list<K: Object>(&self) -> Result<Vec<K>, Error> {
         let mut query = Query::all();
         if Kind::of::<K>().is_namespaced() {
@@ -129,7 +129,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_create(object))
     }
 
-    /// The same, or why not.
+    /// As [`create`](Self::create), but returns the error instead of failing the test.
     pub async fn try_create<K: Object>(&self, object: &K) -> Result<K, Error> {
         self.client.create(&self.placed(object)).await.map_err(Error::client)
     }
@@ -140,7 +140,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_update(object))
     }
 
-    /// The same, or why not.
+    /// As [`update`](Self::update), but returns the error instead of failing the test.
     pub async fn try_update<K: Object>(&self, object: &K) -> Result<K, Error> {
         self.client.update(&self.placed(object)).await.map_err(Error::client)
     }
@@ -152,7 +152,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_update_status(object))
     }
 
-    /// The same, or why not.
+    /// As [`update_status`](Self::update_status), but returns the error instead of failing the test.
     pub async fn try_update_status<K: Object>(&self, object: &K) -> Result<K, Error> {
         let updated = self.client.update_status(&self.placed(object)).await;
         updated.map_err(Error::client)
@@ -177,7 +177,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_edit(name, change))
     }
 
-    /// The same, or why not.
+    /// As [`edit`](Self::edit), but returns the error instead of failing the test.
     pub fn try_edit<K: Object>(
         &self,
         name: impl Into<Name>,
@@ -201,7 +201,7 @@ impl TestEnv {
         or_fail(Location::caller(), self.try_delete::<K>(name))
     }
 
-    /// The same, or why not.
+    /// As [`delete`](Self::delete), but returns the error instead of failing the test.
     pub fn try_delete<K: Object>(&self, name: impl Into<Name>) -> impl Future<Output = Result<(), Error>> {
         let name = name.into();
         async move {

@@ -9,7 +9,7 @@ use crate::traffic::{self, Traffic};
 
 pub(crate) struct Embedded {
     server: ApiServer,
-    /// For clients outside this process, once somebody asked for it.
+    /// The listener for clients outside this process, started when first needed.
     listener: Mutex<Option<Listener>>,
 }
 

@@ -122,7 +122,7 @@ impl Plane {
         }
     }
 
-    /// A client of a service account, whose requests are seen.
+    /// A client of a service account, whose requests are recorded.
     pub(crate) async fn account(&self, namespace: &str, name: &str, traffic: &Traffic) -> Result<kube::Client, Error> {
         match self {
             Plane::Embedded(embedded) => Ok(embedded.account(namespace, name, traffic)),
@@ -131,7 +131,8 @@ impl Plane {
         }
     }
 
-    /// A client for Kubernetes' own controllers, unless others run them. What it asks for is heard, but not counted.
+    /// A client for Kubernetes' own controllers; `None` where the cluster runs them. Its requests count as activity,
+    /// but are not recorded.
     pub(crate) fn controllers_client(&self, traffic: &Traffic) -> Option<kube::Client> {
         match self {
             Plane::Embedded(embedded) => Some(traffic::observed_client(embedded.server().service(), traffic.clone())),
@@ -140,7 +141,7 @@ impl Plane {
         }
     }
 
-    /// Who signed the server's certificate, where Pods could ask for it.
+    /// The CA of the server's certificate, for the `kube-root-ca.crt` of namespaces.
     pub(crate) fn authority(&self) -> Option<&str> {
         match self {
             Plane::Binaries(binaries) => Some(binaries.authority()),

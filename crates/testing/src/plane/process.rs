@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::Error;
 
-/// How much of a log is told when its process failed.
+/// How many lines of its log the error of a failed process shows.
 const LAST_LINES: usize = 5;
 
 /// A process whose output goes to a file. Dropping it kills it: nothing it keeps is worth a graceful end.
@@ -33,7 +33,7 @@ impl Process {
         Ok(Process { name, child, log })
     }
 
-    /// Whether it has ended, and what it said last if so.
+    /// Fails with the end of its log if it has ended.
     pub(super) fn check(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),

@@ -50,7 +50,7 @@ impl Remote {
         Ok(traffic::client(service, traffic.clone(), self.admin.clone(), namespace))
     }
 
-    /// The administrator, whose answers are heard.
+    /// The client of the administrator, whose responses count as activity.
     pub(super) fn observed(&self, traffic: &Traffic) -> Client {
         let client = self.admin.clone();
         let service = service_fn(move |request: Request<kube::client::Body>| {

@@ -1,4 +1,4 @@
-//! What was said about an object, and what went wrong with those it owns.
+//! The events about an object, and the warnings about what it owns.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ pub(super) async fn about(env: &TestEnv, kind: &Kind, key: &ObjectKey, owned: &[
     lines.into_iter().skip(skipped).map(|(_, line)| line).collect()
 }
 
-/// When it happened. Kubernetes' own controllers say it in the old way.
+/// When it happened. Kubernetes' own controllers write the fields of the old event API.
 fn time(event: &Event) -> Option<Timestamp> {
     let new = event.event_time.as_ref().map(|time| time.0);
     new.or_else(|| event.deprecated_first_timestamp.as_ref().map(|time| time.0))

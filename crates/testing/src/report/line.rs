@@ -1,4 +1,4 @@
-//! An object in a line: its name, and how it is.
+//! An object in one line: its name and its state.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
     object["status"]["conditions"].as_array().into_iter().flatten()
 }
 
-/// A Pod has more conditions than anybody wants to read: one that is not ready says why.
+/// Of the conditions of a Pod only the reason why it is not ready.
 fn pod(object: &Value, line: &mut String) {
     let status = &object["status"];
     if let Some(phase) = status["phase"].as_str() {

@@ -20,7 +20,7 @@ pub(crate) use line::line;
 
 /// More lines of an object than this are only counted.
 const MOST_LINES: usize = 60;
-/// Of the reconciles of one controller, as many are told.
+/// How many reconciles of a controller a failure lists.
 const MOST_RECONCILES: usize = 5;
 
 /// What was found of an object that is not as expected.
@@ -159,7 +159,7 @@ fn section(text: &mut String, title: &str, lines: &[String]) {
     }
 }
 
-/// An object without what nobody reads.
+/// An object as lines of YAML, without managedFields; a long one is cut.
 fn as_yaml(object: &Value) -> Vec<String> {
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {

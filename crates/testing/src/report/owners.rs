@@ -1,4 +1,4 @@
-//! Whom an object belongs to, and what belongs to it.
+//! The owners of an object, and the objects that it owns.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::batch::v1::Job;
@@ -48,7 +48,7 @@ impl Tree {
             references.into_iter().any(|reference| reference["uid"] == *uid)
         };
         for object in candidates.iter().filter(is_owned) {
-            // Owners may go round in circles.
+            // Owner references may form a cycle.
             if self.lines.len() >= MOST || depth > MOST {
                 return;
             }

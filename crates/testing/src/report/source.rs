@@ -1,13 +1,13 @@
-//! What a test says, read from its source: the best text for a function is the function.
+//! Reads the closure of an expectation from the source of the test, so that a failure can quote it.
 
 use std::path::{Path, PathBuf};
 
 use crate::fail::CallSite;
 
-/// More lines than this are no text any more.
+/// A closure of more lines is not quoted.
 const MOST_LINES: usize = 12;
 
-/// What the call at a place is given last, as it is written there: a closure, or the name of a function.
+/// The last argument of the call at a location, as it is written there: a closure, or the name of a function.
 pub(crate) fn last_argument(at: CallSite) -> Option<String> {
     let text = read(at.file())?;
     last_argument_in(&text, at.line() as usize, at.column() as usize)

@@ -149,7 +149,7 @@ impl Traffic {
         }
     }
 
-    /// Takes note of an answer.
+    /// Records a response.
     async fn took<B>(&self, api_request: &ApiRequest, answer: Response<B>) -> Result<HttpResponse, BoxError>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -158,7 +158,7 @@ impl Traffic {
         let (parts, body) = answer.into_parts();
         if parts.status == StatusCode::FORBIDDEN {
             let body = body.collect().await.map_err(Into::into)?.to_bytes();
-            // What was missing may be the right to create what an apply would have made.
+            // The missing right may be `create`, for an apply of an object that does not exist.
             let missing = if says_creation(&body) {
                 creation(api_request)
             } else {
@@ -226,7 +226,7 @@ fn says_creation(body: &[u8]) -> bool {
         .is_some_and(|message| message.contains(" cannot create resource "))
 }
 
-/// What the authorizer refused; a webhook that denies with the same code is not meant.
+/// The refusal in a response, if the authorizer wrote it and not a webhook that denies with the same code.
 fn refusal(api_request: &ApiRequest, body: &[u8]) -> Option<Refusal> {
     let status: Value = serde_json::from_slice(body).ok()?;
     let message = status["message"].as_str()?;

@@ -1,4 +1,4 @@
-//! What a request asks for, as roles and people speak of it.
+//! A request in the terms of RBAC: verb, resource, namespace and name.
 
 use std::fmt;
 
@@ -91,7 +91,7 @@ impl ApiRequest {
             || self.resource.ends_with("/token")
     }
 
-    /// What happened, not what is: it goes on being written while nothing changes.
+    /// Whether it writes an event or a lease, which managers go on writing while nothing changes.
     pub(crate) fn is_chatter(&self) -> bool {
         self.resource == "events" || (self.group == "coordination.k8s.io" && self.resource == "leases")
     }

@@ -97,7 +97,7 @@ impl<K: Object> Consistently<'_, K> {
         } = self;
         let kind = Kind::of::<K>();
         let key = name.key(&kind, env.namespace());
-        // It lasts from when it is first seen, however long a server takes to show it.
+        // The time counts from when the object is first seen, however long that takes.
         let (mut began, mut end) = (Instant::now(), Instant::now() + env.deadline());
         let mut follow = Follow::object(env.kube(), &kind, &key);
         let mut alarm = std::pin::pin!(alarm(env));

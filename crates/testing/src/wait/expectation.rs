@@ -11,7 +11,7 @@ type Judge<'e, K> = Box<dyn Fn(&K, &Value) -> Result<(), Vec<String>> + Send + '
 
 pub(crate) struct Expectation<'e, K> {
     judge: Judge<'e, K>,
-    /// What a matcher says of itself; what a function says is read from the test's source.
+    /// The description of a matcher; `None` for a function, whose text is read from the source of the test.
     text: Option<String>,
     at: CallSite,
 }

@@ -1,4 +1,4 @@
-//! Objects as they change: one list, then a watch, for as long as somebody asks.
+//! Follows objects: one list, then a watch.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// How long a server that cannot be asked is left alone.
+/// How long to wait before a failed list is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Follow {
@@ -53,17 +53,17 @@ impl Follow {
         }
     }
 
-    /// What there is, as far as it was seen.
+    /// The objects as last seen.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Value> {
         self.objects.values()
     }
 
-    /// Why nothing is seen, if that is so.
+    /// Why the last list failed, if it did.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Waits until something is different; the first time, until it is known what there is.
+    /// Waits for a change; the first time, for the first list.
     pub(crate) async fn next(&mut self) {
         loop {
             let Some(watch) = &mut self.watch else {
@@ -90,7 +90,7 @@ impl Follow {
                     return;
                 }
                 Some(Ok(WatchEvent::Bookmark(_))) => {}
-                // Ended, or expired: what there is now is listed again.
+                // The watch ended or expired: list again.
                 Some(Ok(WatchEvent::Error(_)) | Err(_)) | None => self.watch = None,
             }
         }
@@ -121,7 +121,7 @@ impl Follow {
         let Ok(mut value) = serde_json::to_value(object) else {
             return;
         };
-        // Items of a list do not say what they are.
+        // Items of a list have no apiVersion and kind.
         value["apiVersion"] = self.kind.api_version().into();
         value["kind"] = self.kind.kind().into();
         self.objects.insert(key(object), value);

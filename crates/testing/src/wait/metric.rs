@@ -11,7 +11,7 @@ use crate::fail::{CallSite, or_fail};
 use crate::report::{self, source};
 use crate::{Error, TestEnv};
 
-/// Metrics tell nobody when they change; they are looked at whenever the manager was answered, and as often as this.
+/// Metrics announce no changes: they are read after every response to the manager, and at this interval.
 const LOOK: Duration = Duration::from_millis(5);
 
 type Holds<'e> = Box<dyn Fn(f64) -> bool + Send + 'e>;

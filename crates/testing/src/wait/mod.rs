@@ -1,4 +1,4 @@
-//! Waiting for what is to come, and watching that it stays: driven by watch events and the clock.
+//! Waits until something holds, or checks that it keeps holding: driven by watch events and the clock.
 
 mod consistently;
 mod eventually;
@@ -21,10 +21,10 @@ use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
 use crate::{TestEnv, report, time};
 
-/// What ends a test before what it waits for: a request that was refused, or a manager that ended.
+/// What ends a wait early: a request that was refused, a manager that ended, too many writes.
 pub(crate) async fn alarm(env: &TestEnv) -> String {
     let mut activity = env.traffic().activity();
-    // A loop of writes is instant in virtual time: nothing else would ever end it.
+    // In virtual time a loop of writes takes no time, so a deadline would never end it.
     let paused = time::is_paused();
     let before = env.traffic().writes();
     let manager = end("the manager ended", env.with_manager(RunningManager::end));
@@ -54,7 +54,7 @@ pub(crate) async fn alarm(env: &TestEnv) -> String {
     }
 }
 
-/// That something ended, once it has; never, if it goes on.
+/// Returns the error of a manager or of controllers that ended; never returns while they run.
 async fn end(what: &str, end: Option<watch::Receiver<Option<String>>>) -> String {
     let Some(mut end) = end else {
         return std::future::pending().await;
@@ -62,7 +62,7 @@ async fn end(what: &str, end: Option<watch::Receiver<Option<String>>>) -> String
     let why = end.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
     match why {
         Some(why) => format!("{what}: {why}"),
-        // Whoever stopped it knows.
+        // The test itself stopped it.
         None => std::future::pending().await,
     }
 }
