@@ -117,7 +117,7 @@ pub fn replay(script: &Script, kubectl: &Kubectl) -> Result<Outcome, KubectlErro
     })
 }
 
-/// Replays scripts on an embedded server behind its TLS door, one server for each.
+/// Replays scripts on an embedded server over TLS, one server for each.
 pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>, KubectlError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -1,4 +1,4 @@
-//! Records cases: plays each until two runs in a row tell the same story, and keeps that story.
+//! Records cases: plays each until two runs in a row give the same transcript, and keeps that.
 
 use std::time::SystemTime;
 

@@ -1,7 +1,8 @@
 //! Wall-clock seconds, which only servers on a real clock show.
 //!
 //! managedFields are ordered by second and then by manager: a run in which a second ends between two managers' writes
-//! tells another story than one in which none does, and only the latter can be told again. Cases that call webhooks take
+//! has another transcript than one in which none does, and only the latter can be repeated. Cases that call webhooks
+//! take
 //! too long for that: their transcripts order managers as if no second had ended.
 
 use std::time::{Duration, SystemTime};

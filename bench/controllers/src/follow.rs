@@ -62,7 +62,7 @@ fn is_done(deployment: &Deployment) -> bool {
         && status.replicas == wanted
 }
 
-/// Waits until nobody writes any more, and says when the last write was.
+/// Waits until no writes follow, and returns the time of the last one.
 pub(crate) async fn quiet(server: &ApiServer) -> Instant {
     let mut revision = server.revision();
     let mut since = Instant::now();

@@ -15,7 +15,7 @@ use kubewright_bench_runtime::protocol::{Report, now};
 /// How long a child may take over an answer that needs no work.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// Who is measured.
+/// The implementation that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Peer {
     ControllerRuntime,

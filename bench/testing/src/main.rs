@@ -18,7 +18,7 @@ use crate::report::Peer;
 /// Why a bench ended early.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Who can be measured.
+/// The implementations that can be measured.
 const PEERS: [&str; 3] = ["envtest", "ours", "ours-bare"];
 
 /// Measures test environments.

@@ -207,7 +207,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         url = listener.url(),
         path = quoted(&place.path.display().to_string()),
     );
-    // Nobody reading is no reason to stop serving.
+    // The server goes on when nobody reads its output.
     let _ = io::stdout().write_all(text.as_bytes());
 
     let failed = tokio::select! {
@@ -227,7 +227,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             }
             listener.shutdown().await;
         } => {}
-        // Who asks twice is in a hurry.
+        // The second signal ends it at once.
         _ = signals.more_than(times) => {}
     }
     Ok(())

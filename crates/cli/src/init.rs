@@ -148,7 +148,7 @@ fn folder_name(folder: &Path) -> String {
         .to_lowercase()
 }
 
-/// Refuses a folder that somebody works in.
+/// Refuses a folder with files that are not usual in a new repository.
 fn check_folder(folder: &Path) -> Result<(), Box<dyn Error>> {
     let mut foreign = Vec::new();
     for entry in std::fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Standard output. Whoever reads it may stop reading, and a full disk is an error as any other.
+//! Standard output. A reader that closes the pipe is no error; a full disk is.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -14,13 +14,13 @@ pub(crate) fn write(text: &str) -> Result<(), OutputError> {
 
 fn write_to(out: &mut impl Write, text: &str) -> Result<(), OutputError> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever read it has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done.map_err(OutputError),
     }
 }
 
-/// Writes a line to standard error. If that fails, there is nobody left to tell.
+/// Writes a line to standard error. A failure is ignored, because it cannot be reported.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

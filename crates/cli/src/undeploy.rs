@@ -204,7 +204,7 @@ async fn left_by_manager(
 ) -> Result<Vec<DeletionTarget>, cluster::Error> {
     let secret = format!("{prefix}webhook-service-cert");
     let secret = live(cluster, &Reference::new("v1", "Secret", Some(namespace), &secret)).await?;
-    // Without the label somebody else wrote it.
+    // Without the label it is not from this tool.
     let made = secret.filter(|secret| secret["metadata"]["labels"].get(CERTIFICATES).is_some());
     let mut left: Vec<DeletionTarget> = made.as_ref().and_then(DeletionTarget::of).into_iter().collect();
     let lease = Reference::new("coordination.k8s.io/v1", "Lease", Some(namespace), operator);

@@ -102,7 +102,8 @@ pub(crate) async fn in_cluster(
     Ok(found.into_values().collect())
 }
 
-/// Deletes definitions and waits until they are gone, unless objects would go with them and nobody agrees. Returns those deleted.
+/// Deletes definitions and waits until they are gone. If objects would be deleted with them, the user has to agree.
+/// Returns those deleted.
 pub(crate) async fn delete_definitions(
     cluster: &Cluster,
     definitions: &[Value],
@@ -143,7 +144,7 @@ pub(crate) async fn delete_definitions(
     Ok(deleted)
 }
 
-/// Asks, where somebody can be asked.
+/// Asks the user, if there is a terminal.
 fn agree(total: &str, counts: &str) -> Result<(), Refusal> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Refusal::Objects(total.to_owned(), counts.to_owned()));

@@ -82,7 +82,7 @@ impl ClusterFlags {
                 title,
                 why: describe_failure(&kube::Error::Api(status)),
             }),
-            // Who may not see the version may still be allowed other things.
+            // A user who may not read the version may still be allowed other requests.
             Ok(Err(kube::Error::Api(status))) if status.code == 403 => Ok(Cluster::of(client, title)),
             Ok(Err(error)) => Err(ConnectError::Silent {
                 title,
@@ -281,7 +281,7 @@ mod tests {
             Environment::of(variables.iter().copied()).with_service_account("/no/such/folder")
         };
         assert!(ClusterFlags::default().is_nowhere(&environment(&[("HOME", "/no/such/home")])));
-        // Whoever names a file means it.
+        // A file that is named must be there.
         assert!(!ClusterFlags::default().is_nowhere(&environment(&[("KUBECONFIG", "/no/such/file")])));
         let (_folder, given) = choice(None);
         assert!(!given.is_nowhere(&environment(&[])));

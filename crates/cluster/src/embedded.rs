@@ -20,7 +20,7 @@ use crate::kubeconfig;
 use crate::progress::Progress;
 use crate::{Reference, describe_failure};
 
-/// As long as nobody runs it: a year.
+/// How long the token in the kubeconfig of an operator is valid: a year.
 const TOKEN_SECONDS: i64 = 365 * 24 * 60 * 60;
 
 /// What goes wrong with it.
@@ -63,7 +63,7 @@ impl Embedded {
         Self::start_with(port, chosen, manager, progress).await
     }
 
-    /// The same with controllers in a manager that somebody looks into.
+    /// As [`start`](Self::start), with a manager of controllers that the caller has made and can inspect.
     pub async fn start_with(
         port: u16,
         chosen: Option<&Path>,

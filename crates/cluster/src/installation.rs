@@ -14,7 +14,7 @@ use crate::inventory::{is_member, keep_membership};
 use crate::progress::Progress;
 use crate::{ApplyOutcome, Cluster, Reference};
 
-/// Says that webhook configurations are there for a run alone: without one nobody answers them.
+/// The annotation of webhook configurations that are there for a run alone: without the run their calls would fail.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
 
 /// How long a definition that is being deleted may take to go.

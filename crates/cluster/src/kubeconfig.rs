@@ -1,4 +1,4 @@
-//! Writing a kubeconfig: it holds a key, so nobody else may read it, and never half of it is there.
+//! Writes a kubeconfig: readable for its owner alone, because it holds a key, and atomically.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary folder for kubeconfigs, which nobody else may look into.
+/// A temporary folder for kubeconfigs that only its owner may read.
 pub fn temporary_folder() -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("kubewright-");

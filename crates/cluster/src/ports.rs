@@ -84,7 +84,7 @@ fn is_free(port: u16) -> bool {
     !is_taken(everywhere) && !is_taken(here)
 }
 
-/// A port nobody listens on at this moment.
+/// A port that is free at this moment.
 pub fn free_port() -> Option<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
     Some(listener.local_addr().ok()?.port())

@@ -14,7 +14,8 @@ const GATHERS: &str = "true";
 
 /// Adds the controller. What is looked at of most roles is their labels: there are dozens of them in every cluster.
 pub(crate) fn add_to(operator: Operator) -> Operator {
-    // Who gathers is reconciled at the start as it is; that there are others is no news then.
+    // Roles with an aggregation rule are reconciled at the start anyway, so the first list of the others wakes
+    // nothing.
     let news = Predicate::new(|event| !matches!(event, Event::Added { initial: true, .. }));
     let controller = Controller::of::<ClusterRole>()
         .named("clusterrole-aggregation-controller")

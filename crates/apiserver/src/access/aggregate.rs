@@ -9,7 +9,7 @@ use crate::registry::BuiltInId;
 use crate::server::Server;
 use crate::write::managed_fields::FieldWriter;
 
-/// Who upstream's controller is to server-side apply.
+/// The field manager of upstream's controller.
 const MANAGER: &str = "clusterrole-aggregation-controller";
 /// Roles may gather roles that gather roles; what is deeper than this goes in circles.
 const MOST_ROUNDS: usize = 16;
@@ -55,7 +55,7 @@ impl Server {
             };
             let new = writer.update_built_in(Some(role), new);
             let draft = object::to_built_in_draft(resource, &new);
-            // Whoever wrote meanwhile comes here too.
+            // A concurrent write of the role aggregates it again.
             if self
                 .store
                 .update(resource.table, &record.key, record.revision, draft)

@@ -1,4 +1,4 @@
-//! Who sends a request: the transport's identity, else a bearer token, else nobody in particular (Z1).
+//! Who sends a request: the transport's identity, else that of a bearer token, else the anonymous user (Z1).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -40,7 +40,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub(crate) enum Identity {
     /// Who the client is.
     Proven(Arc<User>),
-    /// The client has shown something that proves nothing, such as a certificate of somebody else's authority.
+    /// The credentials of the client are invalid, such as a certificate of an unknown authority.
     Refused,
     /// Nothing: headers may tell more.
     Unknown,
@@ -68,7 +68,7 @@ pub(crate) struct Access {
     /// Whether roles that gather those of others are kept up to date.
     aggregates: bool,
     tokens: Arc<HashMap<String, Arc<User>>>,
-    /// Made when somebody asks who may not do everything.
+    /// Made by the first request that has to be authorized.
     authorizer: OnceLock<Authorizer>,
     /// Held while it is made, so that no write is missed.
     making: Mutex<()>,
@@ -88,7 +88,7 @@ impl Access {
         }
     }
 
-    /// That of a fork, which reads roles and bindings from its own store when somebody asks.
+    /// The access of a fork, which reads roles and bindings from its own store when first needed.
     pub(crate) fn fork(&self) -> Self {
         Access {
             mode: self.mode,

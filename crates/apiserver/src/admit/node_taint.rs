@@ -1,4 +1,5 @@
-//! `TaintNodesByCondition`: a new node is not ready until somebody says so.
+//! `TaintNodesByCondition`: a new node has the taint `node.kubernetes.io/not-ready` until its conditions say
+//! otherwise.
 
 use serde_json::{Value, json};
 

@@ -167,7 +167,7 @@ impl AuditQuery {
         self.filter(|event| event.attributes.name == name)
     }
 
-    /// Those that were forbidden, or of nobody knows whom.
+    /// Requests that were forbidden or not authenticated.
     pub fn refused(self) -> Self {
         self.filter(|event| matches!(event.verdict, AuditVerdict::Forbidden | AuditVerdict::Unauthenticated))
     }

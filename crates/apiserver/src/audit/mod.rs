@@ -1,6 +1,7 @@
 //! The audit trail: who asked for what, what was decided and what came of it, for the last so many requests.
 //!
-//! Writing it down is a few clones per request; what a request asked for is worked out when somebody looks. Bodies are
+//! Recording costs a few clones per request; what a request asked for is worked out when the trail is read. Bodies
+//! are
 //! never part of it, so no secret's value can be.
 
 mod event;
@@ -77,7 +78,7 @@ pub(crate) struct AuditDraft {
 pub(crate) enum Verdict {
     /// Nothing: the request was refused before.
     Undecided,
-    /// Nobody knows who it was.
+    /// The request was not authenticated.
     Unauthenticated,
     /// The user may not act as the one they wanted to be.
     MayNotImpersonate,

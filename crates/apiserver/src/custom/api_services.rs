@@ -10,7 +10,7 @@ use crate::registry::{BuiltInId, Registry, Resource};
 use crate::server::Server;
 use crate::write::managed_fields::FieldWriter;
 
-/// Who upstream's aggregator is to server-side apply.
+/// The field manager of upstream's aggregator.
 const MANAGER: &str = "kube-apiserver";
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
@@ -39,7 +39,7 @@ impl Server {
                 })
         });
         for record in obsolete {
-            // Whoever changed it meanwhile wanted it to stay.
+            // One that was changed meanwhile stays: the error is ignored.
             let _ = self.store.delete(resource.table, &record.key, record.revision);
         }
     }
@@ -63,7 +63,7 @@ impl Server {
         service["status"] = status;
         set_meta(&mut service, "uid", self.random.uuid());
         set_meta(&mut service, "creationTimestamp", now);
-        // A name that was taken meanwhile is served by whoever took it.
+        // If another request has created it meanwhile, that one is served: the error is ignored.
         let _ = self.store.create(
             resource.table,
             meta_text(&service, "name"),

@@ -16,7 +16,7 @@ use crate::server::Server;
 use crate::verbs::delete;
 use crate::write::managed_fields::FieldWriter;
 
-/// Who upstream's controllers are to server-side apply.
+/// The field manager of upstream's controllers.
 const MANAGER: &str = "kube-apiserver";
 
 fn definitions() -> &'static Arc<Resource> {
@@ -87,7 +87,7 @@ impl Server {
         while let Some(next) = crd::names::next_step(&object, others.iter(), &self.clock.stamp()) {
             match self.write_status(name, &current, &object, next) {
                 Some(written) => current = written,
-                // Somebody wrote in between: look at what is there now.
+                // A concurrent write was first: look at the new object.
                 None => match self.store.get(table, name) {
                     Some(record) => current = record,
                     None => return self.settle(name),

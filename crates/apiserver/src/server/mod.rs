@@ -53,7 +53,7 @@ const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
 /// server.compact();
 /// assert_eq!(server.handle(get(&past)).await.status(), 410);
 ///
-/// // A copy of the whole cluster goes its own way.
+/// // A copy of the whole cluster: a change of one is not seen in the other.
 /// let fork = server.fork();
 /// let gone = http::Request::delete("/api/v1/namespaces/default/configmaps/none").body(Default::default()).unwrap();
 /// assert_eq!(fork.handle_as(Some(&User::admin()), gone).await.status(), 404);

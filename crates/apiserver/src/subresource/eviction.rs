@@ -122,7 +122,8 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
     }
 }
 
-/// Notes at the pod that it is evicted; whoever insists on a version goes on with the one this makes.
+/// Sets the `DisruptionTarget` condition of the Pod. A precondition on the resourceVersion then means the version
+/// that this makes.
 fn mark(call: &Call<'_>, pods: &Resource, options: &mut DeleteOptions, now: &str) -> Result<()> {
     while !options.dry_run {
         let record = call.existing()?;

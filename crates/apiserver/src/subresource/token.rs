@@ -159,7 +159,7 @@ fn is_for_this_server(request: &Value) -> bool {
     audiences.is_some_and(|audiences| audiences.iter().all(|audience| audience == ISSUER))
 }
 
-/// Who asks for a token of a certain account does not want one of its successor.
+/// A request with the uid of an account gets no token of another account of the same name.
 fn check_uid(name: &str, wanted: &str, found: &str) -> Result<()> {
     if wanted.is_empty() || wanted == found {
         return Ok(());

@@ -101,7 +101,7 @@ impl TlsTransport {
 }
 
 impl TlsTransport {
-    /// Agrees on keys. Who speaks plain HTTP is told so, in Go's words.
+    /// Does the TLS handshake. A client that speaks plain HTTP gets Go's message about it.
     async fn handshake(&self, mut socket: TcpStream) -> io::Result<TlsStream<WriteTimeout<TcpStream>>> {
         let mut first = [0; 5];
         let read = socket.peek(&mut first).await?;

@@ -169,7 +169,7 @@ impl ApiServer {
         let advertised = SocketAddr::new(advertised, address.port());
         // Others find a server where it listened first.
         if self.server.advertised.set(advertised.to_string()).is_ok() {
-            // Boxed: a request on its way holds much, and whoever listens would hold it too.
+            // Boxed, because the future of a request is large and would be a part of the listener's.
             Box::pin(self.publish(advertised)).await;
         }
         let (stopper, stop) = Stopper::new();

@@ -19,7 +19,7 @@ pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
         let namespace = record.namespace().unwrap_or_default();
         match delete_one(call, namespace, record.name(), &options).await {
             Ok(_) => {}
-            // Somebody else was faster.
+            // Another request deleted it first.
             Err(status) if status.code == StatusCode::NOT_FOUND => {}
             Err(status) => return Err(status),
         }

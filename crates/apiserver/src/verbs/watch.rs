@@ -102,7 +102,7 @@ fn bookmark_delay(remaining: Duration) -> Duration {
 
 /// What a watch has still to say.
 struct Frames {
-    /// Whoever watches does not keep a server alive.
+    /// Weak, so that an open watch does not keep a server alive.
     server: Weak<Server>,
     resource: Arc<Resource>,
     output: Output,

@@ -25,7 +25,7 @@ pub(crate) struct Status {
     pub(crate) details: Option<Details>,
     /// A token with which an expired list may go on (R5).
     pub(crate) continue_token: Option<String>,
-    /// The whole status as somebody else worded it.
+    /// A body that replaces all of this.
     pub(crate) verbatim: Option<Verbatim>,
 }
 

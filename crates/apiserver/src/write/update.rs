@@ -71,7 +71,7 @@ pub(crate) async fn update<P: Into<Proposal>>(
         let write = PendingWrite::update(call, proposal.into(), live, dry_run);
         match attempt(write).await? {
             Some(written) => return Ok(written),
-            // Somebody else wrote meanwhile: once more on what is there now, without repeating warnings.
+            // A concurrent write was first: try again with the new live object, without repeating warnings.
             None => call.warnings.truncate(warned),
         }
     }

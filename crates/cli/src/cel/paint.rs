@@ -9,7 +9,7 @@ pub(super) struct Paint {
 }
 
 impl Paint {
-    /// Colours if somebody looks at it and has not asked for none (`NO_COLOR`).
+    /// Colours on a terminal, unless `NO_COLOR` is set.
     pub(super) fn of(stream: &impl IsTerminal) -> Paint {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");

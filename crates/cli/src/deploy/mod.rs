@@ -164,7 +164,7 @@ impl Parts {
             .iter()
             .map(|definition| labelled(definition, project.name()));
         let mut members: Vec<Value> = members.into_iter().map(|object| inventory.labelled(object)).collect();
-        // Last, or webhooks that nobody answers yet might stand in the way of the rest.
+        // Webhooks last: the manager does not answer them yet, and they would reject the other objects.
         members.sort_by_key(|object| Reference::of(object).is_some_and(|reference| reference.is_webhooks()));
         Parts {
             lasting: lasting.into_iter().cloned().chain(definitions).collect(),

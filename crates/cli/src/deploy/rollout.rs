@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 const PAUSE: Duration = Duration::from_millis(250);
-/// A cluster that has not looked at a Deployment by then has nobody who does.
+/// A cluster that has not observed a Deployment after this time has no Deployment controller.
 const LOOKED_AT_WITHIN: Duration = Duration::from_secs(10);
 /// How much of the log of a manager that ended is shown.
 const LAST_LINES: i64 = 10;
@@ -145,7 +145,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What the newest Pods of a Deployment complain of. Who may not look at them learns nothing.
+/// The problems of the newest Pods of a Deployment; none if the user may not read them.
 async fn complaints(cluster: &Cluster, deployment: &Value, bundle: &Bundle) -> Vec<String> {
     let mut all = BTreeSet::new();
     for pod in pods(cluster, deployment).await {
@@ -265,7 +265,7 @@ async fn missing_secrets(cluster: &Cluster, pod: &Value) -> Vec<Reference> {
     missing
 }
 
-/// Why a Secret is not there: somebody was to issue a certificate.
+/// Why a Secret is missing: cert-manager has not issued the certificate that it is to hold, or nothing makes it.
 async fn secret_complaint(cluster: &Cluster, secret: &Reference, bundle: &Bundle) -> String {
     let issued_by = |object: &&Value| {
         let reference = Reference::of(object);

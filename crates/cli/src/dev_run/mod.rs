@@ -103,7 +103,7 @@ fn host(text: &str) -> Result<String, String> {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let runtime = cluster::runtime()?;
     let done = runtime.block_on(session::run(arguments, Project::load()?, Progress::new()));
-    // A build that is under way has nobody to tell any more.
+    // The result of a build that is still running is not needed any more.
     runtime.shutdown_background();
     done
 }

@@ -115,7 +115,7 @@ pub(super) async fn apply(cluster: &Cluster, samples: &[Value], webhooks: &[Refe
 async fn wait_for(cluster: &Cluster, webhooks: &[Reference]) -> bool {
     let deadline = Instant::now() + ANSWERED_WITHIN;
     for webhook in webhooks {
-        // Who may not look need not wait.
+        // An error, such as a missing right to read webhooks, ends the wait.
         while let Ok(Some(live)) = cluster.get(webhook).await
             && !is_redirected(&live)
         {

@@ -23,7 +23,7 @@ use crate::project::{Overrides, Project};
 /// The exit code of what Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
 
-/// How long the cluster may take to delete what was there for a run, and how long if somebody asked twice for the end.
+/// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 const HURRIED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -53,7 +53,7 @@ struct Session<'a> {
 enum End {
     /// The operator ended, by itself or because it was asked to.
     Operator(ExitStatus),
-    /// Somebody ended the run while no operator ran.
+    /// A signal ended the run while no operator ran.
     Asked,
 }
 
@@ -64,7 +64,7 @@ enum Event {
     Changed(Vec<PathBuf>),
 }
 
-/// Runs the operator until it ends or somebody ends it.
+/// Runs the operator until it ends or a signal comes.
 pub(super) async fn run(
     arguments: &Arguments,
     project: Project,
@@ -388,12 +388,12 @@ impl Session<'_> {
             status = process.ended() => return Ok(End::Operator(status?)),
             _ = self.signals.more_than(asked.count) => {}
         }
-        // Who asks twice is in a hurry.
+        // The second signal shortens the cleanup.
         process.kill();
         Ok(End::Operator(process.ended().await?))
     }
 
-    /// Takes away what is of no use without the run, as long as the cluster answers and nobody is in a hurry.
+    /// Deletes what was made for the run, within a timeout that a second signal shortens.
     async fn leave(&mut self) {
         let times = self.signals.count();
         let patience = if times > 1 { HURRIED_WITHIN } else { LEFT_WITHIN };

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 const LOOK: Duration = Duration::from_millis(250);
 /// Editors write in several steps: a change counts when nothing has changed for that long.
 const SETTLED: Duration = Duration::from_millis(150);
-/// Folders deeper than that are somebody's accident.
+/// Folders deeper than this are not watched.
 const DEEPEST: usize = 32;
 
 /// The state of all files at a moment.

@@ -126,7 +126,7 @@ impl Work {
         Ok(())
     }
 
-    /// Brings back what was there. There is nobody left to tell if that fails too.
+    /// Restores the former files. A failure is ignored, because the first error is reported.
     fn undo(&self) {
         for step in self.steps.iter().rev() {
             match (&step.kept, &step.new) {
@@ -288,7 +288,7 @@ mod tests {
         for change in [Change::Update(File::new("a", "A")), Change::Create(File::new("b", "b"))] {
             work.prepare(&disk, &change).unwrap();
         }
-        // Somebody takes away what waits to be put in place.
+        // Another process removes the temporary file.
         fs::remove_file(work.steps[1].new.as_ref().unwrap()).unwrap();
         assert!(work.put_in_place().is_err());
         work.undo();

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A name beside a file that nobody else uses.
+/// A unique name for a temporary file beside a file.
 pub(super) fn beside(target: &Path, what: &str) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
     target.with_file_name(format!(".{name}.kubewright-{}-{what}", std::process::id()))
 }
 
-/// Removes what commands left that are gone. What cannot be removed is in nobody's way.
+/// Removes the temporary files of commands that do not run any more. Failures are ignored.
 pub(super) fn clear(root: &Path) {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -51,7 +51,7 @@ impl Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
-    /// What whoever runs the command may want to know.
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
 }
 

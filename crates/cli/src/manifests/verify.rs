@@ -29,7 +29,8 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
         .build()
         .map_err(VerifyError::Server)?;
     runtime.block_on(async {
-        // Where objects are to be converted, nobody is there to do it: samples are judged where they need not be.
+        // The conversion webhook does not run here: samples are verified in the storage version, which needs no
+        // conversion.
         let mut plain = Judge::new();
         let mut refusals = Vec::new();
         for definition in &bundle.manifests.definitions {

@@ -20,7 +20,7 @@ pub(crate) use error::Error;
 
 use kubewright_cluster::progress::Progress;
 
-/// The image of a project that nobody has named one for.
+/// The image of a project for which none was set.
 const IMAGE: &str = "controller:latest";
 
 /// Where the namespace and the prefix are.
@@ -71,7 +71,7 @@ impl Project {
     /// The project of the current folder.
     pub(crate) fn load() -> Result<Project, Error> {
         let project = Self::find(Path::new("."))?;
-        // Its namespace and its image are in these: whoever cannot read them would take others.
+        // The namespace and the image are in these files: ignoring an error would mean others.
         for path in [DEFAULT, MANAGER] {
             if let Some(text) = project.text(path)? {
                 kubewright_codec::yaml::decode(text.as_bytes()).map_err(|source| Error::Yaml { path, source })?;

@@ -114,7 +114,7 @@ fn of_cluster(event: &Value, wanted: &Wanted<'_>) -> Vec<Request> {
     let Some(request) = request_of_cluster(event, wanted) else {
         return Vec::new();
     };
-    // An apply or an update that made its object: whoever does that must be allowed to create, too.
+    // An apply or an update that created its object needs the right to create, too.
     let is_creation = event["responseStatus"]["code"] == 201 && matches!(request.verb.as_str(), "patch" | "update");
     let creation = is_creation.then(|| Request {
         verb: "create".to_owned(),

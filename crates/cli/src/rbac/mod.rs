@@ -154,7 +154,7 @@ fn tell(report: &Report, operator: &Description, requests: usize, progress: &Pro
     for unused in report.unused.iter().filter(|unused| unused.origin == Origin::Written) {
         progress.line(unused.to_string());
     }
-    // What nobody wrote cannot be taken away by hand; it is told beside the outcome.
+    // Rules that are derived cannot be removed by hand; they are listed beside the outcome.
     for unused in report.unused.iter().filter(|unused| unused.origin != Origin::Written) {
         progress.note(unused.to_string());
     }

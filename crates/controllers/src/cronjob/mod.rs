@@ -75,7 +75,7 @@ impl Reconciler for CronJobs {
                     status.active.get_or_insert_default().push(plan::reference(&made));
                 }
                 Err(error) if error.is_already_exists() => {
-                    // It was made before, and could not be written down then; or it is somebody else's.
+                    // The Job was created before and the status not updated, or it has another owner.
                     let present = self.client.live().get_opt::<Job>(&key_of(&*job)).await?;
                     let Some(present) = present.filter(|present| own(present)) else {
                         return Ok(Action::done());

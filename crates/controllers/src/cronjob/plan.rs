@@ -126,7 +126,7 @@ impl Planner<'_> {
             ("Complete", spec.successful_jobs_history_limit),
             ("Failed", spec.failed_jobs_history_limit),
         ] {
-            // The server fills both in: without a limit somebody wants to keep them all.
+            // The server sets defaults for both, so a missing limit means to keep all Jobs.
             let Some(limit) = limit else {
                 continue;
             };
@@ -368,7 +368,7 @@ mod tests {
             many.events[0].text,
             "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         );
-        // Who sets a deadline has not missed what is before it.
+        // With a starting deadline, times before it do not count as missed.
         let bounded = plan(
             &cron(&json!({ "startingDeadlineSeconds": 7200 })),
             &[],

@@ -110,7 +110,7 @@ impl Planner<'_> {
     fn finish(self) -> Plan {
         let changed = self.deployment.status != self.before.status
             || self.deployment.metadata.annotations != self.before.metadata.annotations;
-        // Who replaces the `Deployment` starts over with what is there then.
+        // Replacing the `Deployment` triggers another reconcile, which updates the status.
         let replaced = self.steps.iter().any(|step| matches!(step, RolloutStep::Replace(_)));
         Plan {
             status: (changed && !replaced).then(|| Box::new(self.deployment)),
@@ -323,7 +323,7 @@ impl Planner<'_> {
         true
     }
 
-    /// Whether somebody changed the size since the sets were told of it.
+    /// Whether the size was changed since the annotations of the sets were written.
     fn is_resized(&self) -> bool {
         let active = self.sets.iter().filter(|set| size::asked(set) > 0);
         active

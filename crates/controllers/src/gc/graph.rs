@@ -1,4 +1,4 @@
-//! Who owns whom: a graph of all objects by uid, kept from events. Pure.
+//! The graph of owners and dependents by uid, kept from events. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl ObservedObject {
     }
 }
 
-/// An object, or an owner that somebody names and nobody has seen.
+/// An object, or an owner that a dependent names and that was never observed.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     /// What and where it is, if it was seen.
@@ -101,12 +101,12 @@ impl Node {
         self.dependents.keys()
     }
 
-    /// Whether somebody names it as an owner.
+    /// Whether it has dependents.
     pub(super) fn has_dependents(&self) -> bool {
         !self.dependents.is_empty()
     }
 
-    /// Whether somebody holds up its deletion.
+    /// Whether a dependent blocks its deletion.
     pub(super) fn is_blocked(&self) -> bool {
         self.blocking > 0
     }
@@ -134,7 +134,7 @@ pub(super) struct Consequences {
     pub(super) absent: Option<ObjectIdentity>,
 }
 
-/// Who owns whom.
+/// The graph of owners and dependents.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: HashMap<Uid, Node>,
@@ -217,7 +217,7 @@ impl Graph {
                 self.meet(owner, uid, key, consequences);
             }
         }
-        // Whoever does not hold up an owner any more may let it go.
+        // An owner that is not blocked any more may be deleted.
         for owner in former.iter().filter(|owner| owner.blocks) {
             self.release(&owner.uid, consequences);
         }

@@ -168,7 +168,7 @@ impl Collector {
             .record(&about, EventNote::warning("OwnerRefInvalidNamespace", "Collect", text));
     }
 
-    /// Handles an object, and at once again if somebody else wrote it in between.
+    /// Handles an object, and once more at once after a conflict.
     async fn settle(&self, uid: &Uid, monitors: &Monitors) -> Result<(), Failure> {
         for _ in 0..CONFLICTS {
             match self.attend(uid, monitors).await {
@@ -271,7 +271,7 @@ impl Collector {
         (node.has_dependents(), node.dependents().any(waits))
     }
 
-    /// An owner that nobody has seen: if it is not there, its dependents are looked at.
+    /// Looks up an owner that was never observed. If it does not exist, its dependents are enqueued.
     async fn look_for(&self, uid: &Uid, sought: ObjectIdentity, monitors: &Monitors) -> Result<(), Failure> {
         let Some(kind) = monitors.kind(&sought.api_version, &sought.kind) else {
             return Err(Failure::message(format!("nobody serves {}", sought.kind)));
@@ -405,7 +405,7 @@ impl Collector {
         self.remove_finalizer(live, ORPHAN).await
     }
 
-    /// Lets an owner go when nobody holds it up, or else sees to those who do.
+    /// Removes the finalizer of an owner without blocking dependents, or else enqueues those.
     async fn finish_foreground(&self, uid: &Uid, live: &Live) -> Result<(), Error> {
         let blocking: Option<Vec<Uid>> = {
             let graph = self.graph.lock();

@@ -52,7 +52,7 @@ impl<'a> Member<'a> {
         counted.saturating_add(ignored)
     }
 
-    /// When it ended: as its containers say, or its condition, or whoever deleted it.
+    /// When it ended: by its containers, its condition, or its deletion timestamp.
     pub(super) fn ended(&self) -> Timestamp {
         let made = || self.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
         let ended = self.containers_ended().or_else(|| self.unready_since());
@@ -83,7 +83,7 @@ impl<'a> Member<'a> {
                 .flatten()
                 .filter(|status| sidecars.contains(&status.name.as_str())),
         );
-        // While one of them has not ended, nobody knows.
+        // Unknown while one of them has not ended.
         let ends: Option<Vec<Timestamp>> = ends.map(end).collect();
         ends?.into_iter().max()
     }

@@ -56,7 +56,7 @@ pub(crate) fn controller(settings: &Settings) -> Controller {
         })
 }
 
-/// A Pod that waits to be counted and has lost its Job wakes whoever lets it go.
+/// Enqueues a Pod with the Job finalizer whose Job is gone, so that the finalizer is removed.
 fn orphan_wakes(pod: &Pod) -> Vec<Request> {
     let name = pod.metadata.labels.as_ref().and_then(|labels| labels.get(JOB_NAME));
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();

@@ -351,7 +351,7 @@ impl<'a> Planner<'a> {
         self.plan.wake = Some(self.plan.wake.map_or(wait, |wake| wake.min(wait)));
     }
 
-    /// Whether all has been done, and nobody is at work any more.
+    /// Whether all completions are there, and no Pod is active any more.
     fn is_complete(&self) -> bool {
         let left = self.active().len().saturating_sub(self.plan.remove.len()) + self.plan.create.len();
         let done = match self.spec.completions {

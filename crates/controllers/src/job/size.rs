@@ -90,7 +90,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The Pods that go first: those whose index nobody wants or is taken twice, then those in early phases.
+    /// The Pods in the order of their deletion: those whose index is out of range or taken twice, then those in early
+    /// phases.
     fn for_removal(&self, count: usize) -> Vec<String> {
         let mut left: Vec<Ranked<'_>> = Vec::new();
         let mut gone: Vec<String> = Vec::new();
@@ -119,7 +120,7 @@ impl Planner<'_> {
         gone
     }
 
-    /// The lowest indexes that nobody has done, does or has given up.
+    /// The lowest indexes that are neither completed, nor active, nor failed.
     fn free_indexes(&self, count: i32) -> Vec<i32> {
         let mut taken = self.done.clone();
         taken.extend(self.active().iter().filter_map(|member| member.index));

@@ -92,7 +92,7 @@ pub(super) fn report(node: &Node, ip: &str, version: &str, now: Timestamp) -> Op
     Some(status)
 }
 
-/// Fills in what nobody has said of a node: the API server writes empty words.
+/// Fills in the fields of a node's info that are empty, because the API server requires them.
 fn introduce(info: &mut NodeSystemInfo, name: &str, version: &str) {
     let words = [
         (&mut info.architecture, "amd64"),

@@ -105,7 +105,7 @@ pub(super) fn of_pod(pod: &Pod) -> (Script, Vec<ScriptError>) {
 /// What a container goes through that was restarted so often.
 pub(super) fn of_container(pod: &Pod, container: &str, restarted: i32) -> (ContainerScript, Vec<ScriptError>) {
     let policy = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
-    // Who is not restarted anyway is there to finish.
+    // A container that is not always restarted is expected to complete.
     let finishes = matches!(policy, Some("Never" | "OnFailure"));
     let plain = ContainerScript {
         image_error: None,

@@ -143,7 +143,7 @@ impl Namespaces {
         let objects = self.client.live().dynamic(kind.clone());
         let query = Query::all().in_namespace(namespace);
         let found = match objects.list(&query).await {
-            // Somebody stopped to serve it: then there is nothing of it.
+            // The kind is not served any more, so it has no objects.
             Err(error) if error.is_not_found() || error.code() == Some(405) => return Ok(()),
             found => found?,
         };

@@ -66,7 +66,7 @@ pub(super) fn wanted(node: &Node, now: Timestamp) -> Option<Vec<Taint>> {
     if spec.unschedulable == Some(true) {
         due.push((UNSCHEDULABLE, "NoSchedule"));
     }
-    // Pods go when a node is not ready; when it does not say whether it is, nobody has decided.
+    // Nodes that are not ready or unreachable evict their Pods: `NoExecute` beside `NoSchedule`.
     let unready: Vec<_> = due
         .iter()
         .filter(|(key, _)| [NOT_READY, UNREACHABLE].contains(key))

@@ -54,7 +54,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
         })
 }
 
-/// What a Pod wakes: nothing, as long as somebody else looks after it.
+/// What a Pod enqueues: nothing, as long as a kubelet is responsible for it.
 async fn wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
     let mut requests = Vec::new();
     if pods::is_terminal(&pod) {
@@ -148,7 +148,7 @@ impl Collector {
         for pod in lost {
             self.remove(&pod, Why::NodeGone).await?;
         }
-        // Who is put there from now on gets a quarantine of its own.
+        // A node of that name that is missed later gets a new quarantine.
         self.missing.lock().remove(key.name());
         Ok(Action::done())
     }

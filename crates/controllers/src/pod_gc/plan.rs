@@ -1,4 +1,4 @@
-//! Which Pods nobody else will ever delete, and what is written down of them before they go. Pure.
+//! Which Pods the garbage collector has to delete, and the status that they get before. Pure.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::kubelet::node;
 use crate::support::{pods, time};
 
-/// The taint of a node that somebody has switched off for good.
+/// The taint of a node that an administrator has declared out of service.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 const DISRUPTION: &str = "DisruptionTarget";
 
@@ -31,7 +31,8 @@ pub(super) struct Removal {
     pub(super) delete: bool,
 }
 
-/// How a Pod goes, if there is anything left to do: one that has not ended has failed, since nobody will ever say otherwise.
+/// The status of a Pod before its deletion, if it changes: one that has not ended has failed, because no kubelet will
+/// report its end.
 pub(super) fn removal(pod: &Pod, why: Why, now: Timestamp) -> Option<Removal> {
     let status = (!pods::is_terminal(pod)).then(|| {
         let mut status = json!({ "phase": "Failed", "observedGeneration": pod.metadata.generation });
@@ -64,7 +65,7 @@ pub(super) fn goes_from_nowhere(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some() && pods::node_of(pod).is_empty()
 }
 
-/// Whether somebody says of a node that is not ready that it will not come back: what is being deleted there is gone.
+/// Whether a node is not ready and out of service, so that Pods that are being deleted there are gone.
 pub(super) fn is_out_of_service(node: &Node) -> bool {
     let is_ready = node::condition(node, "Ready").is_some_and(|ready| ready.status == "True");
     let mut taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());

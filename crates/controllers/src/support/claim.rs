@@ -14,7 +14,7 @@ use super::labels;
 pub(crate) enum Claim {
     /// It belongs to the owner.
     Keep,
-    /// It belongs to nobody, and is selected: the owner takes it.
+    /// It has no controller and is selected: the owner adopts it.
     Adopt,
     /// It belongs to the owner, and is not selected any more: the owner lets it go.
     Release,

@@ -21,7 +21,7 @@ pub(super) fn bodies(
     input: &DeriveInput,
     data: &DataEnum,
     container: &Container,
-    door: &str,
+    exporter: &str,
 ) -> Result<(Bodies, Context), Error> {
     if container.added.rest {
         let message = "`..` fills fields; name the variants that only the hub has: added(Variant = Self::Other)";
@@ -39,7 +39,7 @@ pub(super) fn bodies(
     if container.added.items.iter().any(|(_, spoke)| spoke.is_none()) {
         fallible.push(Way::FromHub);
     }
-    let context = Context::new(container, door, &fallible);
+    let context = Context::new(container, exporter, &fallible);
     let hub = path_of(&container.hub)?;
     let (value, spoke) = (value(), &input.ident);
     let to_hub = arms.iter().map(|arm| arm.on_the_way_there(&context, spoke));
@@ -49,7 +49,7 @@ pub(super) fn bodies(
         let spoke = spoke.clone().unwrap_or_else(refused);
         quote!(#hub::#name { .. } => #spoke,)
     });
-    // A variant of the hub that nobody named is said at the hub's name.
+    // The error about a variant of the hub that no variant is converted to points at the name of the hub.
     let from_hub = quote_spanned!(container.hub.span()=> match #value { #(#from_hub)* #(#added)* });
     let bodies = Bodies {
         to_hub: quote!(match #value { #(#to_hub)* }),

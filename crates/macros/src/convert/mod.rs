@@ -36,17 +36,17 @@ struct Bodies {
     from_hub: TokenStream,
 }
 
-/// The code of a derive. `door` is the crate through which the derive was called.
-pub(crate) fn expand(item: TokenStream, door: &str) -> TokenStream {
-    let code = syn::parse2(item).and_then(|input| derive(&input, door));
+/// The code of a derive. `exporter` is the crate that exports the derive to the user.
+pub(crate) fn expand(item: TokenStream, exporter: &str) -> TokenStream {
+    let code = syn::parse2(item).and_then(|input| derive(&input, exporter));
     code.unwrap_or_else(|error| error.to_compile_error())
 }
 
-fn derive(input: &DeriveInput, door: &str) -> Result<TokenStream, Error> {
+fn derive(input: &DeriveInput, exporter: &str) -> Result<TokenStream, Error> {
     let container = Container::parse(input)?;
     let (bodies, context) = match &input.data {
-        Data::Struct(data) => structs::bodies(input, data, &container, door)?,
-        Data::Enum(data) => enums::bodies(input, data, &container, door)?,
+        Data::Struct(data) => structs::bodies(input, data, &container, exporter)?,
+        Data::Enum(data) => enums::bodies(input, data, &container, exporter)?,
         Data::Union(_) => return Err(Error::new_spanned(&input.ident, "unions cannot derive `Convert`")),
     };
     let spoke = &input.ident;
@@ -58,12 +58,12 @@ fn derive(input: &DeriveInput, door: &str) -> Result<TokenStream, Error> {
 }
 
 impl Context {
-    fn new(container: &Container, door: &str, fallible: &[Way]) -> Self {
-        let door = Ident::new(door, Span::call_site());
+    fn new(container: &Container, exporter: &str, fallible: &[Way]) -> Self {
+        let exporter = Ident::new(exporter, Span::call_site());
         let runtime = container
             .runtime
             .as_ref()
-            .map_or_else(|| quote!(::#door), |path| quote!(#path));
+            .map_or_else(|| quote!(::#exporter), |path| quote!(#path));
         Context {
             hub: container.hub.clone(),
             runtime: quote!(#runtime::conversion),

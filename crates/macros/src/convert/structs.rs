@@ -24,11 +24,11 @@ pub(super) fn bodies(
     input: &DeriveInput,
     data: &DataStruct,
     container: &Container,
-    door: &str,
+    exporter: &str,
 ) -> Result<(Bodies, Context), Error> {
     let members = members(&data.fields, wire::style(&input.attrs))?;
     let fallible = members.iter().flat_map(|member| member.said.fallible());
-    let context = Context::new(container, door, &fallible.collect::<Vec<_>>());
+    let context = Context::new(container, exporter, &fallible.collect::<Vec<_>>());
     if matches!(data.fields, Fields::Unnamed(_)) && !container.added.is_empty() {
         return Err(Error::new_spanned(
             &input.ident,

@@ -242,7 +242,7 @@ async fn get_secured(uri: Uri, request: Request<()>) -> Result<u16, String> {
 
 async fn run(launch: &Launch, within: Duration, guarding: &Guarding) -> Result<(), String> {
     let mut child = launch.command().spawn().map_err(|error| error.to_string())?;
-    // What it left behind ends with it, also when nobody waits for it any more.
+    // The processes that it started end with it, also if the action was cancelled.
     let held = child.id().map(|group| guarding.hold(group));
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let all = async { tokio::join!(beginning(out), beginning(err), child.wait()) };

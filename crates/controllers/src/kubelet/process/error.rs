@@ -28,7 +28,7 @@ pub(super) enum StartError {
     /// What is loaded cannot be read.
     #[error("image {image:?} cannot be used: {why}")]
     Image { image: String, why: String },
-    /// Somebody else's process has to end first.
+    /// The process of another Pod has to end first.
     #[error("{0}")]
     Later(String),
 }

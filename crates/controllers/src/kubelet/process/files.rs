@@ -1,4 +1,4 @@
-//! Files and folders that nobody else may look at.
+//! Files and folders that only their owner may read.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
@@ -32,7 +32,9 @@ pub(super) fn is_private(_: &Path) -> io::Result<bool> {
 /// The file by which a folder is known as one of Pods, to be removed with all in it.
 const MARKER: &str = ".kubewright-pods";
 
-/// Marks a folder with nothing in it as one of Pods. What else is in another one is somebody's.
+/// Marks a folder as one for the files of Pods if it is empty. A folder with contents is not marked, because they may
+/// belong to
+/// the user.
 pub(super) fn mark(path: &Path) -> io::Result<()> {
     if fs::read_dir(path)?.next().is_none() {
         write_new(&path.join(MARKER), b"Removed with its server.\n", 0o600)?;
@@ -79,7 +81,7 @@ pub(super) fn write_new(path: &Path, contents: &[u8], mode: u32) -> io::Result<(
     set_mode(path, (mode & 0o700) | 0o400)
 }
 
-/// Writes a file in one step: whoever reads sees the old or the new.
+/// Writes a file atomically: readers see the old or the new contents.
 pub(super) fn replace(path: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
     let begun = path.with_extension(format!("new.{}", std::process::id()));
     // Left behind by a process with the same id.

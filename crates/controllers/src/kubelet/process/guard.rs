@@ -84,14 +84,14 @@ impl Guarding {
     fn send(&self, sign: char, group: u32) {
         let mut guard = self.0.lock();
         let sent = guard.as_ref().map(|guard| guard.send(sign, group));
-        // A guard that is gone is no reason to end what it guarded, but nobody else will say so.
+        // The processes go on without the guard, but the user is told.
         if let Some(Err(error)) = sent {
             tracing::warn!(%error, "the guard of the processes is gone: if this program is killed, they stay");
             let _ = guard.take().map(|mut guard| guard.program.try_wait());
         }
     }
 
-    /// A group that ends with what is returned, whoever drops it.
+    /// A process group that ends when the returned value is dropped.
     pub(super) fn hold(&self, group: u32) -> Held<'_> {
         self.add(group);
         Held { group, guarding: self }
@@ -107,7 +107,7 @@ impl Guarding {
     }
 }
 
-/// A group of processes that somebody waits for.
+/// A process group that is waited for.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
     group: u32,
@@ -128,7 +128,7 @@ impl Drop for Held<'_> {
 /// `kubewright image guard` is that program; who runs processes otherwise gives [`Processes`](super::Processes) one of
 /// their own that calls this.
 pub fn guard(input: impl Read, folder: &Path) {
-    // Asked now: whoever is gone may have begun to remove it.
+    // Checked at the start, because the program that is guarded removes the marker when it ends.
     let is_of_pods = files::is_marked(folder);
     let mut groups = BTreeSet::new();
     for line in BufReader::new(input).lines().map_while(Result::ok) {

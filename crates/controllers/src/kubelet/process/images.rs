@@ -115,7 +115,7 @@ impl ImageFolder {
         let name = full_name(name)?;
         check_binary(binary)?;
         let source = fs::canonicalize(binary).map_err(at(binary))?;
-        // As it was called: where a link leads is nobody's business.
+        // The path as it was given, without resolving links.
         let file_name = binary.file_name().or_else(|| source.file_name());
         let file_name = file_name.map(|name| name.to_string_lossy().into_owned());
         let own = format!("/{}", file_name.unwrap_or_default());

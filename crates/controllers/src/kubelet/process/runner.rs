@@ -141,7 +141,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Who is woken when something happens to a Pod's processes.
+    /// Sets the trigger that enqueues a Pod when something happens to its processes.
     pub(in crate::kubelet) fn wakes(&self, trigger: Trigger) {
         *self.trigger.lock() = Some(trigger);
     }
@@ -237,7 +237,7 @@ impl Runner {
         // Only now: what it sees is to be found.
         if let Some((prepared, process)) = orders {
             supervise::supervise(Arc::clone(self), Arc::clone(&running), context, pod, prepared, process);
-            // Who closes may not have seen it.
+            // A concurrent close may have missed this Pod.
             if !self.is_open.load(Ordering::Acquire) {
                 running.order_all(Instant::now());
             }
@@ -424,7 +424,7 @@ impl Runner {
         leaving.retain(|running| running.is_alive());
     }
 
-    /// Whether this is still the Pod of its name, so that somebody else removes its files.
+    /// Whether this is still the running Pod of its name: then closing the runner removes its files.
     pub(super) fn is_known(&self, running: &Arc<Running>) -> bool {
         self.known(&running.key)
             .is_some_and(|known| Arc::ptr_eq(&known, running))
@@ -468,7 +468,7 @@ impl Record {
         process
     }
 
-    /// Whether somebody waits for its end.
+    /// Whether its end is waited for.
     fn is_alive(&self) -> bool {
         self.orders.as_ref().is_some_and(|orders| !orders.is_closed())
     }

@@ -21,7 +21,7 @@ pub(super) fn send(group: u32, signal: GroupSignal) -> bool {
     group.is_some_and(|group| kill_process_group(group, signal).is_ok())
 }
 
-/// Groups are not known here: each process is ended by whoever waits for it.
+/// This system has no process groups: each process is ended by the task that waits for it.
 #[cfg(not(unix))]
 pub(super) fn send(_: u32, _: GroupSignal) -> bool {
     false
