@@ -29,8 +29,7 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
         .build()
         .map_err(VerifyError::Server)?;
     runtime.block_on(async {
-        // The conversion webhook does not run here: samples are verified in the storage version, which needs no
-        // conversion.
+        // Samples are verified with the definitions before they get a conversion webhook, which does not run here.
         let mut plain = Judge::new();
         let mut refusals = Vec::new();
         for definition in &bundle.manifests.definitions {
