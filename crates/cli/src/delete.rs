@@ -4,9 +4,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use kubewright_scaffold::Project;
-use kubewright_scaffold::command::WebhookRequest;
 
-use crate::create::KindArguments;
+use crate::create::{KindArguments, WebhookArguments};
 use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
 
 /// Take a kind or a webhook out of the project
@@ -32,7 +31,7 @@ Examples:
         #[arg(long)]
         force: bool,
     },
-    /// Take out webhooks of a kind: those that are named, or all
+    /// Take out webhooks of a kind: those that are named, or all; with --conversion, the versions in --spoke or all
     #[command(after_help = "\
 Examples:
   # All webhooks of the kind
@@ -43,18 +42,8 @@ Examples:
     Webhook {
         #[command(flatten)]
         kind: KindArguments,
-        /// The defaults
-        #[arg(long)]
-        defaulting: bool,
-        /// The validation
-        #[arg(long)]
-        programmatic_validation: bool,
-        /// The conversion, of the versions in --spoke or of all
-        #[arg(long)]
-        conversion: bool,
-        /// The versions that are converted no longer, separated by commas
-        #[arg(long, value_delimiter = ',', value_name = "VERSIONS")]
-        spoke: Vec<String>,
+        #[command(flatten)]
+        webhooks: WebhookArguments,
         /// Remove files that were edited, too
         #[arg(long)]
         force: bool,
@@ -96,22 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             }
             (after, *force)
         }
-        Command::Webhook {
-            kind,
-            defaulting,
-            programmatic_validation,
-            conversion,
-            spoke,
-            force,
-        } => {
-            let request = WebhookRequest {
-                target: kind.target(&project)?,
-                defaulting: *defaulting,
-                validation: *programmatic_validation,
-                conversion: *conversion,
-                spokes: spoke.clone(),
-                ..WebhookRequest::default()
-            };
+        Command::Webhook { kind, webhooks, force } => {
+            let request = webhooks.request(kind.target(&project)?);
             (project.delete_webhook(&request)?, *force)
         }
     };

@@ -10,10 +10,10 @@ use kubewright_cluster::definitions::labelled;
 use kubewright_cluster::delete::{DeletionTarget, wait_for_deletions};
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
-use kubewright_runtime::flags::Environment;
+use kubewright_cluster::{self as cluster, Cluster, Output, Reference, values};
 use serde_json::Value;
 
+use crate::cluster_arguments::ClusterArguments;
 use crate::next;
 use crate::project::{Overrides, Project};
 
@@ -40,10 +40,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: ClusterFlags,
-
-    #[command(flatten)]
-    output: Output,
+    cluster: ClusterArguments,
 }
 
 /// Runs the command.
@@ -54,14 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let progress = Progress::new();
     let project = Project::load()?;
-    // Before the operator is built: who has no cluster need not wait for that.
-    let cluster = if arguments.output.tries_on_client() {
-        None
-    } else {
-        Some(connect(&arguments.choice, &progress).await?)
-    };
-    let description = project.describe(&project.build(&progress)?)?;
-    let bundle = project.bundle(&description, &Overrides::default())?;
+    // Before the operator is built, so that a missing cluster is reported at once.
+    let cluster = arguments.cluster.connect_unless_on_client(&progress).await?;
+    let bundle = project.render(&Overrides::default(), &progress)?;
     let definitions: Vec<Value> = bundle
         .definitions
         .iter()
@@ -71,12 +63,19 @@ async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         progress.note("this operator brings no kinds of its own; `kubewright create api` adds one");
     }
     let Some(cluster) = cluster else {
-        print_untried(&definitions, arguments.output, &progress);
+        print_untried(&definitions, arguments.cluster.output, &progress);
         return Ok(ExitCode::SUCCESS);
     };
-    let applied = apply(&cluster, &definitions, arguments.timeout, arguments.output, &progress).await?;
+    let applied = apply(
+        &cluster,
+        &definitions,
+        arguments.timeout,
+        arguments.cluster.output,
+        &progress,
+    )
+    .await?;
     let objects: Vec<Value> = applied.into_iter().map(|applied| applied.object).collect();
-    arguments.output.objects(&progress, &objects);
+    arguments.cluster.output.objects(&progress, &objects);
     for (stale, count) in stale_definitions(&cluster, project.name(), &definitions).await? {
         progress.warn(format!(
             "{} is no longer part of this project and stays, with {}; `kubewright deploy --prune-definitions` deletes it",
@@ -84,20 +83,13 @@ async fn install(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             objects_text(count),
         ));
     }
-    if arguments.output.dry_run.is_none() {
+    if arguments.cluster.output.dry_run.is_none() {
         next::suggest(&[
             ("kubewright run", "runs the operator from this machine, until Ctrl-C"),
             ("kubectl apply -k config/samples", "creates an object of each kind"),
         ]);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The cluster, which is told of.
-pub(crate) async fn connect(choice: &ClusterFlags, progress: &Progress) -> Result<Cluster, cluster::ConnectError> {
-    let cluster = choice.connect(&Environment::system()).await?;
-    progress.note(format!("Cluster {}", cluster.title()));
-    Ok(cluster)
 }
 
 /// Applies objects, a line for each. Namespaces and definitions that are being deleted are waited for.

@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod cel;
+mod cluster_arguments;
 mod completion;
 mod create;
 mod delete;

@@ -8,11 +8,11 @@ use kubewright_cluster::bundle::Bundle;
 use kubewright_cluster::delete::DeletionTarget;
 use kubewright_cluster::inventory::{Inventory, is_member_kind};
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
+use kubewright_cluster::{self as cluster, Cluster, Output, Reference, values};
 use serde_json::Value;
 
-use crate::install::connect;
-use crate::project::{Overrides, Project};
+use crate::cluster_arguments::{ClusterArguments, InstallationArguments};
+use crate::project::Project;
 use crate::uninstall;
 
 /// Says that a Secret holds certificates the manager made.
@@ -36,13 +36,8 @@ Examples:
 // Each is a switch of its own on the command line.
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Arguments {
-    /// The namespace the operator was deployed to. Default: that of the project's configuration.
-    #[arg(long, value_name = "NAMESPACE", value_parser = values::namespace)]
-    namespace: Option<String>,
-
-    /// What the names of the operator's objects begin with. Default: that of the project's configuration.
-    #[arg(long, value_name = "PREFIX", value_parser = values::prefix)]
-    name_prefix: Option<String>,
+    #[command(flatten)]
+    installation: InstallationArguments,
 
     /// Delete the definitions of the project's kinds as well, and with them all their objects.
     #[arg(long)]
@@ -65,10 +60,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: ClusterFlags,
-
-    #[command(flatten)]
-    output: Output,
+    cluster: ClusterArguments,
 }
 
 /// Runs the command.
@@ -79,18 +71,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let progress = Progress::new();
     let project = Project::load()?;
-    let cluster = connect(&arguments.choice, &progress).await?;
-    let namespace = arguments.namespace.clone().unwrap_or_else(|| project.namespace());
-    let prefix = arguments.name_prefix.clone().unwrap_or_else(|| project.prefix());
+    let cluster = arguments.cluster.connect(&progress).await?;
+    let installation = &arguments.installation;
+    let namespace = installation.namespace.clone().unwrap_or_else(|| project.namespace());
+    let prefix = installation.name_prefix.clone().unwrap_or_else(|| project.prefix());
     let inventory = Inventory::new(&namespace, &prefix);
 
     let known = inventory
         .read(&cluster)
         .await
         .map_err(|error| format!("{}: {error}", inventory.parent()))?;
-    // What deploy brought it knows itself; only for the rest the operator has to be asked.
+    // The inventory lists what a deploy has applied; only for the rest the operator has to be built and asked.
     let rendered = if known.is_none() || arguments.delete_definitions {
-        Some(render(arguments, &project, &progress)?)
+        Some(project.render(&installation.overrides(), &progress)?)
     } else {
         None
     };
@@ -103,7 +96,7 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             &definitions,
             arguments.force,
             arguments.timeout,
-            arguments.output,
+            arguments.cluster.output,
             &progress,
         )
         .await?;
@@ -130,17 +123,19 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
     if targets.is_empty() {
         progress.note(format!("nothing of {} is deployed in {namespace}", project.name()));
-        print_deleted(&deleted, arguments.output, &progress);
+        print_deleted(&deleted, arguments.cluster.output, &progress);
         return Ok(ExitCode::SUCCESS);
     }
     for one in &targets {
-        if arguments.output.tries_on_client() || cluster.delete(one, arguments.output.tries_on_server()).await? {
-            arguments.output.line(&progress, &one.reference, "deleted");
+        if arguments.cluster.output.tries_on_client()
+            || cluster.delete(one, arguments.cluster.output.tries_on_server()).await?
+        {
+            arguments.cluster.output.line(&progress, &one.reference, "deleted");
             deleted.push(one.clone());
         }
     }
-    print_deleted(&deleted, arguments.output, &progress);
-    if arguments.output.dry_run.is_none() && !arguments.no_wait {
+    print_deleted(&deleted, arguments.cluster.output, &progress);
+    if arguments.cluster.output.dry_run.is_none() && !arguments.no_wait {
         let step = progress.step("Waiting until everything is gone");
         cluster.wait_until_gone(&targets, arguments.timeout, &step).await?;
         step.done();
@@ -148,7 +143,7 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if !arguments.delete_namespace {
         progress.note(format!("namespace/{namespace} stays (--delete-namespace)"));
     }
-    if arguments.output.dry_run.is_none() {
+    if arguments.cluster.output.dry_run.is_none() {
         crate::next::suggest(&[("kubewright uninstall", "takes the CRDs out too, with all their objects")]);
     }
     Ok(ExitCode::SUCCESS)
@@ -158,16 +153,6 @@ async fn undeploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 fn print_deleted(deleted: &[DeletionTarget], output: Output, progress: &Progress) {
     let deleted: Vec<Value> = deleted.iter().map(DeletionTarget::identity).collect();
     output.objects(progress, &deleted);
-}
-
-fn render(arguments: &Arguments, project: &Project, progress: &Progress) -> Result<Bundle, Box<dyn Error>> {
-    let description = project.describe(&project.build(progress)?)?;
-    let overrides = Overrides {
-        namespace: arguments.namespace.clone(),
-        name_prefix: arguments.name_prefix.clone(),
-        ..Overrides::default()
-    };
-    Ok(project.bundle(&description, &overrides)?)
 }
 
 /// What of a project's objects is in the cluster.

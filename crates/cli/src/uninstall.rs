@@ -9,10 +9,10 @@ use std::time::Duration;
 use kubewright_cluster::delete::DeletionTarget;
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, values};
+use kubewright_cluster::{self as cluster, Cluster, Output, Reference, values};
 use serde_json::Value;
 
-use crate::install::connect;
+use crate::cluster_arguments::ClusterArguments;
 use crate::project::{Overrides, Project};
 
 const EXAMPLES: &str = "\
@@ -39,10 +39,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: ClusterFlags,
-
-    #[command(flatten)]
-    output: Output,
+    cluster: ClusterArguments,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,9 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 async fn uninstall(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let progress = Progress::new();
     let project = Project::load()?;
-    let cluster = connect(&arguments.choice, &progress).await?;
-    let description = project.describe(&project.build(&progress)?)?;
-    let bundle = project.bundle(&description, &Overrides::default())?;
+    let cluster = arguments.cluster.connect(&progress).await?;
+    let bundle = project.render(&Overrides::default(), &progress)?;
     let definitions = in_cluster(&cluster, project.name(), &bundle.definitions).await?;
     if definitions.is_empty() {
         progress.note("none of this project's kinds is in the cluster");
@@ -74,11 +70,11 @@ async fn uninstall(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         &definitions,
         arguments.force,
         arguments.timeout,
-        arguments.output,
+        arguments.cluster.output,
         &progress,
     )
     .await?;
-    arguments.output.objects(&progress, &deleted);
+    arguments.cluster.output.objects(&progress, &deleted);
     Ok(ExitCode::SUCCESS)
 }
 

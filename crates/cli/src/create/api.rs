@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use kubewright_scaffold::command::{ApiRequest, ImageRequest};
 use kubewright_scaffold::{Project, Resource};
 
-use super::KindArguments;
+use super::{KindArguments, next_steps};
 use crate::prompt::Prompt;
 use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
 
@@ -92,11 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         ask(&project, &mut request)?;
     }
     let created = project.create_api(&request)?;
-    let resource = created.resources.iter().find(|resource| {
-        resource.group == request.target.group
-            && resource.version == request.target.version
-            && resource.kind == request.target.kind
-    });
+    let resource = super::resource(&created, &request.target);
     let mut wanted = Wanted::new(&created);
     wanted.force = arguments.force;
     wanted.anew = resource;
@@ -109,8 +105,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             let note = "an earlier version is the one that is stored; `kubewright create webhook --conversion` converts between them";
             report.notes.push(note.to_owned());
         }
-        let places = kubewright_scaffold::source_files(&created, resource);
-        report.next = next(&places);
+        let files = kubewright_scaffold::source_files(&created, resource);
+        report.next = next_steps(files, "on an API server in the test's process");
     }
     bring_about(Some(&project), wanted, &disk, &report)
 }
@@ -129,14 +125,4 @@ fn ask(project: &Project, request: &mut ApiRequest) -> std::io::Result<()> {
         request.controller = Some(prompt.yes("Write a controller?", request.controller, !has_one)?);
     }
     Ok(())
-}
-
-fn next(places: &[String]) -> Vec<(String, String)> {
-    let edit = places.iter().map(|place| (format!("edit {place}"), String::new()));
-    let commands = [
-        ("cargo test", "on an API server in the test's process"),
-        ("make manifests", "brings config/ into line"),
-    ];
-    let commands = commands.map(|(command, why)| (command.to_owned(), why.to_owned()));
-    edit.chain(commands).collect()
 }

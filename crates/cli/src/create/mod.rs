@@ -6,8 +6,8 @@ mod webhook;
 use std::error::Error;
 use std::process::ExitCode;
 
-use kubewright_scaffold::command::Target;
-use kubewright_scaffold::{Project, names};
+use kubewright_scaffold::command::{Target, WebhookRequest};
+use kubewright_scaffold::{Project, Resource, names};
 
 use crate::prompt::Prompt;
 
@@ -45,6 +45,52 @@ pub(crate) struct KindArguments {
     /// The kind, as `MarkdownView`
     #[arg(long)]
     kind: Option<String>,
+}
+
+/// Which webhooks of a kind a command is about.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct WebhookArguments {
+    /// Defaulting: fills in what objects leave open
+    #[arg(long)]
+    defaulting: bool,
+    /// Validation: refuses objects that cannot be right
+    #[arg(long)]
+    programmatic_validation: bool,
+    /// Conversion: of other versions to this one, the hub, and back
+    #[arg(long)]
+    conversion: bool,
+    /// The versions that are converted, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "VERSIONS")]
+    spoke: Vec<String>,
+}
+
+impl WebhookArguments {
+    /// The webhooks of a kind of the project.
+    pub(crate) fn request(&self, target: Target) -> WebhookRequest {
+        WebhookRequest {
+            target,
+            defaulting: self.defaulting,
+            validation: self.programmatic_validation,
+            conversion: self.conversion,
+            spokes: self.spoke.clone(),
+            ..WebhookRequest::default()
+        }
+    }
+}
+
+/// The resource of a project with these names.
+fn resource<'p>(project: &'p Project, target: &Target) -> Option<&'p Resource> {
+    project.resources.iter().find(|resource| {
+        resource.group == target.group && resource.version == target.version && resource.kind == target.kind
+    })
+}
+
+/// What to do once files were written: commands, and what each of them does.
+fn next_steps(files: Vec<String>, tests: &str) -> Vec<(String, String)> {
+    let edit = files.into_iter().map(|file| (format!("edit {file}"), String::new()));
+    let commands = [("cargo test", tests), ("make manifests", "brings config/ into line")];
+    let commands = commands.map(|(command, why)| (command.to_owned(), why.to_owned()));
+    edit.chain(commands).collect()
 }
 
 impl KindArguments {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use kubewright_scaffold::command::WebhookRequest;
 
-use super::KindArguments;
+use super::{KindArguments, WebhookArguments, next_steps};
 use crate::prompt::Prompt;
 use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
 
@@ -21,22 +21,11 @@ Examples:
 
   # v1 is stored, v2 is converted to it and back
   kubewright create webhook --group view --version v1 --kind MarkdownView --conversion --spoke v2")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Arguments {
     #[command(flatten)]
     kind: KindArguments,
-    /// Fill in what objects leave open
-    #[arg(long)]
-    defaulting: bool,
-    /// Refuse objects that cannot be right
-    #[arg(long)]
-    programmatic_validation: bool,
-    /// Convert other versions to this one, the hub, and back
-    #[arg(long)]
-    conversion: bool,
-    /// The versions that are converted, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "VERSIONS")]
-    spoke: Vec<String>,
+    #[command(flatten)]
+    webhooks: WebhookArguments,
     /// Write the kind's files anew, also those that were edited
     #[arg(long)]
     force: bool,
@@ -51,23 +40,15 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let Opened { project, disk } = open()?;
     let mut request = WebhookRequest {
-        target: arguments.kind.target(&project)?,
-        defaulting: arguments.defaulting,
-        validation: arguments.programmatic_validation,
-        conversion: arguments.conversion,
-        spokes: arguments.spoke.clone(),
         external_path: arguments.external_api_path.clone(),
         external_domain: arguments.external_api_domain.clone(),
+        ..arguments.webhooks.request(arguments.kind.target(&project)?)
     };
     if !request.defaulting && !request.validation && !request.conversion && request.spokes.is_empty() {
         ask(&mut request)?;
     }
     let created = project.create_webhook(&request)?;
-    let resource = created.resources.iter().find(|resource| {
-        resource.group == request.target.group
-            && resource.version == request.target.version
-            && resource.kind == request.target.kind
-    });
+    let resource = super::resource(&created, &request.target);
     let mut wanted = Wanted::new(&created);
     wanted.force = arguments.force;
     wanted.anew = resource;
@@ -79,15 +60,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         ..Report::default()
     };
     if let Some(resource) = resource {
-        let places = kubewright_scaffold::webhook_source_files(&created, resource);
-        let edit = places.into_iter().map(|place| (format!("edit {place}"), String::new()));
-        let commands = [
-            ("cargo test", "the API server in it calls the webhooks"),
-            ("make manifests", "brings config/ into line"),
-        ];
-        report.next = edit
-            .chain(commands.map(|(command, why)| (command.to_owned(), why.to_owned())))
-            .collect();
+        let files = kubewright_scaffold::webhook_source_files(&created, resource);
+        report.next = next_steps(files, "the API server in it calls the webhooks");
     }
     bring_about(Some(&project), wanted, &disk, &report)
 }

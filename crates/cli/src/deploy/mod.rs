@@ -14,10 +14,11 @@ use kubewright_cluster::definitions::labelled;
 use kubewright_cluster::inventory::{Contents, Inventory, is_member_kind};
 use kubewright_cluster::objects_text;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, Cluster, ClusterFlags, Output, Reference, is_redirected, values};
+use kubewright_cluster::{self as cluster, Cluster, Output, Reference, is_redirected, values};
 use serde_json::Value;
 
-use crate::install::{apply, connect, print_untried, stale_definitions};
+use crate::cluster_arguments::{ClusterArguments, InstallationArguments};
+use crate::install::{apply, print_untried, stale_definitions};
 use crate::project::{Overrides, Project};
 use crate::uninstall::delete_definitions;
 
@@ -49,13 +50,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "IMAGE", value_parser = values::image)]
     image: Option<String>,
 
-    /// The namespace. Default: that of the project's configuration, `<project>-system`.
-    #[arg(long, value_name = "NAMESPACE", value_parser = values::namespace)]
-    namespace: Option<String>,
-
-    /// What the names of the operator's objects begin with. Default: that of the project's configuration, `<project>-`.
-    #[arg(long, value_name = "PREFIX", value_parser = values::prefix)]
-    name_prefix: Option<String>,
+    #[command(flatten)]
+    installation: InstallationArguments,
 
     /// How many managers run; one of them leads.
     #[arg(long, value_name = "NUMBER")]
@@ -87,10 +83,7 @@ pub(crate) struct Arguments {
     timeout: Duration,
 
     #[command(flatten)]
-    choice: ClusterFlags,
-
-    #[command(flatten)]
-    output: Output,
+    cluster: ClusterArguments,
 }
 
 /// Runs the command.
@@ -101,14 +94,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 async fn deploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let progress = Progress::new();
     let project = Project::load()?;
-    // Before the operator is built: who has no cluster need not wait for that.
-    let cluster = if arguments.output.tries_on_client() {
-        None
-    } else {
-        Some(connect(&arguments.choice, &progress).await?)
-    };
-    let description = project.describe(&project.build(&progress)?)?;
-    let bundle = project.bundle(&description, &arguments.overrides())?;
+    // Before the operator is built, so that a missing cluster is reported at once.
+    let cluster = arguments.cluster.connect_unless_on_client(&progress).await?;
+    let bundle = project.render(&arguments.overrides(), &progress)?;
     let inventory = Inventory::new(&bundle.namespace, &bundle.prefix);
     let parts = Parts::of(&project, &bundle, &inventory);
     match cluster {
@@ -120,7 +108,7 @@ async fn deploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                 progress: &progress,
             };
             deploying.run(&project, &bundle, &parts).await?;
-            if arguments.output.dry_run.is_none() {
+            if arguments.cluster.output.dry_run.is_none() {
                 crate::next::suggest(&[
                     ("kubectl apply -k config/samples", "creates an object of each kind"),
                     (
@@ -130,7 +118,7 @@ async fn deploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                 ]);
             }
         }
-        None => print_untried(&parts.all(), arguments.output, &progress),
+        None => print_untried(&parts.all(), arguments.cluster.output, &progress),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -139,9 +127,8 @@ impl Arguments {
     fn overrides(&self) -> Overrides {
         Overrides {
             image: self.image.clone(),
-            namespace: self.namespace.clone(),
-            name_prefix: self.name_prefix.clone(),
             replicas: self.replicas,
+            ..self.installation.overrides()
         }
     }
 }
@@ -187,7 +174,7 @@ struct Deploying<'a> {
 
 impl Deploying<'_> {
     async fn run(&self, project: &Project, bundle: &Bundle, parts: &Parts) -> Result<(), Box<dyn Error>> {
-        let output = self.arguments.output;
+        let output = self.arguments.cluster.output;
         if output.tries_on_server() {
             let applied = self.apply(&parts.all()).await?;
             if !self.arguments.no_prune {
@@ -256,7 +243,7 @@ impl Deploying<'_> {
             .flat_map(|applied| [Some(&applied.object), applied.before.as_ref()])
             .filter_map(|object| object?["metadata"]["uid"].as_str())
             .collect();
-        let output = self.arguments.output;
+        let output = self.arguments.cluster.output;
         for member in self.inventory.members(self.cluster, contents).await? {
             if !kept.contains(member.uid.as_str()) && self.cluster.delete(&member, output.tries_on_server()).await? {
                 output.line(self.progress, &member.reference, "pruned");

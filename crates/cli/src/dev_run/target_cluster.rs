@@ -13,7 +13,7 @@ use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
 use super::Arguments;
-use crate::install::connect;
+use crate::cluster_arguments::connect;
 
 /// Where the operator runs.
 pub(super) struct TargetCluster {

@@ -186,6 +186,12 @@ impl Project {
         RenderedManifests::render(description, &options, &self.settings(overrides)).map_err(Error::Definitions)
     }
 
+    /// Builds the operator, and renders what it needs in a cluster.
+    pub(crate) fn render(&self, overrides: &Overrides, progress: &Progress) -> Result<Bundle, Error> {
+        let description = self.describe(&self.build(progress)?)?;
+        self.bundle(&description, overrides)
+    }
+
     /// How much of the descriptions is kept, as PROJECT says.
     fn descriptions(&self) -> Descriptions {
         match self.file.settings().max_description_length {
