@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use kubewright_test_support::book::{Chapter, chapters, links, root};
+use kubewright_test_support::book::{Chapter, Part, chapters, links, root};
 
 /// What code blocks are of. A block without a name would be Rust to the tests and nothing to readers.
 const LANGUAGES: [&str; 12] = [
@@ -250,7 +250,7 @@ fn anchors(chapter: &Chapter) -> BTreeSet<String> {
     let mut seen = BTreeMap::<String, usize>::new();
     let mut anchors = BTreeSet::new();
     for part in chapter.parts() {
-        let support::Part::Prose { text, .. } = part else {
+        let Part::Prose { text, .. } = part else {
             continue;
         };
         let heading = text.trim_start_matches('#');

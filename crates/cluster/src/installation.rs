@@ -103,11 +103,11 @@ impl Installation {
     ) -> Result<InstallationChanges, Box<dyn Error>> {
         let wanted = scope.objects(project, bundle);
         let mut changes = InstallationChanges::default();
-        let changed = wanted
+        let differing = wanted
             .iter()
             .filter(|(reference, object)| self.applied.get(reference) != Some(object));
         let mut objects = Vec::new();
-        for (reference, object) in changed {
+        for (reference, object) in differing {
             match self.prepared(cluster, reference, object, scope).await {
                 Ok(object) => objects.push(object),
                 // Kinds of other operators are not served here.

@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
+use kubewright_system::listen::free_ports;
+
 /// A flag of the operator that names a port.
 struct Port {
     flag: &'static str,
@@ -35,16 +37,18 @@ const PORTS: [Port; 3] = [
 
 /// The flags an operator needs beside those it is given, because a port is taken; and what to say of it.
 pub fn flags(given: &[String], serves_webhooks: bool) -> Vec<(String, String)> {
-    flags_if(given, serves_webhooks, is_free, free_port)
+    let others = free_ports::<{ PORTS.len() }>().map_or_else(|_| Vec::new(), Vec::from);
+    flags_if(given, serves_webhooks, is_free, others)
 }
 
 fn flags_if(
     given: &[String],
     serves_webhooks: bool,
     is_free: impl Fn(u16) -> bool,
-    free_port: impl Fn() -> Option<u16>,
+    others: Vec<u16>,
 ) -> Vec<(String, String)> {
     let mut flags = Vec::new();
+    let mut others = others.into_iter();
     for Port {
         flag,
         usual,
@@ -57,7 +61,7 @@ fn flags_if(
             continue;
         }
         // Without another one the operator will say itself that it cannot listen.
-        if let Some(other) = free_port() {
+        if let Some(other) = others.next() {
             let told = format!("port {usual} is in use: {what} on {other} ({flag})");
             flags.push((format!("{flag}={}", value(other)), told));
         }
@@ -84,12 +88,6 @@ fn is_free(port: u16) -> bool {
     !is_taken(everywhere) && !is_taken(here)
 }
 
-/// A port that is free at this moment.
-pub fn free_port() -> Option<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
-    Some(listener.local_addr().ok()?.port())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,9 +98,9 @@ mod tests {
 
     #[test]
     fn a_port_that_is_taken_is_replaced_unless_the_user_chose_it() {
-        let found = |given: &str, serves| flags_if(&words(given), serves, |port| port == 8082, || Some(5000));
+        let found = |given: &str, serves| flags_if(&words(given), serves, |port| port == 8082, vec![5000, 5001]);
         let flags: Vec<String> = found("", true).into_iter().map(|(flag, _)| flag).collect();
-        assert_eq!(flags, ["--health-probe-bind-address=:5000", "--webhook-port=5000"]);
+        assert_eq!(flags, ["--health-probe-bind-address=:5000", "--webhook-port=5001"]);
         let flags = found("-health-probe-bind-address=:8081", false);
         assert_eq!(flags, []);
         assert!(found("--webhook-port 9443", true)[0].1.contains("port 8081 is in use"));
@@ -110,14 +108,14 @@ mod tests {
 
     #[test]
     fn each_message_is_a_sentence() {
-        let told = flags_if(&[], true, |_| false, || Some(5000));
+        let told = flags_if(&[], true, |_| false, vec![5000, 5001, 5002]);
         let told: Vec<&str> = told.iter().map(|(_, told)| told.as_str()).collect();
         assert_eq!(
             told,
             [
                 "port 8081 is in use: health probes are on 5000 (--health-probe-bind-address)",
-                "port 8082 is in use: the debug page is on 5000 (--debug-bind-address)",
-                "port 9443 is in use: webhooks are on 5000 (--webhook-port)",
+                "port 8082 is in use: the debug page is on 5001 (--debug-bind-address)",
+                "port 9443 is in use: webhooks are on 5002 (--webhook-port)",
             ]
         );
     }

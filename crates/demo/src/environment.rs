@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use kubewright_cluster::bundle::Bundle;
 use kubewright_cluster::bundle::account;
+use kubewright_cluster::denials;
 use kubewright_cluster::embedded::Embedded;
 use kubewright_cluster::installation::{Installation, InstallationChanges, Scope};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{Cluster, Reference};
-use kubewright_cluster::{denials, ports};
 use kubewright_controllers::Controllers;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::DefinitionOptions;
@@ -21,6 +21,7 @@ use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::listen::free_ports;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -103,7 +104,8 @@ impl DemoEnvironment {
     pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
         let Installed { operator, account, .. } = installed;
         let kubeconfig = self.embedded.kubeconfig_of(&account).await?;
-        let port = ports::free_port().ok_or("there is no free port for the operator's webhooks")?;
+        let [port] =
+            free_ports().map_err(|error| format!("there is no free port for the operator's webhooks: {error}"))?;
         let flags = Flags {
             kubeconfig: Some(kubeconfig),
             metrics_bind_address: BindAddress::Off,

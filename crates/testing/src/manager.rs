@@ -1,6 +1,5 @@
 //! The operator's manager, running in the test as its own service account.
 
-use std::net::TcpListener;
 use std::time::Duration;
 
 use kubewright_apiserver::ApiServer;
@@ -15,6 +14,7 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::listen::free_ports;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -309,10 +309,7 @@ impl Hooks {
 
 /// Webhooks at a port of this machine, of which the server is told.
 fn listening(manager: Manager, operator: &Operator) -> Result<Manager, Error> {
-    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr());
-    let port = port
-        .map_err(|error| Error::Plane(format!("no free port: {error}")))?
-        .port();
+    let [port] = free_ports().map_err(|error| Error::Plane(format!("no free port: {error}")))?;
     let mut local = LocalMode::new("127.0.0.1", port);
     local.targets = operator.certificate_targets();
     let certificates = Source::Local(local).open();

@@ -231,8 +231,8 @@ impl Deploying<'_> {
     }
 
     async fn apply(&self, objects: &[Value]) -> Result<Vec<Applied>, Box<dyn Error>> {
-        let Arguments { timeout, output, .. } = self.arguments;
-        apply(self.cluster, objects, *timeout, *output, self.progress).await
+        let output = self.arguments.cluster.output;
+        apply(self.cluster, objects, self.arguments.timeout, output, self.progress).await
     }
 
     /// Deletes what an earlier deploy applied and is no longer rendered.
@@ -256,24 +256,27 @@ impl Deploying<'_> {
     async fn prune_definitions(&self, project: &Project, bundle: &Bundle) -> Result<(), Box<dyn Error>> {
         let stale = stale_definitions(self.cluster, project.name(), &bundle.definitions).await?;
         if !self.arguments.prune_definitions {
-            for (doomed, count) in stale {
+            for (target, count) in stale {
                 self.progress.warn(format!(
                     "{} is no longer part of this project and stays, with {}; --prune-definitions deletes it",
-                    doomed.reference,
+                    target.reference,
                     objects_text(count)
                 ));
             }
             return Ok(());
         }
         let mut definitions = Vec::new();
-        for (doomed, _) in stale {
-            definitions.extend(self.cluster.get(&doomed.reference).await?);
+        for (target, _) in stale {
+            definitions.extend(self.cluster.get(&target.reference).await?);
         }
         if definitions.is_empty() {
             return Ok(());
         }
         let Arguments {
-            force, timeout, output, ..
+            force,
+            timeout,
+            cluster: ClusterArguments { output, .. },
+            ..
         } = self.arguments;
         delete_definitions(self.cluster, &definitions, *force, *timeout, *output, self.progress).await?;
         Ok(())

@@ -10,7 +10,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{LogParams, PostParams};
 
-use crate::support::kubewright;
+use crate::support::{Server, kubewright};
 
 fn run(arguments: &[&str]) -> Output {
     kubewright()
@@ -141,7 +141,7 @@ fn the_help_says_what_is_run_and_how() {
 }
 
 /// This command is loaded as an image, and a Pod runs another server with it.
-async fn run_a_server(server: &support::Server) -> (kube::Api<Pod>, String) {
+async fn run_a_server(server: &Server) -> (kube::Api<Pod>, String) {
     let kubeconfig = server.kubeconfig.to_str().unwrap();
     let binary = env!("CARGO_BIN_EXE_kubewright");
     said(&run(&[
@@ -209,7 +209,7 @@ fn a_guard_removes_no_folder_but_one_that_a_server_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_and_their_files_do_not_outlive_a_server_that_is_killed() {
     let temporary = tempfile::tempdir().unwrap();
-    let mut server = support::Server::start_in(temporary.path(), &["--controllers=all", "--run-images"]);
+    let mut server = Server::start_in(temporary.path(), &["--controllers=all", "--run-images"]);
     assert!(server.greeting.contains("KUBECONFIG="));
     let (_, address) = run_a_server(&server).await;
     TcpStream::connect(&address).unwrap();
@@ -223,7 +223,7 @@ async fn processes_and_their_files_do_not_outlive_a_server_that_is_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_and_their_files_go_with_the_server() {
     let temporary = tempfile::tempdir().unwrap();
-    let mut server = support::Server::start_in(temporary.path(), &["--controllers=all", "--run-images"]);
+    let mut server = Server::start_in(temporary.path(), &["--controllers=all", "--run-images"]);
     let (_, address) = run_a_server(&server).await;
     assert_ne!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
     let (status, rest) = server.stop("TERM");

@@ -1,5 +1,6 @@
 //! Markdown as HTML that does nothing but be read: HTML in it is shown as text, and links lead only where they may.
 
+use kubewright_apimachinery::url::unescape_valid;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// Where links may lead beside other pages.
@@ -128,7 +129,7 @@ fn target<'a>(link: &str) -> CowStr<'a> {
 fn is_link_to(link: &str, document: &str) -> bool {
     let stem = document.strip_suffix(".md").unwrap_or(document);
     let page = link.trim_start_matches("./").split('#').next().unwrap_or_default();
-    super::decoded(page).strip_suffix(".html") == Some(stem)
+    unescape_valid(page).strip_suffix(".html") == Some(stem)
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ mod markdown;
 mod page;
 mod views;
 
-use std::fmt::Write as _;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -13,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use kubewright_apimachinery::url::{path_escape, unescape_valid};
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::serve::{BindAddress, HttpResponse, HttpServer, Router};
 use kubewright_runtime::stop::Stop;
@@ -102,12 +102,12 @@ fn answer<B>(views: &Views, request: &Request<B>) -> HttpResponse {
             .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return answer;
     }
-    let path = decoded(request.uri().path());
+    let path = unescape_valid(request.uri().path());
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts[..] {
         [""] => html(StatusCode::OK, page::index(&views.views())),
         ["style.css"] => typed(StatusCode::OK, "text/css; charset=utf-8", STYLE.to_owned()),
-        [namespace, name] if !name.is_empty() => moved(&format!("/{}/{}/", encoded(namespace), encoded(name))),
+        [namespace, name] if !name.is_empty() => moved(&format!("/{}/{}/", path_escape(namespace), path_escape(name))),
         [namespace, name, page] => document(views, namespace, name, page),
         _ => missing(),
     }
@@ -182,53 +182,9 @@ fn is_for_this_machine<B>(request: &Request<B>) -> bool {
     matches!(name, "127.0.0.1" | "localhost" | "[::1]")
 }
 
-/// A path without its escapes. What is not UTF-8 is the name of nothing.
-fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digits = ahead.next().zip(ahead.next());
-        let value = digits.and_then(|(high, low)| {
-            let digit = |byte: u8| char::from(byte).to_digit(16);
-            u8::try_from(digit(high)? * 16 + digit(low)?).ok()
-        });
-        match value {
-            Some(value) if byte == b'%' => {
-                bytes.push(value);
-                rest = ahead;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// A part of a path with its escapes.
-fn encoded(part: &str) -> String {
-    let mut text = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_survive_a_path() {
-        for name in ["page1", "a b", "überblick", "100%", "a/b?c#d"] {
-            assert_eq!(decoded(&encoded(name)), name);
-        }
-        assert_eq!(decoded("%zz%4"), "%zz%4");
-        assert_eq!(decoded("%ff"), "\u{fffd}");
-    }
 
     #[test]
     fn only_this_machine_is_answered_under_its_own_name() {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::encoded;
+use kubewright_apimachinery::url::path_escape;
+
 use super::markdown::{contents, escaped, rendered, title};
 use super::views::{SUMMARY, ViewDocuments, ViewSummary};
 
@@ -31,7 +32,7 @@ pub(super) fn document(book: &ViewDocuments, file: &str, text: &str) -> String {
 pub(super) fn index(views: &[ViewSummary]) -> String {
     let mut rows = String::new();
     for view in views {
-        let link = format!("/{}/{}/", encoded(&view.namespace), encoded(&view.name));
+        let link = format!("/{}/{}/", path_escape(&view.namespace), path_escape(&view.name));
         let is_ready = if view.ready > 0 { "ready" } else { "waiting" };
         let documents = match view.documents {
             1 => "1 document".to_owned(),

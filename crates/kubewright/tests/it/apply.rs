@@ -1,5 +1,4 @@
 //! Server-side apply with the twins: the owner owns what it set, and the server keeps the rest.
-#![allow(missing_docs)]
 
 use kubewright::client::Client;
 use kubewright::informer::Cache;

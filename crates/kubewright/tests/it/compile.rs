@@ -2,7 +2,6 @@
 //!
 //! The sources in `tests/compile/` go through the compiler alone, against the `kubewright` that cargo built for this test: a crate of
 //! their own would need all dependencies a second time.
-#![allow(missing_docs)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

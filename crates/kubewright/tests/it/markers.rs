@@ -1,5 +1,4 @@
 //! Every marker, the keyword it becomes, and a server that takes them all.
-#![allow(missing_docs)]
 
 use kubewright::client::Client;
 use kubewright::informer::Cache;

@@ -1,7 +1,5 @@
 //! A kind written with the attributes, and nothing but `kubewright` in sight: what its schema and its definition say.
 
-#![allow(missing_docs)]
-
 use kubewright::prelude::*;
 use kubewright::serde_json::{Value, json};
 

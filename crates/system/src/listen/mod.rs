@@ -5,6 +5,7 @@ mod write_timeout;
 use std::error::Error;
 use std::future::Future;
 use std::io;
+use std::net::Ipv4Addr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,20 @@ pub struct Limits {
     pub connections: Option<usize>,
     /// How long connections may go on once the loop was asked to stop.
     pub drain: Duration,
+}
+
+/// Ports of the loopback interface that are free at this moment, each a different one. Another program may take one before it is
+/// used: where a listener can be passed on, bind it to port 0 instead.
+pub fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
+    let mut ports = [0; N];
+    // All are held until all are known, so that they differ.
+    let mut held = Vec::with_capacity(N);
+    for port in &mut ports {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        *port = listener.local_addr()?.port();
+        held.push(listener);
+    }
+    Ok(ports)
 }
 
 /// Accepts connections until asked to stop, and serves each in a task of its own. Then stops listening, waits for the
@@ -125,8 +140,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;

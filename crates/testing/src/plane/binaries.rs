@@ -1,12 +1,12 @@
 //! Real `etcd` and `kube-apiserver`, started as envtest starts them: free ports, a folder of their own, certificates.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kubewright_system::kubeconfig;
+use kubewright_system::listen::free_ports;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -127,20 +127,9 @@ async fn is_ready(client: &kube::Client) -> bool {
 }
 
 impl Ports {
-    /// Ports that nobody listens at.
     fn free() -> Result<Self, Error> {
-        let none = |error: std::io::Error| Error::Plane(format!("no free port: {error}"));
-        // All are held until all are known, so that they differ.
-        let sockets: Vec<TcpListener> = (0..3)
-            .map(|_| TcpListener::bind(("127.0.0.1", 0)))
-            .collect::<Result<_, _>>()
-            .map_err(none)?;
-        let port = |at: usize| sockets[at].local_addr().map(|address| address.port()).map_err(none);
-        Ok(Ports {
-            server: port(0)?,
-            etcd: port(1)?,
-            peer: port(2)?,
-        })
+        let [server, etcd, peer] = free_ports().map_err(|error| Error::Plane(format!("no free port: {error}")))?;
+        Ok(Ports { server, etcd, peer })
     }
 
     fn etcd_arguments(&self, folder: &Path) -> Vec<String> {

@@ -93,7 +93,7 @@ impl VersionedObjects {
         }
     }
 
-    /// The same without the phase of a new PersistentVolumeClaim, which the server sets when it stores one.
+    /// The same without the phase of a new `PersistentVolumeClaim`, which the server sets when it stores one.
     pub(super) fn without_stored_defaults(mut self, attributes: &Attributes<'_>) -> VersionedObjects {
         let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
         if is_new

@@ -9,11 +9,12 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kubewright_controllers::Controllers;
 use kubewright_controllers::process::{ImageFolder, Processes, guard};
 use kubewright_runtime::stop::Stopper;
+use kubewright_test_support::free_port;
 use serde_json::json;
 
 use super::support::{
-    Called, Cluster, any, container_program, ended, eventually, free_port, gone, is_alive, is_ready, main_status,
-    phase, pod, waiting, with,
+    Called, Cluster, any, container_program, ended, eventually, gone, is_alive, is_ready, main_status, phase, pod,
+    waiting, with,
 };
 
 /// The number that the stubborn one prints.

@@ -1,7 +1,7 @@
 //! A cluster whose Pods are processes, and waiting for what becomes of them.
 
 use std::io;
-use std::net::{IpAddr, TcpListener};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -273,11 +273,6 @@ pub(crate) fn waiting(pod: &Pod) -> (String, String) {
     let state = main_status(pod).and_then(|status| status.state.as_ref()?.waiting.clone());
     let state = state.unwrap_or_default();
     (state.reason.unwrap_or_default(), state.message.unwrap_or_default())
-}
-
-/// A port that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Somebody whom actions call, each with a child.
