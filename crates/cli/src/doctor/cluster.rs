@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
-use kubewright_cluster::{Choice, Cluster, sentence};
+use kubewright_cluster::{Cluster, ClusterFlags, sentence};
 use kubewright_runtime::flags::Environment;
 
 use super::Check;
@@ -27,7 +27,7 @@ const CLUSTER: &str = "cluster";
 const PERMISSIONS: &str = "permissions";
 
 /// What is known of the cluster.
-pub(super) async fn checks(choice: &Choice) -> Vec<Check> {
+pub(super) async fn checks(choice: &ClusterFlags) -> Vec<Check> {
     match tokio::time::timeout(PATIENCE, ask(choice)).await {
         Ok(checks) => checks,
         Err(_) => vec![Check::warn(
@@ -38,7 +38,7 @@ pub(super) async fn checks(choice: &Choice) -> Vec<Check> {
     }
 }
 
-async fn ask(choice: &Choice) -> Vec<Check> {
+async fn ask(choice: &ClusterFlags) -> Vec<Check> {
     let cluster = match choice.connect(&Environment::system()).await {
         Ok(cluster) => cluster,
         Err(error) => {

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use kubewright_cluster::Choice;
+use kubewright_cluster::ClusterFlags;
 use serde_json::{Value, json};
 
 use crate::output;
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    choice: Choice,
+    choice: ClusterFlags,
 }
 
 /// What one check found.
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// All checks, which are made at the same time and told in this order.
-async fn all(choice: &Choice) -> Vec<Check> {
+async fn all(choice: &ClusterFlags) -> Vec<Check> {
     let project = ProjectFolder::find();
     let (rust, kubectl, engine, local, cluster) = tokio::join!(
         tools::toolchain(&project),
