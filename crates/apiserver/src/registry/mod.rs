@@ -6,6 +6,7 @@ mod id;
 pub(crate) mod name;
 mod subresource;
 pub(crate) mod topology;
+mod verb;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,11 +20,11 @@ use serde_json::Value;
 pub(crate) use builtin::BuiltIn;
 pub(crate) use id::BuiltInId;
 pub(crate) use subresource::{Subresource, name_of};
+pub(crate) use verb::Verb;
 
 use crate::custom;
 use crate::registry::convert::Conversion;
 use crate::registry::name::Name;
-use crate::request::route::Verb;
 use crate::wire::status::About;
 
 /// A resource in one version.

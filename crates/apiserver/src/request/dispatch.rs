@@ -4,8 +4,8 @@ use http::Response;
 use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::names;
 
-use super::route::Verb;
 use crate::admit::Deadline;
+use crate::registry::Verb;
 use crate::request::call::Call;
 use crate::subresource;
 use crate::verbs;

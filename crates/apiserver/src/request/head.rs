@@ -5,8 +5,7 @@ use http::{HeaderMap, Method};
 use kubewright_access::{Attributes, ListQuery, RequestInfo, ResourceInfo};
 use kubewright_apimachinery::{fields, labels::Selector};
 
-use super::route::Verb;
-use crate::registry::Subresource;
+use crate::registry::{Subresource, Verb};
 use crate::request::timeout;
 use crate::wire::negotiate::{self, Output};
 use crate::wire::query::Query;

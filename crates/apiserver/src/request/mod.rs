@@ -27,7 +27,7 @@ pub(crate) use head::{RequestHead, attributes_of};
 use crate::access::{Authorized, Identity};
 use crate::audit::{AuditAnnotations, AuditGuard};
 use crate::non_resource;
-use crate::registry::Subresource;
+use crate::registry::{Subresource, Verb};
 use crate::request::call::Call;
 use crate::server::metrics::Observation;
 use crate::server::{ApiServer, Server};
@@ -37,7 +37,7 @@ use crate::wire::query::percent_decode;
 use crate::wire::respond;
 use crate::wire::status::Status;
 use crate::wire::table;
-use route::{Route, Target, Verb};
+use route::{Route, Target};
 
 /// The largest body a request may have (H10).
 pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;

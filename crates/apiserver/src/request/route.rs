@@ -7,7 +7,7 @@ use kubewright_access::{Prefix, RequestInfo, ResourceInfo};
 
 use super::head::RequestHead;
 use crate::custom::ServedResources;
-use crate::registry::{Registry, Resource, Subresource};
+use crate::registry::{Registry, Resource, Subresource, Verb};
 use crate::wire::status::Status;
 
 /// What a request is for.
@@ -37,48 +37,6 @@ pub(crate) struct Target<'a> {
     pub(crate) watch_prefix: bool,
     /// The path leaves the namespace of a namespaced resource open.
     pub(crate) all_namespaces: bool,
-}
-
-/// What a client wants to do, under the name that authorization and metrics know it by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
-    Get,
-    List,
-    Watch,
-    Create,
-    Update,
-    Patch,
-    Delete,
-    DeleteCollection,
-}
-
-impl Verb {
-    pub(super) fn parse(name: &str) -> Option<Verb> {
-        const ALL: [Verb; 8] = [
-            Verb::Get,
-            Verb::List,
-            Verb::Watch,
-            Verb::Create,
-            Verb::Update,
-            Verb::Patch,
-            Verb::Delete,
-            Verb::DeleteCollection,
-        ];
-        ALL.into_iter().find(|verb| verb.name() == name)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Verb::Get => "get",
-            Verb::List => "list",
-            Verb::Watch => "watch",
-            Verb::Create => "create",
-            Verb::Update => "update",
-            Verb::Patch => "patch",
-            Verb::Delete => "delete",
-            Verb::DeleteCollection => "deletecollection",
-        }
-    }
 }
 
 /// Finds what serves a path. What is found is what the path was read as for authorization, never anything else.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kubewright_apimachinery::duration;
 
-use crate::request::route::Verb;
+use crate::registry::Verb;
 
 /// What is wrong with a timeout, in Go's words. Watches have `timeoutSeconds` instead and ignore this one.
 pub(crate) fn check(timeout: Option<&str>, verb: Verb) -> Result<(), String> {

@@ -13,10 +13,9 @@ mod token;
 use http::StatusCode;
 
 use self::reviews::About;
-use crate::registry::{BuiltInId, Subresource};
+use crate::registry::{BuiltInId, Subresource, Verb};
 use crate::request::HandlerOutput;
 use crate::request::call::Call;
-use crate::request::route::Verb;
 use crate::wire::status::{Result, Status};
 
 /// Answers a request that its verb alone cannot answer; `None` for all others.

@@ -16,10 +16,9 @@ use tokio::time::Instant;
 
 use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
 use crate::object;
-use crate::registry::Resource;
+use crate::registry::{Resource, Verb};
 use crate::request::call::{Call, record_text};
 use crate::request::list_options::ListOptions;
-use crate::request::route::Verb;
 use crate::request::select::Selection;
 use crate::server::Server;
 use crate::server::metrics::LongRunning;

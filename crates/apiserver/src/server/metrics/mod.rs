@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 
-use crate::registry::Subresource;
 use crate::registry::name::Name;
-use crate::request::route::{Target, Verb};
+use crate::registry::{Subresource, Verb};
+use crate::request::route::Target;
 use crate::wire::query::Query;
 
 /// Upper bounds of the latency histogram, in milliseconds; the last bucket has none.

@@ -9,8 +9,7 @@ use kubewright_system::prometheus;
 
 use super::{BUCKETS, Histogram, Labels, Metrics, Series, Shard, process};
 use crate::custom::ServedResources;
-use crate::registry::{Registry, Resource};
-use crate::request::route::Verb;
+use crate::registry::{Registry, Resource, Verb};
 
 impl Metrics {
     /// Everything, as `/metrics` answers it.
