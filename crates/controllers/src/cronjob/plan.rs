@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus, Job};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kubewright_apimachinery::go::quote;
 use kubewright_runtime::events::EventNote;
 
 use super::schedule::Schedule;
@@ -150,7 +151,7 @@ impl Planner<'_> {
             None => TimeZone::UTC,
             Some(name) => {
                 let Ok(zone) = TimeZone::get(name) else {
-                    let text = format!("invalid timeZone: {name:?}: unknown time zone {name}");
+                    let text = format!("invalid timeZone: {}: unknown time zone {name}", quote(name));
                     return self.record(EventNote::warning("UnknownTimeZone", "Schedule", text));
                 };
                 zone
@@ -162,7 +163,7 @@ impl Planner<'_> {
         let schedule = match Schedule::parse(&spec.schedule) {
             Ok(schedule) => schedule,
             Err(error) => {
-                let text = format!("unparseable schedule: {:?} : {error}", spec.schedule);
+                let text = format!("unparseable schedule: {} : {error}", quote(&spec.schedule));
                 return self.record(EventNote::warning("UnparseableSchedule", "Schedule", text));
             }
         };

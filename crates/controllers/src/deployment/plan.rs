@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kubewright_apimachinery::go::quote;
 use kubewright_runtime::events::EventNote;
 
 use super::hash::pod_template_hash;
@@ -223,8 +224,8 @@ impl Planner<'_> {
             .and_then(|all| all.get(history::REVISION))
             .cloned();
         let found = format!(
-            "Found new replica set {:?}",
-            set.metadata.name.as_deref().unwrap_or_default()
+            "Found new replica set {}",
+            quote(set.metadata.name.as_deref().unwrap_or_default())
         );
         self.set_revision(&revision.unwrap_or_default());
         let known = self

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use kubewright_apimachinery::go::quote;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
@@ -288,7 +289,10 @@ impl Pods {
             field_path: format!("spec.containers{{{container}}}"),
             ..pod.reference()
         };
-        let pulled = format!("Container image {image:?} already present on machine and can be accessed by the pod");
+        let pulled = format!(
+            "Container image {} already present on machine and can be accessed by the pod",
+            quote(image)
+        );
         self.events.record(&part, EventNote::normal("Pulled", "Pull", pulled));
         self.events
             .record(&part, EventNote::normal("Created", "Start", "Container created"));

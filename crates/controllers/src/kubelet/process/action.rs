@@ -11,6 +11,7 @@ use std::time::Duration;
 use http::{Request, Uri};
 use k8s_openapi::api::core::v1::{Container, ExecAction, HTTPGetAction, LifecycleHandler, Probe, TCPSocketAction};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kubewright_apimachinery::go::quote;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Command;
@@ -180,7 +181,7 @@ async fn connect(port: u16) -> Result<(), String> {
 
 /// Makes a request; only the code of its answer counts.
 async fn get(url: &str, headers: &[(String, String)]) -> Result<(), String> {
-    let failed = |why: &dyn fmt::Display| format!("Get {url:?}: {why}");
+    let failed = |why: &dyn fmt::Display| format!("Get {}: {why}", quote(url));
     let uri: Uri = url.parse().map_err(|error: http::uri::InvalidUri| failed(&error))?;
     let mut request = Request::get(&uri)
         .header("User-Agent", "kube-probe/1.36")

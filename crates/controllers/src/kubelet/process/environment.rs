@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvFromSource, EnvVar, EnvVarSource, Pod, Secret};
+use kubewright_apimachinery::go::quote;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::object::ObjectKey;
 
@@ -89,7 +90,7 @@ impl Sources<'_> {
         if let Some(wanted) = &source.config_map_key_ref {
             let optional = wanted.optional == Some(true);
             let Some(found) = self.config_map(&wanted.name).await? else {
-                return missing(optional, || format!("configmap {:?} not found", wanted.name));
+                return missing(optional, || format!("configmap {} not found", quote(&wanted.name)));
             };
             return match found.data.and_then(|mut data| data.remove(&wanted.key)) {
                 Some(value) => Ok(Some(value)),
@@ -104,7 +105,7 @@ impl Sources<'_> {
         if let Some(wanted) = &source.secret_key_ref {
             let optional = wanted.optional == Some(true);
             let Some(found) = self.secret(&wanted.name).await? else {
-                return missing(optional, || format!("secret {:?} not found", wanted.name));
+                return missing(optional, || format!("secret {} not found", quote(&wanted.name)));
             };
             return match found.data.and_then(|mut data| data.remove(&wanted.key)) {
                 Some(value) => Ok(Some(String::from_utf8_lossy(&value.0).into_owned())),
@@ -123,7 +124,7 @@ impl Sources<'_> {
             match self.config_map(&wanted.name).await? {
                 Some(map) => found.extend(map.data.unwrap_or_default()),
                 None if wanted.optional == Some(true) => {}
-                None => return Err(format!("configmap {:?} not found", wanted.name)),
+                None => return Err(format!("configmap {} not found", quote(&wanted.name))),
             }
         }
         if let Some(wanted) = &source.secret_ref {
@@ -133,7 +134,7 @@ impl Sources<'_> {
                     found.extend(data.map(|(key, value)| (key, String::from_utf8_lossy(&value.0).into_owned())));
                 }
                 None if wanted.optional == Some(true) => {}
-                None => return Err(format!("secret {:?} not found", wanted.name)),
+                None => return Err(format!("secret {} not found", quote(&wanted.name))),
             }
         }
         let prefix = source.prefix.as_deref().unwrap_or_default();

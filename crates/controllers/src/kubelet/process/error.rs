@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use kubewright_apimachinery::go::quote;
+
 /// Why a container's process is not started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StartError {
@@ -9,7 +11,7 @@ pub(super) enum StartError {
     #[error("{0}")]
     Config(String),
     /// A volume cannot be made.
-    #[error("MountVolume.SetUp failed for volume {volume:?} : {why}")]
+    #[error("MountVolume.SetUp failed for volume {} : {why}", quote(.volume))]
     Mount { volume: String, why: String },
     /// A file of ours cannot be written, or a port is taken.
     #[error("{0}")]
@@ -22,7 +24,8 @@ pub(super) enum StartError {
     NotLoaded { image: String },
     /// No image can have such a name.
     #[error(
-        "Failed to apply default image tag {image:?}: couldn't parse image name {image:?}: invalid reference format"
+        "Failed to apply default image tag {0}: couldn't parse image name {0}: invalid reference format",
+        quote(.image)
     )]
     Name { image: String },
     /// What is loaded cannot be read.
@@ -51,7 +54,7 @@ impl StartError {
     pub(super) fn message(&self, attempt: u32) -> String {
         match self {
             StartError::NotLoaded { image } | StartError::Image { image, .. } if attempt > 0 => {
-                format!("Back-off pulling image {image:?}: ErrImagePull: {self}")
+                format!("Back-off pulling image {}: ErrImagePull: {self}", quote(image))
             }
             error => error.to_string(),
         }

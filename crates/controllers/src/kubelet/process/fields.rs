@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, ObjectFieldSelector, Pod, ResourceFieldSelector};
+use kubewright_apimachinery::go::quote;
 use kubewright_quantity::Quantity;
 
 /// Where processes are found by themselves, whatever address their Pod has.
@@ -41,7 +42,10 @@ fn subscript(path: &str) -> Option<(&str, &str)> {
 }
 
 fn lines(map: Option<&BTreeMap<String, String>>) -> String {
-    let lines = map.into_iter().flatten().map(|(key, value)| format!("{key}={value:?}"));
+    let lines = map
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", quote(value)));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
     ConfigMap, Container, DownwardAPIVolumeFile, KeyToPath, Secret, ServiceAccount, ServiceAccountTokenProjection,
     Volume, VolumeMount, VolumeProjection,
 };
+use kubewright_apimachinery::go::quote;
 use kubewright_runtime::object::ObjectKey;
 use serde_json::json;
 
@@ -227,7 +228,7 @@ fn config_map(payload: &mut Payload, found: Option<ConfigMap>, name: &str, choic
         return if choice.optional {
             Ok(())
         } else {
-            Err(format!("configmap {name:?} not found"))
+            Err(format!("configmap {} not found", quote(name)))
         };
     };
     let text = found.data.unwrap_or_default().into_iter();
@@ -241,7 +242,7 @@ fn config_map(payload: &mut Payload, found: Option<ConfigMap>, name: &str, choic
 fn secret(payload: &mut Payload, found: Option<Secret>, name: &str, choice: Choice<'_>) -> Result<(), String> {
     match found {
         None if choice.optional => Ok(()),
-        None => Err(format!("secret {name:?} not found")),
+        None => Err(format!("secret {} not found", quote(name))),
         Some(found) => {
             let data = found.data.unwrap_or_default().into_iter();
             choice.add(payload, "secret", data.map(|(key, value)| (key, value.0)).collect())
