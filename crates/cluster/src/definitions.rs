@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::{Cluster, Error, Reference, found};
 
 /// Says whose definition it is, on each one that is installed.
-pub const PROJECT_LABEL: &str = "kubewright.dev/project";
+const PROJECT_LABEL: &str = "kubewright.dev/project";
 
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 /// Names that another definition has are given up seldom.

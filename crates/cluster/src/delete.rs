@@ -23,7 +23,7 @@ pub struct DeletionTarget {
 /// Some objects are still there.
 #[derive(Debug, thiserror::Error)]
 #[error("still there after {seconds} seconds: {}", .left.join("; "))]
-pub struct StillThere {
+struct StillThere {
     seconds: u64,
     left: Vec<String>,
 }

@@ -153,7 +153,7 @@ pub fn is_member(live: &Value) -> bool {
 
 /// Leaves an object in the set that it is in, and its webhooks at the Service of that installation, when somebody else than its
 /// deploy applies it.
-pub fn keep_membership(live: &Value, object: &mut Value) {
+pub(crate) fn keep_membership(live: &Value, object: &mut Value) {
     keep_conversion(live, object);
     let set = &live["metadata"]["labels"][PART_OF];
     let Some(metadata) = object.get_mut("metadata").filter(|_| set.is_string()) else {

@@ -120,7 +120,7 @@ impl Cluster {
     }
 
     /// The kind of a name in a group, in the version the cluster prefers; `None` if there is none.
-    pub async fn preferred(&self, group: &str, kind: &str) -> Result<Option<Kind>, Error> {
+    pub(crate) async fn preferred(&self, group: &str, kind: &str) -> Result<Option<Kind>, Error> {
         match self.mapper.preferred(group, kind).await {
             Ok(kind) => Ok(Some(kind)),
             Err(MapperError::NoMatch(_)) => Ok(None),

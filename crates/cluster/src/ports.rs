@@ -70,7 +70,7 @@ fn flags_if(
 }
 
 /// Whether a flag is among those given, with one dash or two.
-pub fn is_given(given: &[String], flag: &str) -> bool {
+fn is_given(given: &[String], flag: &str) -> bool {
     let name = flag.trim_start_matches('-');
     given.iter().any(|word| {
         let word = word.trim_start_matches('-');

@@ -40,7 +40,7 @@ impl Reference {
     }
 
     /// The group, empty for the core's, and the version.
-    pub fn group_version(&self) -> (&str, &str) {
+    pub(crate) fn group_version(&self) -> (&str, &str) {
         self.api_version
             .split_once('/')
             .unwrap_or(("", self.api_version.as_str()))
@@ -52,7 +52,7 @@ impl Reference {
     }
 
     /// Whether it is a `CustomResourceDefinition`.
-    pub fn is_definition(&self) -> bool {
+    pub(crate) fn is_definition(&self) -> bool {
         self.is("apiextensions.k8s.io", "CustomResourceDefinition")
     }
 
