@@ -370,17 +370,17 @@ enum Outline<'a> {
 fn outline(chapter: &Chapter) -> Vec<Outline<'_>> {
     let quoted = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let parts = chapter.parts().into_iter().filter_map(|part| match part {
-        support::Part::Code(block) => Some(Outline::Code(block.info, block.text())),
-        support::Part::Prose { text, .. } if text.starts_with('#') => {
+        Part::Code(block) => Some(Outline::Code(block.info, block.text())),
+        Part::Prose { text, .. } if text.starts_with('#') => {
             let level = text.len() - text.trim_start_matches('#').len();
             Some(Outline::Heading(level, quoted(text)))
         }
-        support::Part::Prose { text, .. } if text.starts_with('|') => {
+        Part::Prose { text, .. } if text.starts_with('|') => {
             let mut code = quoted(text);
             code.sort();
             Some(Outline::Row(code))
         }
-        support::Part::Prose { .. } => None,
+        Part::Prose { .. } => None,
     });
     parts.collect()
 }
