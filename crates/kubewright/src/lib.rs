@@ -4,7 +4,7 @@
 #[doc(inline)]
 pub use kubewright_runtime::{
     apply, cache, certificates, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics,
-    object, operator, queue, random, reflector, serve, stop, webhook,
+    object, operator, queue, random, reflector, serve, stop, strict, webhook,
 };
 
 #[cfg(feature = "testing")]

@@ -71,6 +71,7 @@ pub(crate) mod permission;
 pub mod queue;
 pub mod reflector;
 pub mod serve;
+pub mod strict;
 pub mod webhook;
 
 /// Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.

@@ -5,9 +5,9 @@ use std::fmt;
 use kube::core::ObjectMeta;
 use serde_json::Value;
 
-use super::decode::decode;
 use super::unknown;
 use crate::object::Object;
+use crate::strict::located::decode;
 
 /// A conversion between two versions, as a function of JSON.
 pub(super) type ConvertFn = fn(&Value) -> Result<Value, ConvertError>;

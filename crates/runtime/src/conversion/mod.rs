@@ -12,7 +12,6 @@
 //! Data that a version cannot hold is lost on the way there, unless the kind is [preserving](Hub::preserving).
 
 mod convert;
-mod decode;
 mod delta;
 mod directed;
 mod field;

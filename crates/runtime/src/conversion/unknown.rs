@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::decode::{Segment, decode};
+use crate::strict::located::{Segment, decode};
 
 /// Whether a path that a type ignored is content. The type's names and the metadata are taken over by other means.
 pub(super) fn is_content(path: &[Segment]) -> bool {

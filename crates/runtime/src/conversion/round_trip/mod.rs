@@ -16,9 +16,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::convert::convert;
-use super::decode::{Segment, misfit};
 use super::preserve;
 use crate::object::{Kind, Object};
+use crate::strict::located::{Segment, misfit};
 
 use checker::{Checker, Failure, Outcome};
 use generate::Generator;

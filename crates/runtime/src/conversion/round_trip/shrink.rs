@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::decode::Segment;
 use super::take_out;
+use crate::strict::located::Segment;
 
 /// How often a smaller object is tried.
 const TRIES: usize = 2000;

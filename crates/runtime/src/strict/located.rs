@@ -1,17 +1,17 @@
-//! From JSON to a version's type, with the path of what does not fit and of what the type ignores.
+//! From JSON to a type, with the path of what does not fit and of what the type ignores.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One step of a path in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Segment {
+pub(crate) enum Segment {
     Key(String),
     Index(usize),
 }
 
 /// Reads a value. The paths it ignores are reported, from the outside in.
-pub(super) fn decode<T: DeserializeOwned>(value: &Value, ignored: &mut Vec<Vec<Segment>>) -> Result<T, String> {
+pub(crate) fn decode<T: DeserializeOwned>(value: &Value, ignored: &mut Vec<Vec<Segment>>) -> Result<T, String> {
     let mut report = |path: serde_ignored::Path<'_>| ignored.push(segments(&path));
     let read = T::deserialize(serde_ignored::Deserializer::new(value, &mut report));
     // Errors of values know no path: reading once more finds it, and costs only where something is wrong.
@@ -24,7 +24,7 @@ pub(super) fn decode<T: DeserializeOwned>(value: &Value, ignored: &mut Vec<Vec<S
 }
 
 /// Where the first thing is that does not fit, if the type can tell.
-pub(super) fn misfit<T: DeserializeOwned>(value: &Value) -> Option<Vec<Segment>> {
+pub(crate) fn misfit<T: DeserializeOwned>(value: &Value) -> Option<Vec<Segment>> {
     use serde_path_to_error::Segment as At;
 
     let located = serde_path_to_error::deserialize::<_, T>(value).err()?;

@@ -1,0 +1,186 @@
+//! Objects from JSON and YAML, where what a type does not know is refused. `serde_json::from_value` drops it without a word: with
+//! `replica` instead of `replicas`, a Deployment has one replica, and no server ever sees the mistake.
+//!
+//! ```
+//! use k8s_openapi::api::apps::v1::Deployment;
+//! use kubewright_runtime::strict::{from_json, from_yaml};
+//! use serde_json::json;
+//!
+//! let error = from_json::<Deployment>(json!({ "spec": { "replica": 3 } })).unwrap_err();
+//! assert_eq!(error.to_string(), "unknown field .spec.replica");
+//!
+//! let web: Deployment = from_yaml(
+//!     "
+//!     metadata: { name: web }
+//!     spec:
+//!       replicas: 3
+//!     ",
+//! )?;
+//! assert_eq!(web.spec.unwrap().replicas, Some(3));
+//! # Ok::<(), kubewright_runtime::strict::StrictError>(())
+//! ```
+
+pub(crate) mod located;
+
+use std::fmt::Write as _;
+
+use kubewright_codec::yaml;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use located::{Segment, decode, misfit};
+
+/// Why a document was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StrictError {
+    /// The text is no YAML or JSON.
+    #[error("{0}")]
+    Syntax(String),
+    /// There are other documents behind the first.
+    #[error("there is more than one document: read them one by one")]
+    SeveralDocuments,
+    /// The document says something twice.
+    #[error("{0}")]
+    Duplicate(String),
+    /// The type does not know these fields; their paths, as in `.spec.replica`.
+    #[error("unknown field{} {}", if .0.len() == 1 { "" } else { "s" }, .0.join(", "))]
+    Unknown(Vec<String>),
+    /// A value is not of the type that its field has, or a required field is missing.
+    #[error("{0}")]
+    Mismatch(String),
+}
+
+/// Reads a value, as `json!` writes it. Fields that the type does not know are an error, which names all of them.
+///
+/// A type that keeps unknown fields (a map, a flattened one) knows all.
+#[allow(clippy::needless_pass_by_value)] // `from_json(json!({ … }))` reads better without a borrow.
+pub fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, StrictError> {
+    read(&value)
+}
+
+/// Reads a document of YAML, which JSON is too, like [`from_json`]. A field that is set twice and a second document are errors.
+///
+/// It is YAML as kubectl reads it (`on` is true, `0644` is 420). A text may be indented as a whole, as it is in source code.
+pub fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, StrictError> {
+    if documents(text) > 1 {
+        return Err(StrictError::SeveralDocuments);
+    }
+    let decoded = yaml::decode(text.as_bytes()).map_err(|error| StrictError::Syntax(error.to_string()))?;
+    if let Some(complaint) = decoded.already_set {
+        return Err(StrictError::Duplicate(complaint));
+    }
+    if !decoded.duplicates.is_empty() {
+        let message = format!("set twice: {}", decoded.duplicates.join(", "));
+        return Err(StrictError::Duplicate(message));
+    }
+    read(&decoded.value)
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, StrictError> {
+    let mut ignored = Vec::new();
+    let read = decode(value, &mut ignored).map_err(|error| match misfit::<T>(value) {
+        Some(path) if !path.is_empty() => StrictError::Mismatch(format!(".{error}")),
+        _ => StrictError::Mismatch(error),
+    })?;
+    if ignored.is_empty() {
+        return Ok(read);
+    }
+    Err(StrictError::Unknown(ignored.iter().map(|path| written(path)).collect()))
+}
+
+/// A path as kubectl and jq write it.
+fn written(path: &[Segment]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        match segment {
+            Segment::Key(key) => {
+                text.push('.');
+                text.push_str(key);
+            }
+            Segment::Index(index) => {
+                let _ = write!(text, "[{index}]");
+            }
+        }
+    }
+    text
+}
+
+/// How many documents of a text have anything but comments. A line of three dashes that is not indented is a separator wherever it
+/// stands.
+fn documents(text: &str) -> usize {
+    let mut count = 0;
+    let mut is_empty = true;
+    for line in text.lines() {
+        if line == "---" || line.starts_with("--- ") {
+            is_empty = true;
+        }
+        let content = line.strip_prefix("---").unwrap_or(line).trim();
+        if is_empty && !content.is_empty() && !content.starts_with(['#', '%']) {
+            is_empty = false;
+            count += 1;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_unknown_field_is_named_with_its_path() {
+        let error = from_json::<Deployment>(json!({
+            "metadata": { "name": "web", "label": {} },
+            "spec": {
+                "replica": 3,
+                "selector": { "matchLabels": { "app": "web" } },
+                "template": { "spec": { "containers": [{ "name": "a" }, { "name": "web", "imagee": "nginx" }] } },
+            },
+        }))
+        .unwrap_err();
+        let StrictError::Unknown(mut fields) = error else {
+            panic!("{error}")
+        };
+        fields.sort();
+        assert_eq!(
+            fields,
+            [
+                ".metadata.label",
+                ".spec.replica",
+                ".spec.template.spec.containers[1].imagee"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_named_with_its_path() {
+        let error = from_json::<Deployment>(json!({ "spec": { "replicas": "three" } })).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            ".spec.replicas: invalid type: string \"three\", expected i32"
+        );
+        let error = from_json::<ConfigMap>(json!({ "apiVersion": "v1", "kind": "Secret" })).unwrap_err();
+        assert!(matches!(error, StrictError::Mismatch(_)), "{error}");
+    }
+
+    #[test]
+    fn yaml_is_read_once_and_whole() {
+        let settings: ConfigMap = from_yaml("---\n# settings\ndata: {a: \"1\"}\n---\n# nothing\n").unwrap();
+        assert_eq!(settings.data.unwrap()["a"], "1");
+        let error = from_yaml::<ConfigMap>("data: {}\n--- # another\ndata: {}\n").unwrap_err();
+        assert!(matches!(error, StrictError::SeveralDocuments), "{error}");
+        let error = from_yaml::<ConfigMap>("data: {}\ndata: {}\n").unwrap_err();
+        assert!(matches!(error, StrictError::Duplicate(_)), "{error}");
+        let error = from_yaml::<ConfigMap>("{\"data\": {\"a\": \"1\", \"a\": \"2\"}}").unwrap_err();
+        assert!(matches!(error, StrictError::Duplicate(_)), "{error}");
+        let error = from_yaml::<ConfigMap>("data: [").unwrap_err();
+        assert!(matches!(error, StrictError::Syntax(_)), "{error}");
+        let error = from_yaml::<ConfigMap>("dada: {}").unwrap_err();
+        assert_eq!(error.to_string(), "unknown field .dada");
+    }
+}
