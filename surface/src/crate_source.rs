@@ -57,7 +57,11 @@ impl CrateSource {
             path: file.to_owned(),
             source,
         })?;
-        self.add_items(parsed.items, folder, module)
+        let mut items = parsed.items;
+        if text.starts_with("// @generated") {
+            items.retain(|item| !matches!(item, Item::Impl(_)));
+        }
+        self.add_items(items, folder, module)
     }
 
     fn add_items(&mut self, items: Vec<Item>, folder: &Path, module: ModulePath) -> Result<(), Error> {

@@ -31,6 +31,48 @@ impl Fields {
         }
     }
 
+    /// Adds entries to a map; an entry with the key of an earlier one takes its place.
+    pub(crate) fn extend(&mut self, name: &str, value: Result<Value, Error>) {
+        match (self.members.get_mut(name), value) {
+            (Some(Value::Object(entries)), Ok(Value::Object(further))) => entries.extend(further),
+            (_, value) => self.set(name, value),
+        }
+    }
+
+    /// Adds values to a set: those that it has already are left out.
+    pub(crate) fn add(&mut self, name: &str, value: Result<Value, Error>) {
+        self.add_items(name, value, |one, other| one == other);
+    }
+
+    /// Adds items to a list with keys: an item with the keys of an earlier one takes its place. A key that an item lacks counts as
+    /// the default beside it.
+    pub(crate) fn add_keyed(&mut self, name: &str, value: Result<Value, Error>, keys: &[(&str, Option<&str>)]) {
+        self.add_items(name, value, |one, other| {
+            keys.iter().all(|(key, default)| {
+                let [one, other] = [one, other].map(|item| match item.get(key) {
+                    None => default.map(|default| Value::String(default.to_owned())),
+                    Some(value) => Some(value.clone()),
+                });
+                one == other
+            })
+        });
+    }
+
+    fn add_items(&mut self, name: &str, value: Result<Value, Error>, same: impl Fn(&Value, &Value) -> bool) {
+        let further = match value {
+            Ok(Value::Array(further)) => further,
+            value => return self.set(name, value),
+        };
+        let list = self.members.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+        let Value::Array(items) = list else { return };
+        for item in further {
+            match items.iter_mut().find(|earlier| same(earlier, &item)) {
+                Some(earlier) => *earlier = item,
+                None => items.push(item),
+            }
+        }
+    }
+
     /// A field, if it is set.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
@@ -44,11 +86,11 @@ impl Fields {
         }
     }
 
-    pub(super) fn of(members: Map<String, Value>) -> Self {
+    pub(crate) fn of(members: Map<String, Value>) -> Self {
         Fields { members, mistake: None }
     }
 
-    pub(super) fn members(&self) -> Result<&Map<String, Value>, &str> {
+    pub(crate) fn members(&self) -> Result<&Map<String, Value>, &str> {
         match &self.mistake {
             Some(mistake) => Err(mistake),
             None => Ok(&self.members),

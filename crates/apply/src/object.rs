@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::core::object::{HasSpec, HasStatus};
-use kube::core::{NamespaceResourceScope, Resource};
+use kube_core::Resource;
+use kube_core::object::{HasSpec, HasStatus};
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
@@ -14,14 +15,15 @@ use serde_json::{Error, Map, Value};
 
 use super::{Fields, Part};
 
-/// What one owner says of an object of the kind `K`, for [`Client::apply`](crate::client::Client::apply): it owns what was
-/// set here, and takes back what it set before and no longer sets.
+/// What one owner says of an object of the kind `K`, for `Client::apply`: it owns what was set here, and takes back what it set before
+/// and no longer sets.
 ///
-/// `#[kubewright::resource(kind = "Garden", …)]` names it `GardenApply`.
+/// `#[kubewright::resource(kind = "Garden", …)]` names it `GardenApply`; for the built-in kinds it is
+/// [`DeploymentApply`](crate::apps::v1::DeploymentApply) and its like, with a setter for each field. `Setters` says which of both it is.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_runtime::apply::Apply;
+/// use kubewright_apply::Apply;
 /// use serde_json::json;
 ///
 /// let settings = Apply::<ConfigMap>::namespaced("shop", "settings").label("app", "shop").set("data", json!({ "a": "1" }));
@@ -34,23 +36,38 @@ use super::{Fields, Part};
 ///     })
 /// );
 /// ```
-pub struct Apply<K> {
+pub struct Apply<K, Setters = Own> {
     metadata: ObjectMeta,
-    fields: Fields,
-    kind: PhantomData<fn() -> K>,
+    pub(crate) fields: Fields,
+    kind: PhantomData<fn() -> (K, Setters)>,
 }
 
-impl<K: Resource<DynamicType = ()>> Apply<K> {
-    /// A cluster-scoped object, or an object whose namespace [`in_namespace`](Self::in_namespace) sets.
-    pub fn new(name: impl Into<String>) -> Self {
+/// An [`Apply`] of a program's own kind: `spec` and `status` take the types of the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Own {}
+
+/// An [`Apply`] of a built-in kind: a setter for each of its fields.
+#[derive(Clone, Copy, Debug)]
+pub enum BuiltIn {}
+
+impl<K, Setters> Apply<K, Setters> {
+    pub(crate) fn of(metadata: ObjectMeta, fields: Fields) -> Self {
         Apply {
-            metadata: ObjectMeta {
-                name: Some(name.into()),
-                ..ObjectMeta::default()
-            },
-            fields: Fields::default(),
+            metadata,
+            fields,
             kind: PhantomData,
         }
+    }
+}
+
+impl<K: Resource<DynamicType = ()>, Setters> Apply<K, Setters> {
+    /// A cluster-scoped object, or an object whose namespace [`in_namespace`](Self::in_namespace) sets.
+    pub fn new(name: impl Into<String>) -> Self {
+        let metadata = ObjectMeta {
+            name: Some(name.into()),
+            ..ObjectMeta::default()
+        };
+        Apply::of(metadata, Fields::default())
     }
 
     /// With a label.
@@ -62,12 +79,29 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
         self
     }
 
+    /// With labels, beside those that it has.
+    pub fn labels(mut self, labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
+        let labels = labels.into_iter().map(|(key, value)| (key.into(), value.into()));
+        self.metadata.labels.get_or_insert_default().extend(labels);
+        self
+    }
+
     /// With an annotation.
     pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata
             .annotations
             .get_or_insert_default()
             .insert(key.into(), value.into());
+        self
+    }
+
+    /// With annotations, beside those that it has.
+    pub fn annotations(
+        mut self,
+        annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Self {
+        let annotations = annotations.into_iter().map(|(key, value)| (key.into(), value.into()));
+        self.metadata.annotations.get_or_insert_default().extend(annotations);
         self
     }
 
@@ -83,13 +117,7 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
         self
     }
 
-    /// With a field beside the metadata, by its name in JSON.
-    pub fn set(mut self, name: &str, value: impl Serialize) -> Self {
-        self.fields.set(name, serde_json::to_value(value));
-        self
-    }
-
-    /// The object with the fields that were set; what [`Client::apply`](crate::client::Client::apply) returns has all of them.
+    /// The object with the fields that were set; what `Client::apply` returns has all of them.
     pub fn object(&self) -> Result<K, Error>
     where
         K: DeserializeOwned,
@@ -98,7 +126,7 @@ impl<K: Resource<DynamicType = ()>> Apply<K> {
     }
 }
 
-impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Apply<K> {
+impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>, Setters> Apply<K, Setters> {
     /// An object of a namespace.
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Apply::new(name).in_namespace(namespace)
@@ -111,12 +139,20 @@ impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Apply<K> {
     }
 }
 
+impl<K: Resource<DynamicType = ()>> Apply<K> {
+    /// With a field beside the metadata, by its name in JSON.
+    pub fn set(mut self, name: &str, value: impl Serialize) -> Self {
+        self.fields.set(name, serde_json::to_value(value));
+        self
+    }
+}
+
 impl<K: HasSpec> Apply<K> {
     /// With a spec: whole, or a twin with some fields set.
     ///
     /// ```
     /// use kube::CustomResource;
-    /// use kubewright_runtime::apply::Apply;
+    /// use kubewright_apply::Apply;
     /// use schemars::JsonSchema;
     /// use serde::{Deserialize, Serialize};
     /// use serde_json::json;
@@ -151,23 +187,19 @@ impl<K: HasStatus> Apply<K> {
     }
 }
 
-impl<K> Clone for Apply<K> {
+impl<K, Setters> Clone for Apply<K, Setters> {
     fn clone(&self) -> Self {
-        Apply {
-            metadata: self.metadata.clone(),
-            fields: self.fields.clone(),
-            kind: PhantomData,
-        }
+        Apply::of(self.metadata.clone(), self.fields.clone())
     }
 }
 
-impl<K> PartialEq for Apply<K> {
+impl<K, Setters> PartialEq for Apply<K, Setters> {
     fn eq(&self, other: &Self) -> bool {
         self.metadata == other.metadata && self.fields == other.fields
     }
 }
 
-impl<K> fmt::Debug for Apply<K> {
+impl<K, Setters> fmt::Debug for Apply<K, Setters> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Apply { metadata, fields, .. } = self;
         f.debug_struct("Apply")
@@ -177,7 +209,7 @@ impl<K> fmt::Debug for Apply<K> {
     }
 }
 
-impl<K: Resource<DynamicType = ()>> Resource for Apply<K> {
+impl<K: Resource<DynamicType = ()>, Setters> Resource for Apply<K, Setters> {
     type DynamicType = ();
     type Scope = K::Scope;
 
@@ -210,7 +242,7 @@ impl<K: Resource<DynamicType = ()>> Resource for Apply<K> {
     }
 }
 
-impl<K: Resource<DynamicType = ()>> Serialize for Apply<K> {
+impl<K: Resource<DynamicType = ()>, Setters> Serialize for Apply<K, Setters> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let members = self.fields.members().map_err(ser::Error::custom)?;
         let mut map = serializer.serialize_map(Some(members.len() + 3))?;
@@ -224,16 +256,13 @@ impl<K: Resource<DynamicType = ()>> Serialize for Apply<K> {
     }
 }
 
-impl<'de, K> Deserialize<'de> for Apply<K> {
+impl<'de, K, Setters> Deserialize<'de> for Apply<K, Setters> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
         members.remove("apiVersion");
         members.remove("kind");
         let metadata = members.remove("metadata").unwrap_or_else(|| Value::Object(Map::new()));
-        Ok(Apply {
-            metadata: serde_json::from_value(metadata).map_err(de::Error::custom)?,
-            fields: Fields::of(members),
-            kind: PhantomData,
-        })
+        let metadata = serde_json::from_value(metadata).map_err(de::Error::custom)?;
+        Ok(Apply::of(metadata, Fields::of(members)))
     }
 }

@@ -1,9 +1,14 @@
 //! What stands for a value of a type in what is applied: the whole value, or its twin with some fields set.
 
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Serialize;
 use serde_json::{Error, Map, Value};
 
-/// Stands for a `T`: the value itself, or the twin that `#[kubewright::schema]` writes beside a struct.
+/// Stands for a `T`: the value itself, or the twin that `#[kubewright::schema]` writes beside a struct; a text for a quantity, a number or a
+/// text for an int-or-string, a timestamp for a time; for the types of k8s-openapi, the builders of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not stand for a `{T}` in what is applied",
     note = "give a `{T}`, or the twin that `#[kubewright::schema]` writes beside it: its name ends in `Apply`"
@@ -28,6 +33,48 @@ impl Part<String> for &str {
 impl Part<String> for &String {
     fn into_value(self) -> Result<Value, Error> {
         Ok(Value::String(self.clone()))
+    }
+}
+
+impl Part<Quantity> for &str {
+    fn into_value(self) -> Result<Value, Error> {
+        Ok(Value::String(self.to_owned()))
+    }
+}
+
+impl Part<Quantity> for String {
+    fn into_value(self) -> Result<Value, Error> {
+        Ok(Value::String(self))
+    }
+}
+
+impl Part<IntOrString> for i32 {
+    fn into_value(self) -> Result<Value, Error> {
+        Ok(self.into())
+    }
+}
+
+impl Part<IntOrString> for &str {
+    fn into_value(self) -> Result<Value, Error> {
+        Ok(Value::String(self.to_owned()))
+    }
+}
+
+impl Part<IntOrString> for String {
+    fn into_value(self) -> Result<Value, Error> {
+        Ok(Value::String(self))
+    }
+}
+
+impl Part<Time> for Timestamp {
+    fn into_value(self) -> Result<Value, Error> {
+        serde_json::to_value(Time(self))
+    }
+}
+
+impl Part<MicroTime> for Timestamp {
+    fn into_value(self) -> Result<Value, Error> {
+        serde_json::to_value(MicroTime(self))
     }
 }
 

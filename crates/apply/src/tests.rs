@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::{Apply, Part, list, map};
-use crate::object::Kind;
+use crate::{Apply, Part, list, map};
+use kube_core::Resource as _;
 
 /// Cannot be written as JSON.
 struct Unwritable;
@@ -27,7 +27,9 @@ fn nothing_but_the_name_is_said_of_a_new_object() {
 
 #[test]
 fn it_is_of_the_kind_it_speaks_of() {
-    assert_eq!(Kind::of::<Apply<ConfigMap>>(), Kind::of::<ConfigMap>());
+    assert_eq!(Apply::<ConfigMap>::kind(&()), ConfigMap::kind(&()));
+    assert_eq!(Apply::<ConfigMap>::api_version(&()), ConfigMap::api_version(&()));
+    assert_eq!(Apply::<ConfigMap>::plural(&()), ConfigMap::plural(&()));
 }
 
 #[test]

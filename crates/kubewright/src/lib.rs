@@ -1,10 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+/// Builders for server-side apply, for the built-in kinds and for your own.
+#[doc(inline)]
+pub use kubewright_apply as apply;
 /// A controller-runtime for Rust: the crate behind this one.
 #[doc(inline)]
 pub use kubewright_runtime::{
-    apply, cache, certificates, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics,
-    object, operator, queue, random, reflector, serve, stop, strict, webhook,
+    cache, certificates, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics, object,
+    operator, queue, random, reflector, serve, stop, strict, webhook,
 };
 
 #[cfg(feature = "testing")]

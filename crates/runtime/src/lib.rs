@@ -52,7 +52,6 @@
 //! # }
 //! ```
 
-pub mod apply;
 pub mod cache;
 pub mod certificates;
 pub mod client;
