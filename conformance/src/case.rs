@@ -51,6 +51,8 @@ pub enum CaseStep {
     Request(RequestStep),
     /// Reads frames from an open watch.
     Read(ReadStep),
+    /// Sends a frame over an open WebSocket.
+    Send(SendStep),
     /// Has the server forget all history up to now, so that old versions and tokens expire.
     Compact,
 }
@@ -62,6 +64,8 @@ pub struct RequestStep {
     pub request: String,
     /// The name under which later steps read the answer as a watch.
     pub watch: Option<String>,
+    /// Whether it asks for a WebSocket, with headers that `headers` may override.
+    pub websocket: bool,
     /// Extra headers; they win over the ones implied by the body.
     pub headers: BTreeMap<String, String>,
     /// What is sent.
@@ -92,6 +96,40 @@ pub enum RequestBody {
     Json(Value, &'static str),
     /// A text, sent to the letter under this content type.
     Text(String, &'static str),
+}
+
+/// Sending over an open WebSocket.
+#[derive(Clone, Debug)]
+pub struct SendStep {
+    /// The name of the watch that is a WebSocket.
+    pub send: String,
+    /// The [`ClientFrame`] that is sent, `${…}` not yet filled in.
+    pub frame: Value,
+}
+
+/// A frame that a client sends.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientFrame {
+    /// Its number: 0 continuation, 1 text, 2 binary, 8 close, 9 ping, 10 pong.
+    pub opcode: u8,
+    /// What it carries.
+    #[serde(default)]
+    pub payload: String,
+    /// How many times it carries that.
+    #[serde(default = "once")]
+    pub times: usize,
+    /// Left out only by clients that break the protocol.
+    #[serde(default = "yes")]
+    pub masked: bool,
+}
+
+fn once() -> usize {
+    1
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Reading from an open watch.
@@ -153,6 +191,10 @@ struct Form {
 struct StepForm {
     request: Option<String>,
     watch: Option<String>,
+    #[serde(default)]
+    websocket: bool,
+    send: Option<String>,
+    frame: Option<Value>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     body: Option<Value>,
@@ -250,6 +292,13 @@ impl StepForm {
                 Err("`compact` is a step of its own".to_owned())
             };
         }
+        if let Some(send) = self.send {
+            let alone = self.request.is_none() && self.read.is_none();
+            return match self.frame {
+                Some(frame) if alone => Ok(CaseStep::Send(SendStep { send, frame })),
+                _ => Err("`send` is a step of its own, with a `frame`".to_owned()),
+            };
+        }
         match (self.request, self.read) {
             (Some(request), None) => {
                 if self.frames.is_some() {
@@ -265,6 +314,7 @@ impl StepForm {
                 Ok(CaseStep::Request(RequestStep {
                     request,
                     watch: self.watch,
+                    websocket: self.websocket,
                     headers: self.headers,
                     body: body(self.body, self.text, self.content.as_deref())?,
                     by: self.by,
@@ -290,7 +340,7 @@ impl StepForm {
                     omit: self.omit,
                 }))
             }
-            _ => Err("a step has one of `request`, `read` and `compact`".to_owned()),
+            _ => Err("a step has one of `request`, `read`, `send` and `compact`".to_owned()),
         }
     }
 }

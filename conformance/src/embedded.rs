@@ -4,14 +4,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use kubewright_apiserver::{ApiServer, Options, User};
+use kubewright_apiserver::{ApiServer, Body, Options, User};
 
 use crate::corpus::Corpus;
 use crate::decisions::Decision;
 use crate::replay::{Outcome, Settings, replay};
-use crate::target::{Compaction, OwnCredentials, ResponseFuture, Target};
+use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, StreamingBody, Target, UpgradeFuture};
 
 /// An embedded server.
 pub struct Embedded(ApiServer);
@@ -23,12 +23,33 @@ impl Embedded {
     }
 }
 
+impl Embedded {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
+        let own = request.extensions().get::<OwnCredentials>().is_some();
+        self.0.handle_as((!own).then(administrator).as_ref(), request).await
+    }
+}
+
+fn streaming(body: Body) -> StreamingBody {
+    body.map_err(|never: Infallible| match never {}).boxed_unsync()
+}
+
 impl Target for Embedded {
     fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_> {
+        Box::pin(async move { Ok(self.answer(request).await.map(streaming)) })
+    }
+
+    fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_> {
         Box::pin(async move {
-            let own = request.extensions().get::<OwnCredentials>().is_some();
-            let response = self.0.handle_as((!own).then(administrator).as_ref(), request).await;
-            Ok(response.map(|body| body.map_err(|never: Infallible| match never {}).boxed_unsync()))
+            let response = self.answer(request).await;
+            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                return Ok((response.map(streaming), None));
+            }
+            let (head, body) = response.into_parts();
+            let connection = body
+                .into_connection()
+                .map(|connection| Box::new(connection) as Box<dyn Connection>);
+            Ok((Response::from_parts(head, streaming(Body::empty())), connection))
         })
     }
 

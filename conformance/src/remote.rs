@@ -11,8 +11,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST};
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -22,7 +23,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::target::{Compaction, OwnCredentials, ResponseFuture, Target, TransportError};
+use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, Target, TransportError, UpgradeFuture};
 
 /// How long the real server's caches take to notice a compaction (they look every 15 s).
 const CACHE_POLL: Duration = Duration::from_secs(17);
@@ -120,20 +121,21 @@ fn trusting(file: &Path) -> Result<ClientConfig, RemoteError> {
 }
 
 impl Target for Remote {
-    fn send(&self, mut request: Request<Bytes>) -> ResponseFuture<'_> {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_> {
         Box::pin(async move {
-            let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
-            let stream = self.tls.connect(self.name.clone(), tcp).await?;
-            let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            tokio::spawn(connection);
-            let own = request.extensions().get::<OwnCredentials>().is_some();
-            let headers = request.headers_mut();
-            headers.insert(HOST, HeaderValue::try_from(format!("{}:{}", self.host, self.port))?);
-            if !own {
-                headers.insert(AUTHORIZATION, self.authorization.clone());
-            }
-            let response = sender.send_request(request.map(Full::new)).await?;
+            let response = self.answer(request).await?;
             Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+        })
+    }
+
+    fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_> {
+        Box::pin(async move {
+            let mut response = self.answer(request).await?;
+            let mut connection: Option<Box<dyn Connection>> = None;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                connection = Some(Box::new(TokioIo::new(hyper::upgrade::on(&mut response).await?)));
+            }
+            Ok((response.map(|body| body.map_err(Into::into).boxed_unsync()), connection))
         })
     }
 
@@ -164,6 +166,21 @@ impl Target for Remote {
 }
 
 impl Remote {
+    /// The answer to a request, on a connection of its own.
+    async fn answer(&self, mut request: Request<Bytes>) -> Result<Response<Incoming>, TransportError> {
+        let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        let stream = self.tls.connect(self.name.clone(), tcp).await?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection.with_upgrades());
+        let own = request.extensions().get::<OwnCredentials>().is_some();
+        let headers = request.headers_mut();
+        headers.insert(HOST, HeaderValue::try_from(format!("{}:{}", self.host, self.port))?);
+        if !own {
+            headers.insert(AUTHORIZATION, self.authorization.clone());
+        }
+        Ok(sender.send_request(request.map(Full::new)).await?)
+    }
+
     /// Asks etcd through its JSON gateway.
     async fn etcd(&self, path: &str, body: Value) -> Result<Value, TransportError> {
         let tcp = TcpStream::connect((self.etcd.0.as_str(), self.etcd.1)).await?;

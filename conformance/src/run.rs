@@ -5,6 +5,7 @@ mod given;
 mod kinds;
 mod leftovers;
 mod stream;
+mod websocket;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -19,8 +20,8 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::case::{CaseFile, CaseStep, ReadStep, RequestBody, RequestStep, Variant};
-use crate::target::{OwnCredentials, StreamingBody, Target, TransportError};
+use crate::case::{CaseFile, CaseStep, ClientFrame, ReadStep, RequestBody, RequestStep, SendStep, Variant};
+use crate::target::{OwnCredentials, StreamingBody, Target, TransportError, Upgraded};
 use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
 use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
 use stream::Stream;
@@ -81,6 +82,10 @@ enum StepError {
     Capture(String, String),
     #[error("no watch named {0} is open")]
     NoWatch(String),
+    #[error("`frame` cannot be read: {0}")]
+    ClientFrame(String),
+    #[error("the watch named {0} is no WebSocket")]
+    NoWebSocket(String),
     #[error("the stream stayed silent after frame {0}")]
     Silent(usize),
     #[error("a frame of the stream is not JSON: {0}")]
@@ -241,6 +246,7 @@ impl CasePlayer<'_> {
             let result = match step {
                 CaseStep::Request(step) => self.request(step, noted).await,
                 CaseStep::Read(step) => self.read(step, noted).await,
+                CaseStep::Send(step) => self.send_frame(step, noted).await,
                 CaseStep::Compact => self.compact(noted).await,
             };
             if let Err(error) = result {
@@ -300,14 +306,23 @@ impl CasePlayer<'_> {
     /// Sends the request once and notes the whole answer.
     async fn ask(&mut self, step: &RequestStep) -> Result<Value, StepError> {
         let request = self.build(step)?;
-        let answer = self.send(request).await?;
+        let (answer, connection) = if step.websocket {
+            self.upgrade(request).await?
+        } else {
+            (self.send(request).await?, None)
+        };
         let mut note = Map::new();
         if let Some(watch) = &step.watch {
             note.insert("watch".to_owned(), json!(watch));
         }
         note.insert("request".to_owned(), json!(fill_known(&step.request, self.variant)));
         note.insert("status".to_owned(), json!(answer.status().as_u16()));
-        note.insert("headers".to_owned(), compared(answer.headers()));
+        let more: &[&str] = if step.websocket {
+            &websocket::COMPARED_HEADERS
+        } else {
+            &[]
+        };
+        note.insert("headers".to_owned(), compared(answer.headers(), more));
         let mut captured = Vec::new();
         for (variable, place) in &step.capture {
             if let Some(name) = place.strip_prefix("header:") {
@@ -317,8 +332,11 @@ impl CasePlayer<'_> {
             }
         }
         self.variables.extend(captured);
-        match &step.watch {
-            Some(watch) if answer.status() == StatusCode::OK => {
+        match (&step.watch, connection) {
+            (Some(watch), Some(connection)) => {
+                self.watches.insert(watch.clone(), Stream::over_websocket(connection));
+            }
+            (Some(watch), None) if answer.status() == StatusCode::OK => {
                 self.watches.insert(watch.clone(), Stream::new(answer.into_body()));
             }
             _ => note.append(&mut into_map(content(answer).await?)),
@@ -341,6 +359,20 @@ impl CasePlayer<'_> {
         noted.push(omitting(note, &step.omit));
         ended?;
         self.capture(&step.capture, &frames)
+    }
+
+    async fn send_frame(&mut self, step: &SendStep, noted: &mut Vec<Value>) -> Result<(), StepError> {
+        let frame = fill_value(&step.frame, &self.variables)?;
+        let frame: ClientFrame =
+            serde_json::from_value(frame).map_err(|error| StepError::ClientFrame(error.to_string()))?;
+        let stream = self.watches.get_mut(&step.send);
+        let stream = stream.ok_or_else(|| StepError::NoWatch(step.send.clone()))?;
+        let sent = stream.send(&frame).await;
+        if !sent.map_err(|error| StepError::Transport(error.into()))? {
+            return Err(StepError::NoWebSocket(step.send.clone()));
+        }
+        noted.push(json!({"send": step.send, "opcode": frame.opcode}));
+        Ok(())
     }
 
     async fn compact(&mut self, noted: &mut Vec<Value>) -> Result<(), StepError> {
@@ -385,6 +417,9 @@ impl CasePlayer<'_> {
                 Bytes::from(fill(text, &self.variables)?)
             }
         };
+        if step.websocket {
+            headers.extend(websocket::handshake());
+        }
         for (name, value) in &step.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
             let value = fill(value, &self.variables)?;
@@ -402,6 +437,13 @@ impl CasePlayer<'_> {
             request.extensions_mut().insert(OwnCredentials);
         }
         Ok(request)
+    }
+
+    async fn upgrade(&mut self, request: Request<Bytes>) -> Result<Upgraded, StepError> {
+        match timeout(PATIENCE, self.target.upgrade(request)).await {
+            Ok(answer) => answer.map_err(StepError::Transport),
+            Err(_) => Err(StepError::Hang),
+        }
     }
 
     async fn send(&mut self, request: Request<Bytes>) -> Result<Response<StreamingBody>, StepError> {
@@ -428,9 +470,9 @@ fn escaped(path: &str) -> String {
     path.bytes().map(escape).collect()
 }
 
-fn compared(headers: &HeaderMap) -> Value {
+fn compared(headers: &HeaderMap, more: &[&'static str]) -> Value {
     let mut noted = Map::new();
-    for name in COMPARED_HEADERS {
+    for name in COMPARED_HEADERS.iter().chain(more).copied() {
         let mut values: Vec<Value> = headers
             .get_all(name)
             .iter()

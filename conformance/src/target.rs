@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Whatever went wrong below HTTP: no connection, a broken stream.
 pub type TransportError = Box<dyn Error + Send + Sync>;
@@ -18,6 +19,17 @@ pub type StreamingBody = UnsyncBoxBody<Bytes, TransportError>;
 /// The answer to one request, once its head has arrived.
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Response<StreamingBody>, TransportError>> + Send + 'a>>;
+
+/// The bytes of a connection that was upgraded.
+pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+/// The answer to a request to upgrade its connection, and the connection if that was granted.
+pub type Upgraded = (Response<StreamingBody>, Option<Box<dyn Connection>>);
+
+/// The answer to one request to upgrade its connection.
+pub type UpgradeFuture<'a> = Pin<Box<dyn Future<Output = Result<Upgraded, TransportError>> + Send + 'a>>;
 
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
@@ -30,6 +42,9 @@ pub struct OwnCredentials;
 pub trait Target: Send + Sync {
     /// Sends one request as a cluster administrator, unless it has [`OwnCredentials`]. The path is absolute (`/api/v1/…`).
     fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_>;
+
+    /// As [`Target::send`], for a request that asks to upgrade its connection.
+    fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_>;
 
     /// Forgets all history up to now: older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;

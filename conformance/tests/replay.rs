@@ -11,7 +11,7 @@ use kubewright_conformance::corpus::Corpus;
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::{Embedded, replay_embedded};
 use kubewright_conformance::replay::{Settings, Verdict, replay};
-use kubewright_conformance::target::{Compaction, ResponseFuture, Target};
+use kubewright_conformance::target::{Compaction, ResponseFuture, Target, UpgradeFuture};
 
 #[test]
 fn the_embedded_server_answers_as_the_real_one_did() {
@@ -52,6 +52,10 @@ impl Target for Hollow {
                 Empty::new().map_err(|never| match never {}).boxed_unsync(),
             ))
         })
+    }
+
+    fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_> {
+        Box::pin(async move { Ok((self.send(request).await?, None)) })
     }
 
     fn compact(&self) -> Compaction<'_> {

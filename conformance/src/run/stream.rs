@@ -1,5 +1,6 @@
-//! An open watch: newline-delimited frames, read as far as a step asks.
+//! An open watch, read as far as a step asks: newline-delimited frames, or messages of a WebSocket.
 
+use std::io;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -7,20 +8,39 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::StepError;
-use crate::case::Until;
-use crate::target::StreamingBody;
+use super::websocket::WebSocket;
+use crate::case::{ClientFrame, Until};
+use crate::target::{Connection, StreamingBody};
+
+/// What a watch is read from.
+pub(super) enum Stream {
+    Lines(Lines),
+    WebSocket(WebSocket),
+}
 
 /// A watch's body with what has been received of its next frame.
-pub(super) struct Stream {
+pub(super) struct Lines {
     body: StreamingBody,
     received: Vec<u8>,
 }
 
 impl Stream {
     pub(super) fn new(body: StreamingBody) -> Self {
-        Self {
+        Stream::Lines(Lines {
             body,
             received: Vec::new(),
+        })
+    }
+
+    pub(super) fn over_websocket(connection: Box<dyn Connection>) -> Self {
+        Stream::WebSocket(WebSocket::new(connection))
+    }
+
+    /// Sends a frame; false if this is no WebSocket.
+    pub(super) async fn send(&mut self, frame: &ClientFrame) -> io::Result<bool> {
+        match self {
+            Stream::Lines(_) => Ok(false),
+            Stream::WebSocket(socket) => socket.send(frame).await.map(|()| true),
         }
     }
 
@@ -42,6 +62,18 @@ impl Stream {
         Ok(false)
     }
 
+    async fn frame(&mut self) -> Result<Option<Value>, StepError> {
+        match self {
+            Stream::Lines(lines) => lines.frame().await,
+            Stream::WebSocket(socket) => {
+                let frame = socket.frame().await;
+                frame.map_err(|error| StepError::Transport(error.into()))
+            }
+        }
+    }
+}
+
+impl Lines {
     async fn frame(&mut self) -> Result<Option<Value>, StepError> {
         loop {
             if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
@@ -68,7 +100,10 @@ impl Stream {
 fn enough(until: Until, frames: &[Value]) -> bool {
     match until {
         Until::Frames(count) => frames.len() >= count,
-        Until::Bookmark => frames.last().is_some_and(|frame| frame["type"] == "BOOKMARK"),
+        Until::Bookmark => frames.last().is_some_and(|frame| {
+            let event = frame.get("text").unwrap_or(frame);
+            event["type"] == "BOOKMARK"
+        }),
         Until::Closed => false,
     }
 }

@@ -38,6 +38,7 @@ mod object;
 mod registry;
 mod request;
 mod server;
+mod stream;
 mod subresource;
 mod transport;
 mod verbs;

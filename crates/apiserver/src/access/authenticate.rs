@@ -1,4 +1,5 @@
-//! Who sends a request: the transport's identity, else that of a bearer token, else the anonymous user (Z1).
+//! Who sends a request: the transport's identity, else that of a bearer token (of the header, or among the protocols that the client of
+//! a WebSocket offers), else the anonymous user (Z1).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use crate::access::tokens::{self, ISSUER};
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
+use crate::stream::websocket;
 
 /// Clocks may differ by so much, and what is being deleted counts for so much longer.
 const LEEWAY: SignedDuration = SignedDuration::from_mins(1);
@@ -29,27 +31,54 @@ pub(crate) struct Reviewed {
     pub(crate) audiences: Vec<String>,
 }
 
+/// Who sends a request.
+pub(super) struct Authenticated {
+    pub(super) user: Arc<User>,
+    /// Whether the token is one of the WebSocket protocols that the client offers.
+    pub(super) token_among_protocols: bool,
+}
+
+impl From<Arc<User>> for Authenticated {
+    fn from(user: Arc<User>) -> Self {
+        Authenticated {
+            user,
+            token_among_protocols: false,
+        }
+    }
+}
+
 /// The user a request is of; `None` if what it says of them is wrong.
 pub(super) fn authenticate(
     server: &Server,
     identity: &Identity,
     headers: &HeaderMap,
     warnings: &mut Vec<String>,
-) -> Option<Arc<User>> {
+) -> Option<Authenticated> {
     static ANYBODY: OnceLock<Arc<User>> = OnceLock::new();
     if let Identity::Proven(user) = identity {
-        return Some(Arc::clone(user));
+        return Some(Arc::clone(user).into());
     }
-    if let Some(token) = bearer(headers, warnings) {
-        return match server.review(&token, None) {
-            Ok(reviewed) => Some(Arc::new(reviewed.user)),
-            Err(_) => None,
-        };
+    let bearer = bearer(headers, warnings);
+    if let Some(token) = &bearer
+        && let Ok(reviewed) = server.review(token, None)
+    {
+        return Some(Arc::new(reviewed.user).into());
     }
-    if matches!(identity, Identity::Refused) || !server.access.anonymous {
+    let among_protocols = websocket::offered_token(headers);
+    if let Ok(Some(token)) = &among_protocols
+        && let Ok(reviewed) = server.review(token, None)
+    {
+        return Some(Authenticated {
+            user: Arc::new(reviewed.user),
+            token_among_protocols: true,
+        });
+    }
+    // Somebody who shows something that is wrong is not taken for an anonymous client.
+    let shows_something = bearer.is_some() || !matches!(among_protocols, Ok(None));
+    if shows_something || matches!(identity, Identity::Refused) || !server.access.anonymous {
         return None;
     }
-    Some(Arc::clone(ANYBODY.get_or_init(|| Arc::new(User::anonymous()))))
+    Some(Arc::clone(ANYBODY.get_or_init(|| Arc::new(User::anonymous()))).into())
 }
 
 /// The token of an `Authorization` header.

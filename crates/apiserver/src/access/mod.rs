@@ -59,6 +59,8 @@ pub(crate) struct Authorized {
     /// As whom.
     pub(crate) user: Arc<User>,
     pub(crate) warnings: Vec<String>,
+    /// Whether one of the WebSocket protocols that the client offers is the token by which it was authenticated.
+    pub(crate) token_among_protocols: bool,
 }
 
 /// What a server knows of access.
@@ -195,7 +197,12 @@ impl Server {
             return Err(Box::new(response));
         }
         let mut warnings = Vec::new();
-        let Some(requestor) = authenticate::authenticate(self, identity, head.headers(), &mut warnings) else {
+        let authenticated = authenticate::authenticate(self, identity, head.headers(), &mut warnings);
+        let Some(authenticate::Authenticated {
+            user: requestor,
+            token_among_protocols,
+        }) = authenticated
+        else {
             draft.verdict = Verdict::Unauthenticated;
             return Err(refuse(head, &Status::unauthorized()));
         };
@@ -203,8 +210,11 @@ impl Server {
         let wanted = impersonate::wanted(head.headers()).map_err(|status| no_sniff(refuse(head, &status)))?;
         if wanted.is_none() && (requestor.is_master() || self.access.mode == AuthorizationMode::AlwaysAllow) {
             draft.verdict = Verdict::Decided(Decision::ALLOWED);
-            let user = requestor;
-            return Ok(Authorized { user, warnings });
+            return Ok(Authorized {
+                user: requestor,
+                warnings,
+                token_among_protocols,
+            });
         }
         let asked = head.attributes();
         let forbid = |forbidden: &Forbidden| {
@@ -237,7 +247,11 @@ impl Server {
         if !decision.allowed {
             return Err(forbid(&Forbidden::of(&user, &asked, &decision)));
         }
-        Ok(Authorized { user, warnings })
+        Ok(Authorized {
+            user,
+            warnings,
+            token_among_protocols,
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::object;
 use crate::registry::Resource;
 use crate::request::route::Target;
 use crate::server::Server;
+use crate::stream::websocket::{self, Handshake};
 use crate::wire::negotiate::Output;
 use crate::wire::query::Query;
 use crate::wire::respond::{Reply, text_of};
@@ -29,6 +30,8 @@ pub(crate) struct Call<'a> {
     pub(crate) target: &'a Target<'a>,
     pub(crate) query: &'a Query,
     pub(crate) headers: &'a HeaderMap,
+    /// Whether one of the WebSocket protocols that the client offers is its token.
+    pub(crate) token_among_protocols: bool,
     pub(crate) body: Bytes,
     pub(crate) output: Output,
     /// The deadline of the request, set when a webhook is called first.
@@ -54,6 +57,14 @@ impl<'a> Call<'a> {
             .store
             .get(resource.table, &self.key())
             .ok_or_else(|| Status::not_found(resource.about(), self.target.name))
+    }
+
+    /// The handshake, if the client asks for a WebSocket.
+    pub(crate) fn websocket(&self) -> Option<Handshake<'a>> {
+        websocket::is_requested(self.headers).then_some(Handshake {
+            headers: self.headers,
+            token_among_protocols: self.token_among_protocols,
+        })
     }
 
     /// A header's text; empty when it is not there.

@@ -31,6 +31,7 @@ use crate::registry::{Subresource, Verb};
 use crate::request::call::Call;
 use crate::server::metrics::Observation;
 use crate::server::{ApiServer, Server};
+use crate::stream::OutsideHttp;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Offer, Output};
 use crate::wire::query::percent_decode;
@@ -92,6 +93,7 @@ impl ApiServer {
         let mut response = answer.unwrap_or_else(|_| panicked());
         respond::warn(response.headers_mut(), &authorized.warnings);
         working.finish(&mut response);
+        OutsideHttp::strip(&mut response);
         server.metrics.finish(&observation, response.status());
         Ok(response)
     }
@@ -159,6 +161,7 @@ impl AuthorizedRequest<'_> {
             target,
             query: &head.query,
             headers: head.headers(),
+            token_among_protocols: self.authorized.token_among_protocols,
             body: self.body,
             output,
             warnings: deprecation(target),

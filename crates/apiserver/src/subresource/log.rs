@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use futures_util::stream;
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt as _};
 use http::{HeaderValue, Response, StatusCode, header};
 use kubewright_apimachinery::go::quote;
 use kubewright_store::Watcher;
@@ -13,9 +15,13 @@ use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::HandlerOutput;
 use crate::request::call::Call;
+use crate::stream::websocket::{self, Demand, Form, Handshake};
 use crate::wire::body::Body;
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
+
+/// The most of a log that upstream puts into one message.
+const MESSAGE: usize = 2048;
 
 pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     // The watcher begins before the Pod is read, so that no change of it is missed.
@@ -31,7 +37,11 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
         return Ok(HandlerOutput::Response(nobody_to_ask()));
     };
     let mut reading = Reading::new(log, options);
-    let body = if options.follow {
+    let handshake = call.websocket();
+    if !options.follow && handshake.is_none() {
+        return Ok(HandlerOutput::Response(answer(reading.now().into())));
+    }
+    let text: BoxStream<'static, Bytes> = if options.follow {
         let following = Following {
             reading,
             watcher: Some(watcher),
@@ -41,15 +51,34 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
             has_ended: ended(&pod, &container),
             container,
         };
-        following.body()
+        following.text().boxed()
     } else {
-        reading.now().into()
+        stream::iter([reading.now()]).boxed()
     };
+    let response = match handshake {
+        Some(handshake) => as_messages(handshake, text),
+        None => answer(Body::stream(text)),
+    };
+    Ok(HandlerOutput::Response(response))
+}
+
+fn answer(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    Ok(HandlerOutput::Response(response))
+    response
+}
+
+/// Answers with a WebSocket that carries the text, in the pieces that upstream reads it in and behind an empty message.
+fn as_messages(handshake: Handshake<'_>, text: BoxStream<'static, Bytes>) -> Response<Body> {
+    let protocols = Demand::Protocols(&["", "binary.k8s.io", "base64.binary.k8s.io"]);
+    let pieces = text.flat_map(|text| {
+        let starts = (0..text.len()).step_by(MESSAGE);
+        stream::iter(starts.map(move |start| text.slice(start..text.len().min(start + MESSAGE))))
+    });
+    let messages = stream::iter([Bytes::new()]).chain(pieces);
+    websocket::send_all(handshake, protocols, Form::Binary, messages)
 }
 
 /// The log that is asked for; `None` if the Pod is not bound to a node yet.
@@ -169,14 +198,14 @@ struct Following {
 }
 
 impl Following {
-    fn body(self) -> Body {
-        Body::stream(stream::unfold(self, |mut following| async move {
+    fn text(self) -> impl Stream<Item = Bytes> + Send {
+        stream::unfold(self, |mut following| async move {
             let text = following.next().await?;
             Some((text, following))
-        }))
+        })
     }
 
-    async fn next(&mut self) -> Option<bytes::Bytes> {
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
             // Checked before reading, so that what is written before the end is read.
             let is_over = self.reading.is_over() || (self.has_ended && !self.reading.has_writer());

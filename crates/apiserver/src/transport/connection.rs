@@ -9,10 +9,12 @@ use http::{Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use kubewright_system::listen::{self, WriteTimeout};
 use kubewright_system::stop::Stop;
+use parking_lot::Mutex;
 use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -26,6 +28,7 @@ use super::read;
 use super::stop::Stoppable;
 use crate::access::Identity;
 use crate::server::ApiServer;
+use crate::stream::Upgrade;
 
 /// How long a client may take for the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -95,8 +98,13 @@ impl TlsTransport {
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let client = identity::of(&*self.verifier, chain);
-        let service = service_fn(|request| answer(self.server.clone(), client.clone(), request, stop.clone()));
+        let upgraded = Upgraded::default();
+        let service = service_fn(|request| {
+            let connection = (stop.clone(), upgraded.clone());
+            answer(self.server.clone(), client.clone(), request, connection)
+        });
         let _ = listen::serve_http(&self.http, stream, service, &stop).await;
+        upgraded.run(&stop).await;
     }
 }
 
@@ -122,12 +130,34 @@ impl TlsTransport {
     }
 }
 
+/// What a connection is used for once it stops being HTTP. A connection that was upgraded answers no more requests.
+#[derive(Clone, Default)]
+struct Upgraded(Arc<Mutex<Option<(OnUpgrade, Upgrade)>>>);
+
+impl Upgraded {
+    /// Goes on with the connection until either side ends it, or the listener stops.
+    async fn run(&self, stop: &Stop) {
+        let Some((connection, upgrade)) = self.0.lock().take() else {
+            return;
+        };
+        tokio::select! {
+            () = stop.stopped() => {}
+            () = async {
+                if let Ok(connection) = connection.await {
+                    upgrade.run(TokioIo::new(connection)).await;
+                }
+            } => {}
+        }
+    }
+}
+
 async fn answer(
     server: ApiServer,
     client: Identity,
-    request: Request<Incoming>,
-    stop: Stop,
+    mut request: Request<Incoming>,
+    (stop, upgraded): (Stop, Upgraded),
 ) -> io::Result<Response<Stoppable>> {
+    let on_upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     let body = async {
         if body.is_end_stream() {
@@ -135,6 +165,9 @@ async fn answer(
         }
         timeout(BODY, read::whole(body)).await.map_err(io::Error::from)
     };
-    let response = server.serve(&client, &parts, body).await?;
+    let mut response = server.serve(&client, &parts, body).await?;
+    if let Some(upgrade) = response.body_mut().take_upgrade() {
+        *upgraded.0.lock() = Some((on_upgrade, upgrade));
+    }
     Ok(response.map(|body| Stoppable::new(body, &stop)))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Response, header};
 use kubewright_schema::protobuf;
 use kubewright_store::{Event, EventKind, Record, Revision, WatchEnd, Watcher};
@@ -22,8 +22,9 @@ use crate::request::list_options::ListOptions;
 use crate::request::select::Selection;
 use crate::server::Server;
 use crate::server::metrics::LongRunning;
+use crate::stream::websocket::{self, Demand, Form};
 use crate::wire::body::Body;
-use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, View};
+use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, STREAM_TYPES, View};
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 use crate::wire::table;
@@ -56,6 +57,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
         _ => call.server.random.jittered(DEFAULT_TIMEOUT, 1.0),
     };
+    let handshake = call.websocket();
     let now = Instant::now();
     let mut frames = Frames {
         server: call.server.me.clone(),
@@ -67,6 +69,8 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         selection: options.selection.clone(),
         bookmarks: options.bookmarks,
         queue: VecDeque::new(),
+        // Every event is a message of its own.
+        chunk: if handshake.is_some() { 1 } else { CHUNK_BYTES },
         source: None,
         initial_end: None,
         next_bookmark: now + bookmark_delay(timeout),
@@ -74,14 +78,27 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         _running: call.server.metrics.long_running(call.target, Verb::Watch),
     };
     frames.open(call, &options, requested).await?;
-    let mut response = Response::new(Body::stream(stream::unfold(frames, |mut frames| async move {
+    // The events of a watch have no form in YAML.
+    if call.output.encoding == Encoding::Yaml {
+        return Err(Status::not_acceptable(STREAM_TYPES));
+    }
+    let chunks = stream::unfold(frames, |mut frames| async move {
         let chunk = frames.next().await?;
         Some((chunk, frames))
-    })));
+    });
+    if let Some(handshake) = handshake {
+        let encoding = call.output.encoding;
+        let messages = chunks.map(move |frame| message(encoding, &frame));
+        let form = match encoding {
+            Encoding::Protobuf => Form::Binary,
+            Encoding::Json | Encoding::Yaml => Form::Text,
+        };
+        return Ok(websocket::send_all(handshake, Demand::Origin, form, messages));
+    }
+    let mut response = Response::new(Body::stream(chunks));
     let content_type = match call.output.encoding {
-        Encoding::Json => "application/json",
-        Encoding::Yaml => "application/yaml",
         Encoding::Protobuf => PROTOBUF_STREAM,
+        Encoding::Json | Encoding::Yaml => "application/json",
     };
     response
         .headers_mut()
@@ -90,6 +107,14 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Ok(response)
+}
+
+/// A frame without what tells it from the next one in a stream of bytes.
+fn message(encoding: Encoding, frame: &Bytes) -> Bytes {
+    match encoding {
+        Encoding::Protobuf => frame.slice(protobuf::WATCH_FRAME_LENGTH..),
+        Encoding::Json | Encoding::Yaml => frame.clone(),
+    }
 }
 
 fn bookmark_delay(remaining: Duration) -> Duration {
@@ -114,6 +139,8 @@ struct Frames {
     bookmarks: bool,
     /// What is sent before the cursor moves: the initial state, events that were read, a final error.
     queue: VecDeque<Pending>,
+    /// How many bytes are written in one go: no more frames are added to a chunk that has as many.
+    chunk: usize,
     /// The cursor; gone once the watch has ended.
     source: Option<Watcher>,
     /// The revision of the bookmark that ends the initial events (V7).
@@ -230,7 +257,7 @@ impl Frames {
 
     async fn queued(&mut self) -> Option<Bytes> {
         let mut out = Vec::new();
-        while out.len() < CHUNK_BYTES {
+        while out.len() < self.chunk {
             let Some(pending) = self.queue.pop_front() else {
                 break;
             };
@@ -326,11 +353,6 @@ impl Frames {
 
     fn value_frame(&self, out: &mut Vec<u8>, kind: &str, object: &Value) {
         match self.output.encoding {
-            Encoding::Yaml => {
-                let event = json!({ "type": kind, "object": object });
-                out.extend_from_slice(kubewright_codec::yaml::encode(&event).as_bytes());
-                out.extend_from_slice(b"---\n");
-            }
             Encoding::Protobuf => match respond::to_protobuf(object) {
                 Ok(object) => out.extend(protobuf::watch_frame(kind, &object)),
                 Err(status) => {
@@ -338,7 +360,7 @@ impl Frames {
                     out.extend(protobuf::watch_frame("ERROR", &status));
                 }
             },
-            Encoding::Json => {
+            Encoding::Json | Encoding::Yaml => {
                 frame_head(out, kind);
                 kubewright_codec::json::write(object, out);
                 out.extend_from_slice(b"}\n");

@@ -1,4 +1,4 @@
-//! What a response carries: bytes, or a stream of watch frames.
+//! What a response carries: bytes, a stream of watch frames, or what its connection is upgraded to.
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,6 +8,12 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body::{Frame, SizeHint};
+use tokio::io::DuplexStream;
+
+use crate::stream::Upgrade;
+
+/// How many bytes a connection without a socket holds before its writer waits.
+const IN_PROCESS_BUFFER: usize = 64 * 1024;
 
 /// The body of a response.
 pub struct Body(Content);
@@ -17,6 +23,8 @@ enum Content {
     Full(Option<Bytes>),
     /// Piece by piece, as events happen.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// Nothing, and then what the connection is used for once it stops being HTTP.
+    Upgrade(Upgrade),
 }
 
 impl Body {
@@ -24,9 +32,33 @@ impl Body {
         Body(Content::Stream(Box::pin(frames)))
     }
 
+    pub(crate) fn upgrade(upgrade: Upgrade) -> Self {
+        Body(Content::Upgrade(upgrade))
+    }
+
+    /// Takes what the connection is upgraded to; the body is empty afterwards.
+    pub(crate) fn take_upgrade(&mut self) -> Option<Upgrade> {
+        match std::mem::replace(&mut self.0, Content::Full(None)) {
+            Content::Upgrade(upgrade) => Some(upgrade),
+            content => {
+                self.0 = content;
+                None
+            }
+        }
+    }
+
     /// Nothing.
     pub fn empty() -> Self {
         Body(Content::Full(None))
+    }
+
+    /// The connection behind an answer of 101 Switching Protocols, for requests that came without a socket; `None` behind every
+    /// other answer. The server's side goes on in a task of the runtime that this is called in, until the connection is dropped.
+    pub fn into_connection(mut self) -> Option<DuplexStream> {
+        let upgrade = self.take_upgrade()?;
+        let (client, server) = tokio::io::duplex(IN_PROCESS_BUFFER);
+        tokio::spawn(upgrade.run(server));
+        Some(client)
     }
 }
 
@@ -47,6 +79,7 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
             Content::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Content::Upgrade(_) => Poll::Ready(None),
             Content::Stream(stream) => {
                 // A panic while making a frame ends this watch, not its connection.
                 let next = catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
@@ -57,13 +90,14 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Content::Full(None))
+        matches!(self.0, Content::Full(None) | Content::Upgrade(_))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Content::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Content::Stream(_) => SizeHint::default(),
+            Content::Upgrade(_) => SizeHint::with_exact(0),
         }
     }
 }
@@ -76,6 +110,7 @@ impl std::fmt::Debug for Body {
                 .field(&bytes.as_ref().map_or(0, Bytes::len))
                 .finish(),
             Content::Stream(_) => f.write_str("Stream"),
+            Content::Upgrade(_) => f.write_str("Upgrade"),
         }
     }
 }

@@ -47,7 +47,7 @@ impl Output {
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(crate) const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 pub(crate) const OBJECT_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-const STREAM_TYPES: &str = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+pub(crate) const STREAM_TYPES: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 /// What a path offers beyond objects in JSON and YAML, and their metadata.
 #[derive(Clone, Copy)]
@@ -92,7 +92,11 @@ fn choose(
     }
     let clauses = clauses(&accept);
     if !clauses.iter().any(Clause::routable) {
-        let streams = if listing { STREAM_TYPES } else { "" };
+        let streams = if listing {
+            format!(", {STREAM_TYPES}")
+        } else {
+            String::new()
+        };
         return Err(Status::new(
             StatusCode::NOT_ACCEPTABLE,
             "NotAcceptable",

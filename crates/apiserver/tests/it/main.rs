@@ -11,3 +11,4 @@ mod logs;
 mod protobuf;
 mod tls;
 mod webhooks;
+mod websocket;

@@ -92,6 +92,9 @@ pub fn encode_object(types: &Types, object: &Value) -> Result<Vec<u8>, ProtobufE
     Ok(envelope.seal())
 }
 
+/// How many bytes of a [`watch_frame`] say how long the rest is.
+pub const WATCH_FRAME_LENGTH: usize = size_of::<u32>();
+
 /// An event of a watch: its length in four bytes, then a `WatchEvent` around the sealed object.
 pub fn watch_frame(kind: &str, object: &[u8]) -> Vec<u8> {
     let mut out = Writer::default();

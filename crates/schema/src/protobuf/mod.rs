@@ -14,7 +14,7 @@ pub(crate) use self::message::Message;
 pub use self::{
     decode::decode,
     encode::encode,
-    envelope::{Envelope, encode_object, watch_frame},
+    envelope::{Envelope, WATCH_FRAME_LENGTH, encode_object, watch_frame},
     error::ProtobufError,
 };
 

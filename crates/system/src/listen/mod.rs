@@ -114,10 +114,11 @@ pub async fn handshake<S>(
 }
 
 /// Answers the requests of a connection until its end. Once asked to stop, no more are read, and the connection ends when
-/// those that are being answered are.
+/// those that are being answered are. A connection that is upgraded to another protocol is over for this function: the service goes on
+/// with it (`hyper::upgrade::on`).
 pub async fn serve_http<S, B>(
     http: &auto::Builder<TokioExecutor>,
-    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     service: S,
     stop: &Stop,
 ) -> Result<(), Box<dyn Error + Send + Sync>>
@@ -129,7 +130,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
     TokioExecutor: HttpServerConnExec<S::Future, B>,
 {
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(http.serve_connection_with_upgrades(TokioIo::new(stream), service));
     tokio::select! {
         biased;
         ended = connection.as_mut() => return ended,

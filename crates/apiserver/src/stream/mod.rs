@@ -1,0 +1,71 @@
+//! Connections that stop being HTTP: a request asks for another protocol, its answer is 101, and what the handler gave to
+//! [`Upgrade`] goes on with the bytes of the connection. A handler does not know its transport: the transport finds the upgrade in
+//! the body of the answer and runs it.
+
+pub(crate) mod websocket;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use http::{HeaderMap, Response, header};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::wire::body::Body;
+
+/// A connection as an upgrade gets it: bytes in both directions.
+pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What goes on over a connection once it stops being HTTP.
+pub(crate) struct Upgrade(Box<dyn FnOnce(Box<dyn Connection>) -> Running + Send>);
+
+impl Upgrade {
+    pub(crate) fn new<F, Fut>(run: F) -> Self
+    where
+        F: FnOnce(Box<dyn Connection>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        Upgrade(Box::new(|connection| Box::pin(run(connection))))
+    }
+
+    /// Goes on until either side ends the connection.
+    pub(crate) async fn run(self, connection: impl Connection + 'static) {
+        (self.0)(Box::new(connection)).await;
+    }
+}
+
+/// Marks a response that upstream writes to the connection itself, past everything that adds headers to an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutsideHttp;
+
+impl OutsideHttp {
+    /// Takes away the headers that upstream does not send with a response of this kind.
+    pub(crate) fn strip(response: &mut Response<Body>) {
+        if response.extensions().get::<OutsideHttp>().is_none() {
+            return;
+        }
+        let kept = [
+            header::CONNECTION,
+            header::UPGRADE,
+            header::SEC_WEBSOCKET_ACCEPT,
+            header::SEC_WEBSOCKET_PROTOCOL,
+            header::SEC_WEBSOCKET_VERSION,
+        ];
+        let headers = std::mem::take(response.headers_mut());
+        let headers = headers.iter().filter(|(name, _)| kept.contains(name));
+        *response.headers_mut() = headers.map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+}
+
+/// Whether the headers ask for the protocol, as upstream reads them.
+fn asks_for(headers: &HeaderMap, protocol: &str) -> bool {
+    let text = |name| {
+        let value = headers.get(name);
+        value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    };
+    let connection = text(header::CONNECTION).to_ascii_lowercase();
+    text(header::UPGRADE).eq_ignore_ascii_case(protocol) && connection.contains("upgrade")
+}
