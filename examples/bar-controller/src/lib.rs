@@ -6,10 +6,7 @@ pub mod api;
 pub mod controllers;
 pub mod webhooks;
 
-use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-
-use controllers::bar::{OWNER_INDEX, owners};
 
 /// What the operator is: the kinds it brings, its controllers and its webhooks. `main` runs it, tests
 /// start it and `kubewright manifests` renders it.
@@ -18,6 +15,5 @@ pub fn operator() -> Operator {
         .resource::<api::v1alpha1::Bar>()
         .controller(controllers::bar::BarReconciler::controller())
         .webhook(webhooks::v1alpha1::bar::webhook())
-        .index::<Deployment>(OWNER_INDEX, owners)
     // kubewright:scaffold:operator
 }

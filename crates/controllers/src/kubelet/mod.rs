@@ -83,7 +83,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     operator
         .controller(nodes)
         .controller(pods)
-        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+        .index(index::NODE, index::node)
         .index::<Pod>(index::POD_IP, |pod| {
             let ip = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
             ip.into_iter().collect()

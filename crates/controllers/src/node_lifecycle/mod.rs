@@ -41,16 +41,14 @@ pub(crate) fn add_lifecycle(operator: Operator, settings: &Settings) -> Operator
                 client,
             }
         });
-    operator
-        .controller(controller)
-        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+    operator.controller(controller).index(index::NODE, index::node)
 }
 
 /// Adds the controller that evicts Pods.
 pub(crate) fn add_eviction(operator: Operator, settings: &Settings) -> Operator {
     operator
         .controller(eviction::controller(settings))
-        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+        .index(index::NODE, index::node)
 }
 
 /// What the controller remembers of a node.

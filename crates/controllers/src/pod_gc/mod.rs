@@ -47,7 +47,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
         });
     operator
         .controller(controller)
-        .index::<Pod>(index::NODE, |pod| vec![pods::node_of(pod).to_owned()])
+        .index(index::NODE, index::node)
         .index::<Pod>(index::ENDED, |pod| {
             let ended = pods::is_terminal(pod).then(|| index::ENDED.to_owned());
             ended.into_iter().collect()

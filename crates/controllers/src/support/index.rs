@@ -1,8 +1,11 @@
 //! The indexes by which controllers find Pods and what else they own.
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 use kubewright_runtime::controller::Predicate;
+
+use super::pods;
 
 /// Objects by the uid of their controller; those without one are found by [`ORPHAN`].
 pub(crate) const CONTROLLER: &str = "controller-uid";
@@ -20,6 +23,11 @@ pub(crate) const POD_IP: &str = "pod-ip";
 pub(crate) fn controller<K: Resource>(object: &K) -> Vec<String> {
     let uid = controller_of(object).map_or(ORPHAN, |owner| &owner.uid);
     vec![uid.to_owned()]
+}
+
+/// The value of [`NODE`].
+pub(crate) fn node(pod: &Pod) -> Vec<String> {
+    vec![pods::node_of(pod).to_owned()]
 }
 
 /// Lets only those through that have no controller and stay. Nothing is decoded for the many others.

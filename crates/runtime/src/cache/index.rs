@@ -1,13 +1,16 @@
 //! Field indexes: functions from an object to values, run once when the object changes.
 
+use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::state::Query;
 use crate::object::{ObjectKey, Record};
 
 type Function = dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync;
@@ -27,6 +30,8 @@ type Function = dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync;
 pub struct Index {
     name: Arc<str>,
     values: Arc<Function>,
+    /// The type of the function, by which two declarations of one index are told from two indexes of one name.
+    function: TypeId,
 }
 
 impl Index {
@@ -35,7 +40,8 @@ impl Index {
         name: impl Into<Arc<str>>,
         values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        Self::of_records(name, move |record| match record.view::<K>() {
+        let function = type_id_of(&values);
+        Self::of_records(name, function, move |record| match record.view::<K>() {
             Ok(view) => values(&view),
             Err(error) => {
                 tracing::warn!(%error, "an object is not indexed");
@@ -47,11 +53,13 @@ impl Index {
     /// An index that reads records without decoding them.
     fn of_records(
         name: impl Into<Arc<str>>,
+        function: TypeId,
         values: impl Fn(&Arc<Record>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
         Index {
             name: name.into(),
             values: Arc::new(values),
+            function,
         }
     }
 
@@ -61,9 +69,47 @@ impl Index {
     }
 }
 
+fn type_id_of<F: 'static>(_: &F) -> TypeId {
+    TypeId::of::<F>()
+}
+
 impl fmt::Debug for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Index").field(&self.name).finish()
+    }
+}
+
+/// An index that is declared, to make queries by it. [`Context::index`](crate::controller::Context::index) gives it to a reconciler.
+pub struct DeclaredIndex<K> {
+    name: Arc<str>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> DeclaredIndex<K> {
+    pub(crate) fn new(name: Arc<str>) -> Self {
+        DeclaredIndex {
+            name,
+            kind: PhantomData,
+        }
+    }
+
+    /// The objects that the index finds under a value, of all namespaces unless the query is narrowed with
+    /// [`Query::in_namespace`].
+    #[track_caller]
+    pub fn query(&self, value: impl Into<String>) -> Query {
+        Query::all().indexed(&*self.name, value)
+    }
+}
+
+impl<K> Clone for DeclaredIndex<K> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.name))
+    }
+}
+
+impl<K> fmt::Debug for DeclaredIndex<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DeclaredIndex").field(&self.name).finish()
     }
 }
 
@@ -79,6 +125,13 @@ impl Indexes {
     pub fn add(&mut self, index: Index) {
         self.0.retain(|other| other.name != index.name);
         self.0.push(index);
+    }
+
+    /// Whether there is an index of the same name with another function.
+    pub(crate) fn contradicts(&self, index: &Index) -> bool {
+        self.0
+            .iter()
+            .any(|other| other.name == index.name && other.function != index.function)
     }
 
     /// Their names.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::barrier::Barrier;
@@ -26,7 +27,16 @@ use crate::object::{ObjectKey, Record, Selector};
 pub struct Query {
     pub(crate) namespace: Option<String>,
     pub(crate) selector: Selector,
-    pub(crate) index: Option<(String, String)>,
+    pub(crate) index: Option<IndexLookup>,
+}
+
+/// What a query wants of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IndexLookup {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// Where the query was made, for the error that there is no such index.
+    pub(crate) asked_at: &'static Location<'static>,
 }
 
 impl Query {
@@ -47,9 +57,16 @@ impl Query {
         self
     }
 
-    /// Only those that an index finds under a value.
+    /// Only those that an index finds under a value. The index is declared with the controller that reads by it, with
+    /// [`Controller::index`](crate::controller::Controller::index); a query that names any other is refused when it is read. A
+    /// reconciler that takes its queries from [`Context::index`](crate::controller::Context::index) finds that out when it starts.
+    #[track_caller]
     pub fn indexed(mut self, index: impl Into<String>, value: impl Into<String>) -> Self {
-        self.index = Some((index.into(), value.into()));
+        self.index = Some(IndexLookup {
+            name: index.into(),
+            value: value.into(),
+            asked_at: Location::caller(),
+        });
         self
     }
 }

@@ -1,6 +1,7 @@
 //! The store that readers, handlers and reflectors share: short locks around the state.
 
 use std::fmt;
+use std::panic::Location;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +15,34 @@ use super::barriers::{Age, Readers};
 use super::delivery::{Delivery, Registration};
 use super::event::{Event, EventHandler};
 use super::index::Indexes;
-use super::state::{Query, ScopeId, State};
+use super::state::{IndexLookup, Query, ScopeId, State};
 use super::subscription::Subscription;
 use crate::object::{Kind, ObjectKey, Record};
 
 /// A reader asked for an index that the store does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the cache of {kind} has no index {index:?}; declare it with `index`")]
+#[error(
+    "the cache of {kind} has no index {index:?}, by which {asked_at} reads; declare it with that controller: \
+     `Controller::index({index:?}, …)`"
+)]
 pub struct UnknownIndex {
     /// The kind.
     pub kind: String,
     /// The index.
     pub index: String,
+    /// The file and line of the code that asked for it.
+    pub asked_at: &'static Location<'static>,
+}
+
+impl UnknownIndex {
+    /// The error of a query that is sent to the server, where no index is.
+    pub(crate) fn on_server(kind: &Kind, lookup: &IndexLookup) -> Self {
+        UnknownIndex {
+            kind: format!("{kind} on the server"),
+            index: lookup.name.clone(),
+            asked_at: lookup.asked_at,
+        }
+    }
 }
 
 struct Inner {
@@ -89,19 +106,29 @@ impl Store {
     pub fn list(&self, query: &Query) -> Result<Vec<Arc<Record>>, UnknownIndex> {
         let index = match &query.index {
             None => None,
-            Some((name, value)) => {
-                let position = self.inner.indexes.position(name).ok_or_else(|| UnknownIndex {
-                    kind: self.inner.kind.to_string(),
-                    index: name.clone(),
-                })?;
-                Some((position, value.as_str()))
-            }
+            Some(lookup) => Some((
+                self.index_position(&lookup.name, lookup.asked_at)?,
+                lookup.value.as_str(),
+            )),
         };
         let mut records = self.inner.state.read().candidates(query.namespace.as_deref(), index);
         if !query.selector.is_everything() {
             records.retain(|record| record.matches(&query.selector));
         }
         Ok(records)
+    }
+
+    /// Fails unless there is an index of that name. `asked_at` is the code that wants to read by it.
+    pub(crate) fn check_index(&self, name: &str, asked_at: &'static Location<'static>) -> Result<(), UnknownIndex> {
+        self.index_position(name, asked_at).map(drop)
+    }
+
+    fn index_position(&self, name: &str, asked_at: &'static Location<'static>) -> Result<usize, UnknownIndex> {
+        self.inner.indexes.position(name).ok_or_else(|| UnknownIndex {
+            kind: self.inner.kind.to_string(),
+            index: name.to_owned(),
+            asked_at,
+        })
     }
 
     /// How many objects there are.

@@ -360,10 +360,16 @@ fn an_index_function_runs_once_per_change_and_finds_what_it_said() {
     writer.deleted(object("m/b", "2", 4));
     assert_eq!(find("web", None), [] as [&str; 0]);
     assert_eq!(runs.load(Ordering::Relaxed), 3);
-    let error = store.list(&Query::all().indexed("colour", "red")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the cache of ConfigMap has no index \"colour\"; declare it with `index`"
+    let (query, line) = (Query::all().indexed("colour", "red"), line!());
+    let error = store.list(&query).unwrap_err().to_string();
+    let wanted = format!(
+        "the cache of ConfigMap has no index \"colour\", by which {}:{line}:",
+        file!()
+    );
+    assert!(error.starts_with(&wanted), "{error}");
+    assert!(
+        error.ends_with("reads; declare it with that controller: `Controller::index(\"colour\", …)`"),
+        "{error}"
     );
 }
 

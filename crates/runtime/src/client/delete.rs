@@ -148,11 +148,8 @@ impl<K> Objects<K> {
 
     /// Deletes all objects that a query asks for, in one request per namespace. Indexes exist in the cache only.
     pub async fn delete_all_of(&self, query: &Query, options: &DeleteOptions) -> Result<(), Error> {
-        if let Some((index, _)) = &query.index {
-            return Err(Error::UnknownIndex(crate::cache::UnknownIndex {
-                kind: format!("{} on the server", self.kind),
-                index: index.clone(),
-            }));
+        if let Some(lookup) = &query.index {
+            return Err(crate::cache::UnknownIndex::on_server(&self.kind, lookup).into());
         }
         let dry_run = self.client.options.dry_run;
         let mut call = Call::new("delete all of", Method::DELETE, &self.kind);

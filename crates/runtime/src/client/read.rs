@@ -103,11 +103,8 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
     }
 
     async fn list_live(&self, query: &Query) -> Result<Vec<Arc<Record>>, Error> {
-        if let Some((index, _)) = &query.index {
-            return Err(Error::UnknownIndex(UnknownIndex {
-                kind: format!("{} on the server", self.kind),
-                index: index.clone(),
-            }));
+        if let Some(lookup) = &query.index {
+            return Err(UnknownIndex::on_server(&self.kind, lookup).into());
         }
         let mut records = Vec::new();
         let mut continue_token = String::new();

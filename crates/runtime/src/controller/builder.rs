@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::predicate::Predicate;
 use super::reconciler::{AnyReconciler, Context, Reconciler, Request};
 use super::watch::{RawSource, Trigger, Watch};
+use crate::cache::Index;
 use crate::client::Client;
 use crate::informer::Declarations;
 use crate::object::{Kind, Object, View};
@@ -53,6 +54,7 @@ pub struct Controller {
     pub(super) watches: Vec<Watch>,
     pub(super) reads: Vec<Kind>,
     pub(super) live: Vec<Kind>,
+    indexes: Vec<(Kind, Index)>,
     pub(super) sources: Vec<RawSource>,
     pub(super) predicate: Option<Predicate>,
     pub(super) concurrency: NonZeroUsize,
@@ -78,6 +80,7 @@ impl Controller {
             kind,
             reads: Vec::new(),
             live: Vec::new(),
+            indexes: Vec::new(),
             sources: Vec::new(),
             predicate: None,
             concurrency: NonZeroUsize::MIN,
@@ -166,6 +169,57 @@ impl Controller {
     pub fn reads_live<K: Object>(mut self) -> Self {
         self.live.push(Kind::of::<K>());
         self
+    }
+
+    /// Objects of this kind are read from the cache and found there by values. What `IndexField` in `SetupWithManager` is to
+    /// controller-runtime: the reconciler asks for it with [`Context::index`].
+    ///
+    /// The function runs once for each change of an object, whichever controllers read by it. Controllers that share an index declare
+    /// the same function under the same name; two functions of one name are an error when the operator starts.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{Node, Pod};
+    /// use kubewright_runtime::cache::DeclaredIndex;
+    /// use kubewright_runtime::client::Client;
+    /// use kubewright_runtime::controller::{Action, Context, Controller, Failure, Reconciler, Request};
+    ///
+    /// const NODE: &str = "spec.nodeName";
+    ///
+    /// struct Nodes {
+    ///     client: Client,
+    ///     pods: DeclaredIndex<Pod>,
+    /// }
+    ///
+    /// impl Nodes {
+    ///     fn controller() -> Controller {
+    ///         Controller::of::<Node>().index(NODE, node_of).reconcile_with(Self::new)
+    ///     }
+    ///
+    ///     fn new(context: &Context) -> Self {
+    ///         Nodes { client: context.client(), pods: context.index(NODE) }
+    ///     }
+    /// }
+    ///
+    /// impl Reconciler for Nodes {
+    ///     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    ///         let pods = self.client.list::<Pod>(&self.pods.query(request.name())).await?;
+    ///         println!("{} Pods run on {request}", pods.len());
+    ///         Ok(Action::done())
+    ///     }
+    /// }
+    ///
+    /// fn node_of(pod: &Pod) -> Vec<String> {
+    ///     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
+    /// }
+    /// # let _ = Nodes::controller();
+    /// ```
+    pub fn index<K: Object>(
+        mut self,
+        name: impl Into<Arc<str>>,
+        values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.indexes.push((Kind::of::<K>(), Index::of(name, values)));
+        self.reads::<K>()
     }
 
     /// Adds a function that wakes the controller through a [`Trigger`]. It runs as long as the controller does.
@@ -321,6 +375,9 @@ impl Controller {
         }
         for kind in &self.live {
             declarations.reads_live(kind.clone());
+        }
+        for (kind, index) in &self.indexes {
+            declarations.index(kind.clone(), index.clone());
         }
     }
 

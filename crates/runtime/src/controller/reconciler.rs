@@ -3,15 +3,19 @@
 use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
+use std::panic::Location;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use kubewright_description::Rule;
+use parking_lot::Mutex;
 
 use super::action::{Action, Failure};
+use crate::cache::{DeclaredIndex, UnknownIndex};
 use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::Registry;
-use crate::object::ObjectKey;
+use crate::object::{Kind, Object, ObjectKey};
 
 /// The object to reconcile. It says who, never what happened: read the state and act on that.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,9 +115,28 @@ pub struct Context {
     pub(super) client: Client,
     pub(super) events: EventRecorder,
     pub(super) registry: Registry,
+    /// Indexes that the reconciler wants and nobody declares: with one of them, the controller does not start.
+    pub(super) missing: Arc<Mutex<Vec<UnknownIndex>>>,
 }
 
 impl Context {
+    /// An index of a kind, to read by it. It is declared with [`Controller::index`](super::Controller::index); if nobody declares it,
+    /// the operator ends when it makes the reconciler, with an error that names this call.
+    #[track_caller]
+    pub fn index<K: Object>(&self, name: impl Into<Arc<str>>) -> DeclaredIndex<K> {
+        let (kind, name, asked_at) = (Kind::of::<K>(), name.into(), Location::caller());
+        let checked = match self.client.cache().informer(&kind) {
+            Some(informer) => informer.store().check_index(&name, asked_at),
+            None => Err(UnknownIndex {
+                kind: kind.to_string(),
+                index: name.to_string(),
+                asked_at,
+            }),
+        };
+        self.missing.lock().extend(checked.err());
+        DeclaredIndex::new(name)
+    }
+
     /// The client of the operator; fields it writes belong to the controller by name.
     pub fn client(&self) -> Client {
         self.client.clone()

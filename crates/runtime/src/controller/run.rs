@@ -18,7 +18,7 @@ use super::observe::{Cause, Change, Observation};
 use super::reconciler::{AnyReconciler, Context, Request};
 use super::stats::{ControllerStats, Outcome, Reconciled};
 use super::watch::{Trigger, Watch};
-use crate::cache::{Event, Registration};
+use crate::cache::{Event, Registration, UnknownIndex};
 use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::{QueueTimes, Registry};
@@ -48,7 +48,7 @@ impl Controller {
     /// Runs until it is asked to stop; then finishes the reconciles that are under way. Dropping it ends them at once.
     ///
     /// It begins to reconcile when the cache has seen everything the controller watches or reads. A kind that is not served yet
-    /// is waited for.
+    /// is waited for. A reconciler that wants an index which nobody declares is an error before anything is reconciled.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -86,13 +86,13 @@ impl Controller {
     /// tokio::time::sleep(Duration::from_secs(1)).await;
     /// assert!(stats.snapshot().success >= 4); // the namespaces of every cluster
     /// stopper.stop();
-    /// running.await?;
+    /// running.await??;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn run(&self, environment: Environment) {
+    pub async fn run(&self, environment: Environment) -> Result<(), UnknownIndex> {
         let queue = WorkQueue::new(self.queue);
-        self.run_when(environment, queue, None, std::future::ready(())).await;
+        self.run_when(environment, queue, None, std::future::ready(())).await
     }
 
     /// The same with a queue that others look at; `times` are its metrics. Nothing is reconciled before `may_work` ends: until
@@ -103,15 +103,25 @@ impl Controller {
         queue: WorkQueue<Request>,
         times: Option<QueueTimes>,
         may_work: impl Future<Output = ()> + Send,
-    ) {
+    ) -> Result<(), UnknownIndex> {
         let Some(factory) = &self.factory else {
             tracing::error!(
                 controller = self.name,
                 "the controller has no reconciler: use `reconcile_with`"
             );
-            return;
+            return Ok(());
         };
         let client = environment.client.field_owner(self.name.as_str());
+        let context = Context {
+            client: client.clone(),
+            events: environment.events.named(&self.name),
+            registry: environment.registry.clone(),
+            missing: Arc::default(),
+        };
+        let reconciler = factory(&context);
+        if let Some(missing) = context.missing.lock().pop() {
+            return Err(missing);
+        }
         let mut tasks = JoinSet::new();
         let _registrations = self.register(&client, &queue, &environment.stats, &mut tasks);
         let ready = async {
@@ -123,7 +133,7 @@ impl Controller {
         };
         tokio::select! {
             biased;
-            () = environment.stop.stopped() => return,
+            () = environment.stop.stopped() => return Ok(()),
             () = ready => {}
         }
         for source in &self.sources {
@@ -135,14 +145,9 @@ impl Controller {
         }
         tokio::select! {
             biased;
-            () = environment.stop.stopped() => return,
+            () = environment.stop.stopped() => return Ok(()),
             () = may_work => {}
         }
-        let reconciler = factory(&Context {
-            client,
-            events: environment.events.named(&self.name),
-            registry: environment.registry.clone(),
-        });
         let worker = Arc::new(Worker {
             controller: self.name.clone(),
             kind: self.kind.to_string(),
@@ -159,6 +164,7 @@ impl Controller {
         }
         while workers.join_next().await.is_some() {}
         tracing::info!(controller = self.name, "stopped");
+        Ok(())
     }
 
     /// Connects the stores to the queue.

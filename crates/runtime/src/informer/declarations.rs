@@ -61,6 +61,14 @@ pub enum DeclarationError {
     /// Options, or an index, for a kind that nobody reads.
     #[error("the cache of {0} is configured, but nobody reads {0}; declare it with `of`, `owns`, `watches` or `reads`")]
     Unused(String),
+    /// Two functions for one index.
+    #[error("{kind} has two indexes named {index:?} with different functions; give one of them another name")]
+    TwoIndexes {
+        /// The kind.
+        kind: String,
+        /// The name of both.
+        index: String,
+    },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -73,6 +81,8 @@ pub(super) struct Declaration {
     pub(super) live: bool,
     pub(super) options: Option<InformerOptions>,
     pub(super) indexes: Indexes,
+    /// The first name that two different indexes have.
+    pub(super) contradiction: Option<String>,
 }
 
 /// Which kinds are cached, and how.
@@ -125,9 +135,15 @@ impl Declarations {
         Ok(())
     }
 
-    /// Makes objects of a kind findable by values.
+    /// Makes objects of a kind findable by values. The same function may be declared again under its name, as two controllers do that
+    /// read by one index; another function under that name is [`DeclarationError::TwoIndexes`] when the cache is made.
     pub fn index(&mut self, kind: Kind, index: Index) {
-        self.kinds.entry(kind).or_default().indexes.add(index);
+        let declaration = self.kinds.entry(kind).or_default();
+        if declaration.indexes.contradicts(&index) {
+            let name = index.name().to_owned();
+            declaration.contradiction.get_or_insert(name);
+        }
+        declaration.indexes.add(index);
     }
 
     /// The namespaces of every kind that is not configured otherwise. Default: all.
@@ -156,9 +172,17 @@ impl Declarations {
             let is_configured = declaration.options.is_some() || declaration.indexes.names().next().is_some();
             !declaration.wanted && (is_configured || !declaration.live)
         };
-        match self.kinds.iter().find(|(_, declaration)| is_unused(declaration)) {
-            Some((kind, _)) => Err(DeclarationError::Unused(kind.to_string())),
-            None => Ok(()),
+        for (kind, declaration) in &self.kinds {
+            if is_unused(declaration) {
+                return Err(DeclarationError::Unused(kind.to_string()));
+            }
+            if let Some(index) = &declaration.contradiction {
+                return Err(DeclarationError::TwoIndexes {
+                    kind: kind.to_string(),
+                    index: index.clone(),
+                });
+            }
         }
+        Ok(())
     }
 }

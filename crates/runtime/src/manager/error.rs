@@ -1,5 +1,6 @@
 //! Why a manager did not run, or stopped.
 
+use crate::cache::UnknownIndex;
 use crate::conversion::ConversionError;
 use crate::informer::DeclarationError;
 use crate::lease::{Lost, OptionsError};
@@ -16,6 +17,15 @@ pub enum ManagerError {
     /// A controller cannot reconcile.
     #[error("controller {0:?} has no reconciler; give it one with `reconcile_with`")]
     NoReconciler(String),
+    /// The reconciler of a controller reads by an index that nobody declares.
+    #[error("controller {controller:?} cannot start")]
+    Index {
+        /// The name of the controller.
+        controller: String,
+        /// Which index, and where it is asked for.
+        #[source]
+        source: UnknownIndex,
+    },
     /// What is to be cached contradicts itself.
     #[error(transparent)]
     Declarations(#[from] DeclarationError),

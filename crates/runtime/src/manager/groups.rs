@@ -201,10 +201,11 @@ impl TaskGroup {
             registry: shared.registry.clone(),
         };
         self.start(format!("controller {:?}", view.name), async move {
-            controller
-                .run_when(environment, view.queue, Some(times), may_work)
-                .await;
-            Ok(())
+            let ran = controller.run_when(environment, view.queue, Some(times), may_work);
+            ran.await.map_err(|source| ManagerError::Index {
+                controller: view.name,
+                source,
+            })
         });
     }
 

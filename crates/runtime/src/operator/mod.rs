@@ -141,7 +141,8 @@ impl Operator {
         self
     }
 
-    /// Makes objects of this kind findable by values.
+    /// Makes objects of this kind findable by values, for what is no controller. A controller declares its indexes itself, with
+    /// [`Controller::index`].
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;

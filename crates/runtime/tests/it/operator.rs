@@ -1,5 +1,6 @@
 //! A whole operator on the embedded server: reconciles, events, probes, metrics and a clean end.
 
+use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +8,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, PostParams};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::client::helpers::set_controller_reference;
-use kubewright_runtime::controller::{Action, Controller, Failure};
+use kubewright_runtime::controller::{Action, Controller, Failure, Request};
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::informer::{Cache, InformerOptions};
 use kubewright_runtime::lease::ElectionOptions;
@@ -164,6 +166,82 @@ async fn contradictions_are_found_before_anything_runs() {
     let (_stopper, stop) = Stopper::new();
     let error = operator.run(server.client(), None, stop).await.unwrap_err();
     assert!(error.to_string().contains("nobody reads Secret"), "{error}");
+}
+
+/// The values of an index of Secrets: what sort they are.
+fn by_type(secret: &Secret) -> Vec<String> {
+    secret.type_.clone().into_iter().collect()
+}
+
+/// A controller whose reconciler reads Secrets by their type, and says how many there are.
+fn counts_secrets(name: &str, counted: &Arc<AtomicUsize>) -> Controller {
+    let counted = Arc::clone(counted);
+    Controller::of::<ConfigMap>()
+        .named(name)
+        .reconcile_with(move |context| {
+            let (client, counted, opaque) = (context.client(), Arc::clone(&counted), context.index::<Secret>("type"));
+            move |_: Request| {
+                let (client, counted, query) = (client.clone(), Arc::clone(&counted), opaque.query("Opaque"));
+                async move {
+                    let found = client.list::<Secret>(&query).await?;
+                    counted.store(found.len(), Ordering::Relaxed);
+                    Ok(Action::done())
+                }
+            }
+        })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_is_declared_with_the_controller_that_reads_by_it() {
+    let (server, counted) = (ApiServer::new(Options::new()), Arc::default());
+    let secret: Secret = serde_json::from_value(json!({ "metadata": { "name": "a" }, "type": "Opaque" })).unwrap();
+    let secrets: Api<Secret> = Api::namespaced(server.client(), "default");
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    let map: ConfigMap = serde_json::from_value(json!({ "metadata": { "name": "a" } })).unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(server.client(), "default");
+    maps.create(&PostParams::default(), &map).await.unwrap();
+
+    // Two controllers share one index.
+    let operator = Operator::new("shop")
+        .controller(counts_secrets("one", &counted).index("type", by_type))
+        .controller(counts_secrets("two", &counted).index("type", by_type));
+    let rules = operator.describe().rules;
+    assert!(
+        rules.iter().any(|rule| rule.resources == ["configmaps", "secrets"]),
+        "{rules:?}"
+    );
+    let (stopper, stop) = Stopper::new();
+    let mut running = tokio::spawn(async move { operator.run(server.client(), None, stop).await });
+    until(&mut running, async || counted.load(Ordering::Relaxed) == 1).await;
+    stopper.stop();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconciler_that_wants_an_undeclared_index_does_not_start() {
+    let server = ApiServer::new(Options::new());
+    let (_stopper, stop) = Stopper::new();
+    let operator = Operator::new("shop").controller(counts_secrets("secrets", &Arc::default()));
+    let error = operator.run(server.client(), None, stop.clone()).await.unwrap_err();
+    assert_eq!(error.to_string(), "controller \"secrets\" cannot start");
+    let cause = error.source().unwrap().to_string();
+    assert!(
+        cause.starts_with("the cache of Secret has no index \"type\", by which ") && cause.contains(file!()),
+        "{cause}"
+    );
+
+    let operator = Operator::new("shop").controller(
+        counts_secrets("secrets", &Arc::default())
+            .index("type", by_type)
+            .index("type", |secret: &Secret| {
+                secret.metadata.name.clone().into_iter().collect()
+            }),
+    );
+    let error = operator.run(server.client(), None, stop).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Secret has two indexes named \"type\" with different functions; give one of them another name"
+    );
 }
 
 async fn get(address: SocketAddr, path: &str) -> String {

@@ -8,13 +8,15 @@ use kubewright::serde_json::{self, json};
 
 use crate::api::v1alpha1::{Bar, BarStatus};
 
-/// Makes the Deployments of a Bar findable by its name.
-pub const OWNER_INDEX: &str = ".metadata.controller";
+/// The index by which a Bar finds its Deployments.
+const OWNER_INDEX: &str = ".metadata.controller";
 
 /// Reconciles `Bar`s.
 pub struct BarReconciler {
     client: Client,
     events: EventRecorder,
+    /// Deployments by the name of the Bar that controls them.
+    deployments: DeclaredIndex<Deployment>,
 }
 
 impl BarReconciler {
@@ -22,6 +24,7 @@ impl BarReconciler {
     pub fn controller() -> Controller {
         Controller::of::<Bar>()
             .owns::<Deployment>()
+            .index(OWNER_INDEX, owners)
             .max_concurrent_reconciles(2)
             .reconcile_with(Self::new)
     }
@@ -30,14 +33,16 @@ impl BarReconciler {
         BarReconciler {
             client: context.client(),
             events: context.events(),
+            deployments: context.index(OWNER_INDEX),
         }
     }
 
     /// Deletes the Deployments of this Bar under a name that it no longer asks for.
     async fn clean_up(&self, bar: &Bar) -> Result<()> {
-        let mine = Query::all()
-            .in_namespace(bar.namespace().unwrap_or_default())
-            .indexed(OWNER_INDEX, bar.name_any());
+        let mine = self
+            .deployments
+            .query(bar.name_any())
+            .in_namespace(bar.namespace().unwrap_or_default());
         for deployment in self.client.list::<Deployment>(&mine).await? {
             if deployment.name_any() == bar.spec.deployment_name {
                 continue;
@@ -109,7 +114,7 @@ impl Reconciler for BarReconciler {
 }
 
 /// The names of the Bars that control a Deployment: at most one.
-pub fn owners(deployment: &Deployment) -> Vec<String> {
+fn owners(deployment: &Deployment) -> Vec<String> {
     let owners = deployment.metadata.owner_references.iter().flatten();
     owners
         .filter(|owner| owner.controller == Some(true) && owner.kind == "Bar")
