@@ -14,7 +14,7 @@ pub use kubewright_runtime::{
 #[doc(inline)]
 pub use kubewright_macros::test;
 #[doc(inline)]
-pub use kubewright_macros::{api, rbac, resource, schema};
+pub use kubewright_macros::{rbac, resource, schema};
 
 /// The types of Kubernetes' own kinds.
 pub use k8s_openapi;
@@ -35,6 +35,7 @@ pub use tokio;
 pub use tracing;
 
 pub mod conversion;
+pub mod optional;
 #[doc = include_str!("markers.md")]
 pub mod markers {}
 pub mod prelude;

@@ -25,7 +25,6 @@
 //! assert_eq!(some.object().unwrap().spec.plants, ["red"]);
 //! ```
 
-mod api;
 mod apply;
 mod convert;
 #[cfg(test)]
@@ -64,26 +63,16 @@ pub fn schema(arguments: TokenStream, item: TokenStream) -> TokenStream {
     schema::expand(arguments.into(), item.into()).into()
 }
 
-/// What holds for all types that are written in a module: `#[kubewright::api(optional)] mod v1 { … }` makes fields optional
-/// unless they say `#[schema(required)]`, as `+kubebuilder:validation:Optional` above a Go package does.
-///
-/// ```
-/// #[kubewright::api(optional)]
-/// mod v1 {
-///     #[kubewright::schema]
-///     pub struct Door {
-///         pub width: u16,
-///         #[schema(required)]
-///         pub name: String,
-///     }
-/// }
-///
-/// let schema = kubewright::serde_json::to_value(kubewright::schemars::schema_for!(v1::Door)).unwrap();
-/// assert_eq!(schema["required"], kubewright::serde_json::json!(["name"]));
-/// ```
+/// `#[kubewright::resource(optional, …)]`: what `kubewright::optional::resource` is. See [`macro@resource`] for what it does.
 #[proc_macro_attribute]
-pub fn api(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    api::expand(arguments.into(), item.into()).into()
+pub fn optional_resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    resource::expand(schema::optional_unless_said(&arguments.into()), item.into()).into()
+}
+
+/// `#[kubewright::schema(optional)]`: what `kubewright::optional::schema` is. See [`macro@schema`] for what it does.
+#[proc_macro_attribute]
+pub fn optional_schema(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    schema::expand(schema::optional_unless_said(&arguments.into()), item.into()).into()
 }
 
 #[doc = include_str!("rbac/attribute.md")]

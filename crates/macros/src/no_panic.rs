@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
 
-use crate::{api, rbac, resource, schema};
+use crate::{rbac, resource, schema};
 
 const STRUCT: &str = r#"
     #[derive(Default, other::Debug)]
@@ -31,7 +31,6 @@ const KEYS: &str = r#"group = "g", version = "v1", kind = "Kind", status = "a::B
 const RULES: &str = r#"groups = "a, b", resources = ["c", "d/e"], verbs = "get;list", names = "n", namespace = "x""#;
 const IMPL: &str =
     r#"#[rbac(urls = "/a", verbs = "get")] impl<T> Reconciler for A<T> { async fn reconcile(&self) {} }"#;
-const MODULE: &str = "pub mod v1 { #[kubewright::schema(a)] struct A {} #[resource] enum B {} fn c() {} }";
 
 /// All sources that differ from this one in a token.
 fn changed(source: &str) -> Vec<TokenStream> {
@@ -86,8 +85,5 @@ fn no_token_of_the_keys_can_cause_a_panic() {
     }
     for item in changed(IMPL) {
         rbac::expand(sources(RULES), item);
-    }
-    for item in changed(MODULE) {
-        api::expand(sources("optional"), item);
     }
 }

@@ -77,14 +77,23 @@ mod upper {
     }
 }
 
-#[kubewright::api(optional)]
 pub mod v2 {
-    #[kubewright::resource(group = "example.com", version = "v2", kind = "Shop", namespaced, storage = false)]
+    use kubewright::optional::resource;
+
+    #[resource(group = "example.com", version = "v2", kind = "Shop", namespaced, storage = false)]
     #[derive(kubewright::conversion::Convert)]
     #[convert(hub = super::ShopSpec, skip_status, added(..))]
     pub struct ShopSpec {
         pub replicas: i32,
     }
+}
+
+/// A module in a file of its own.
+pub mod optional_fields;
+
+/// The kind of that module can be read without its fields.
+pub fn of_a_file() -> optional_fields::GardenSpec {
+    kubewright::serde_json::from_str("{}").unwrap_or(optional_fields::GardenSpec { trees: 1, bed: None })
 }
 
 pub struct Shops {

@@ -37,6 +37,31 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     code.unwrap_or_else(|error| error.to_compile_error())
 }
 
+/// The arguments of an attribute of `kubewright::optional`: `optional` comes first, so that what a type says itself wins.
+pub(crate) fn optional_unless_said(arguments: &TokenStream) -> TokenStream {
+    quote!(optional, #arguments)
+}
+
+/// Refuses a type that has two of our attributes: each of them would derive the same traits.
+fn one_attribute(input: &DeriveInput) -> Result<(), Error> {
+    let is_ours = |path: &Path| {
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        matches!(
+            names.as_slice(),
+            ["kubewright", .., "schema" | "resource"] | ["optional", "schema" | "resource"] | ["resource"]
+        )
+    };
+    match input.attrs.iter().find(|attribute| is_ours(attribute.path())) {
+        Some(second) => Err(Error::new_spanned(
+            second,
+            "a type has one attribute of kubewright: `resource(…)` above the spec of a kind, `schema` above every other type; \
+             what `schema(…)` takes, `resource(…)` takes too, as in `resource(optional, …)`",
+        )),
+        None => Ok(()),
+    }
+}
+
 /// What is known of a type after its attributes were settled.
 pub(crate) struct Prepared {
     /// The fields of a struct with names; of other types none.
@@ -59,6 +84,7 @@ impl Prepared {
 
 /// Rewrites the attributes of a type for serde and `schemars`. `derives` come on top of those every type gets.
 pub(crate) fn prepare(input: &mut DeriveInput, settings: &Settings, derives: &[Path]) -> Result<Prepared, Error> {
+    one_attribute(input)?;
     let container = serde::Container::read(&input.attrs)?;
     let prepared = match &input.data {
         Data::Struct(_) => structs::settle(input, &container, settings)?,

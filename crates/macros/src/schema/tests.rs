@@ -187,6 +187,30 @@ fn what_has_no_schema_is_refused() {
 }
 
 #[test]
+fn a_type_has_one_of_our_attributes() {
+    for second in [
+        "kubewright::resource(kind = \"A\")",
+        "kubewright::optional::schema",
+        "resource(kind = \"A\")",
+    ] {
+        let said = mistakes(&format!("#[{second}]\nstruct A {{ a: u8 }}"));
+        assert!(said[0].contains("as in `resource(optional, …)`"), "{said:?}");
+    }
+    let fine = code("", "#[other::schema] #[schema(rule(\"true\"))] struct A { a: u8 }");
+    assert!(!fine.contains("compile_error"), "{fine}");
+}
+
+#[test]
+fn what_a_type_says_wins_over_what_holds_for_its_module() {
+    let said = |arguments: &str| {
+        let arguments = super::optional_unless_said(&arguments.parse().unwrap());
+        expand(arguments, "struct A { a: u8 }".parse().unwrap()).to_string()
+    };
+    assert!(said("").contains("is_unset") && said("apply = false").contains("is_unset"));
+    assert!(!said("required").contains("is_unset"));
+}
+
+#[test]
 fn derives_are_not_written_twice() {
     let code = code("", "#[derive(Debug, serde::Serialize, Default)] struct A { a: u8 }");
     assert_eq!(code.matches("::kubewright::serde::Serialize,").count(), 0, "{code}");

@@ -1,9 +1,10 @@
 //! What is required by itself in a whole module.
 
-#[kubewright::api(optional)]
 pub mod optional {
+    use kubewright::optional::{resource, schema};
+
     /// LenientSpec wants one thing only.
-    #[kubewright::resource(
+    #[resource(
         group = "modes.example.com",
         version = "v1",
         kind = "Lenient",
@@ -21,7 +22,7 @@ pub mod optional {
     }
 
     /// LenientInner wants nothing.
-    #[kubewright::schema]
+    #[schema]
     #[derive(Default)]
     pub struct LenientInner {
         /// Size may be left out.
@@ -29,7 +30,6 @@ pub mod optional {
     }
 }
 
-#[kubewright::api(required)]
 pub mod required {
     /// DemandingSpec wants nearly everything.
     #[kubewright::resource(
