@@ -91,25 +91,42 @@ fn fresh_projects_build_pass_their_tests_and_are_rendered() {
     for (name, _) in PROJECTS {
         render(&root.join(name), &target.join("debug").join(name));
     }
+    with_another_status(&root.join("markdown-view"));
+    let (stdout, stderr) = cargo_test(&root, &target, &["--package", "markdown-view"]);
+    assert!(
+        stdout.contains("test a_sample_is_accepted_and_reconciled ... ok"),
+        "{stdout}\n{stderr}"
+    );
+}
+
+/// Gives the kind a status of its user's own, as the first thing that users do: the tests that came with it still hold, and no import
+/// is left over.
+fn with_another_status(project: &Path) {
+    let edit = |path: &str, from: &str, to: &str, by: &str| {
+        let path = project.join(path);
+        let text = fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once(from).unwrap_or_else(|| panic!("{from}: {text}"));
+        let (_, after) = rest.split_once(to).unwrap_or_else(|| panic!("{to}: {text}"));
+        fs::write(&path, format!("{before}{by}{after}")).unwrap();
+    };
+    edit(
+        "src/api/v1/markdown_view.rs",
+        "    /// How it stands",
+        "Condition>,\n",
+        "    /// Whether it was seen.\n    #[schema(optional)]\n    pub seen: bool,\n",
+    );
+    edit(
+        "src/controllers/markdown_view.rs",
+        "        let ready = ConditionUpdate",
+        "        Ok(Action::done())",
+        "        let status = object.status.get_or_insert_default();\n        if !status.seen {\n            status.seen = true;\n            \
+         self.client.update_status(&object).await?;\n        }\n        Ok(Action::done())",
+    );
 }
 
 /// One build of all projects, and all their tests.
 fn test(root: &Path, target: &Path) {
-    let output = Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--offline"])
-        .current_dir(root)
-        .env("CARGO_TARGET_DIR", target)
-        .env("RUSTFLAGS", "-Dwarnings")
-        // Nobody debugs what is thrown away.
-        .env("CARGO_INCREMENTAL", "0")
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .output()
-        .unwrap();
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert!(output.status.success(), "{stdout}\n{stderr}");
+    let (stdout, _) = cargo_test(root, target, &["--workspace"]);
     for test in [
         "test a_sample_is_accepted_and_reconciled ... ok",
         "test a_sample_is_admitted ... ok",
@@ -120,6 +137,27 @@ fn test(root: &Path, target: &Path) {
     ] {
         assert!(stdout.contains(test), "{test} is missing:\n{stdout}");
     }
+}
+
+/// `cargo test`, in which a warning is an error; what it said.
+fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String) {
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--offline"])
+        .args(arguments)
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target)
+        .env("RUSTFLAGS", "-Dwarnings")
+        // Nobody debugs what is thrown away.
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    (stdout, stderr)
 }
 
 /// `manifests` refuses what an API server would refuse; once written, there is nothing left to write.

@@ -6,6 +6,16 @@ use super::rust;
 use crate::template::{TemplateValues, fill};
 use crate::{File, Project, Resource, builtin_kinds, names};
 
+/// A template that has changed since the first generation, as the project's generation has it.
+macro_rules! changed {
+    ($project:expr, $name:literal) => {
+        $project.template(
+            include_str!(concat!("../../templates/1/code/", $name)),
+            include_str!(concat!("../../templates/code/", $name)),
+        )
+    };
+}
+
 /// `src/main.rs`.
 pub(super) fn main(project: &Project) -> File {
     File::new(
@@ -27,16 +37,17 @@ pub(super) fn api(project: &Project, resource: &Resource) -> String {
     let hub = project.hub_of(resource);
     let hub_type = hub.map(|hub| format!("crate::{}", CodePaths::new(project, hub).type_path()));
     let port = project.image_of(resource).and_then(|image| image.port);
+    let convert = project.template(", Convert", ", kubewright::conversion::Convert");
     let values = of_kind(project, resource)
         .text("resource", resource_attribute(project, resource))
         .flag("spoke", hub.is_some())
-        .text("convert", if hub.is_some() { ", Convert" } else { "" })
+        .text("convert", if hub.is_some() { convert } else { "" })
         .text("hub", hub_type.unwrap_or_default())
         .flag("port", port.is_some())
         .text("port", port.unwrap_or_default().to_string());
     let template = match project.image_of(resource) {
-        Some(_) => include_str!("../../templates/code/api_image.rs"),
-        None => include_str!("../../templates/code/api.rs"),
+        Some(_) => changed!(project, "api_image.rs"),
+        None => changed!(project, "api.rs"),
     };
     fill(template, &values)
 }
@@ -216,25 +227,34 @@ pub(super) fn webhook(project: &Project, resource: &Resource) -> String {
 /// The test of a controller.
 pub(super) fn controller_test(project: &Project, resource: &Resource) -> String {
     let template = match (project.image_of(resource), &resource.api) {
-        (Some(_), _) => include_str!("../../templates/code/test_image.rs"),
-        (None, Some(_)) => include_str!("../../templates/code/test_controller.rs"),
+        (Some(_), _) => changed!(project, "test_image.rs"),
+        (None, Some(_)) => changed!(project, "test_controller.rs"),
         (None, None) => include_str!("../../templates/code/test_foreign.rs"),
     };
-    let mut imports = vec![
-        "kubewright::prelude::*".to_owned(),
-        "kubewright::testing::TestEnv".to_owned(),
-        format!(
-            "{}::{}",
-            project.crate_name(),
-            CodePaths::new(project, resource).type_path()
-        ),
-    ];
-    if project.image_of(resource).is_some() {
+    let is_first = project.templates() == 1;
+    let is_of_image = project.image_of(resource).is_some();
+    let mut imports = vec![format!(
+        "{}::{}",
+        project.crate_name(),
+        CodePaths::new(project, resource).type_path()
+    )];
+    if is_first || is_of_image {
+        imports.push("kubewright::prelude::*".to_owned());
+    }
+    if is_of_image {
         imports.push("kubewright::k8s_openapi::api::apps::v1::Deployment".to_owned());
     }
+    let testing = if is_of_image && !is_first {
+        "kubewright::testing::{TestEnv, matchers}"
+    } else {
+        "kubewright::testing::TestEnv"
+    };
+    imports.push(testing.to_owned());
     let statement = |method: &str| rust::awaited(4, &format!("env.{method}::<{}>(NAME)", resource.kind));
+    let available = format!("env.eventually_matches::<{}>(NAME, available)", resource.kind);
     let values = of_test(project, resource)
         .text("imports", rust::imports(imports))
+        .text("available", rust::awaited(4, &available))
         .text("delete", statement("delete"))
         .text("gone", statement("eventually_gone"));
     fill(template, &values)

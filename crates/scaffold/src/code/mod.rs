@@ -16,7 +16,7 @@ use crate::{File, Project, Resource, config};
 use header::header;
 
 pub(crate) use code_paths::CodePaths;
-pub(crate) use header::LICENSES;
+pub(crate) use header::{BOILERPLATE, LICENSES};
 
 /// The root of the library, where `operator()` is.
 pub(crate) const LIBRARY: &str = "src/lib.rs";
@@ -40,6 +40,8 @@ pub(crate) struct OwnedFile {
     pub(crate) file: File,
     /// It is written only if it does not exist: `kubewright manifests` keeps it up to date.
     pub(crate) only_if_missing: bool,
+    /// It is Rust that the user goes on writing: an upgrade replaces it only if nobody has edited it.
+    pub(crate) is_users_code: bool,
 }
 
 /// A file that declares modules.
@@ -60,6 +62,7 @@ impl ProjectFiles {
             key: file.path.clone(),
             file,
             only_if_missing: true,
+            is_users_code: false,
         }));
         state.add([files::main(project), files::library(project)]);
         for resource in &project.resources {
@@ -74,6 +77,7 @@ impl ProjectFiles {
             key: file.path.clone(),
             file,
             only_if_missing: false,
+            is_users_code: false,
         }));
     }
 
@@ -159,6 +163,7 @@ impl ProjectFiles {
     fn add_of(&mut self, resource: &Resource, what: &str, path: String, content: String) {
         self.owned_files.push(OwnedFile {
             key: format!("{what} of {}", identity(resource)),
+            is_users_code: what != "sample",
             file: File::new(path, content),
             only_if_missing: false,
         });

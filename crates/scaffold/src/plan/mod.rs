@@ -11,7 +11,7 @@ mod upgrade;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::code::{ProjectFiles, identity};
+use crate::code::{BOILERPLATE, ProjectFiles, identity};
 use crate::merge::ConflictMarks;
 use crate::{File, Project, Resource};
 
@@ -185,8 +185,14 @@ fn planned(
     options: &Options,
     marks: Option<ConflictMarks>,
 ) -> Result<Upgrade, PlanError> {
-    let old = before.map(ProjectFiles::of).unwrap_or_default();
-    let mut new = ProjectFiles::of(after);
+    let boilerplate = files.read(BOILERPLATE)?;
+    let with_boilerplate = |project: &Project| Project {
+        boilerplate: boilerplate.clone(),
+        ..project.clone()
+    };
+    let old = before.map(|project| ProjectFiles::of(&with_boilerplate(project)));
+    let old = old.unwrap_or_default();
+    let mut new = ProjectFiles::of(&with_boilerplate(after));
     new.add(extra);
     let mut planner = Planner {
         files,

@@ -109,6 +109,9 @@ impl<F: Files> Planner<'_, F> {
             }
             return self.add(new);
         };
+        if self.marks.is_some() && after.is_users_code && there != old.content {
+            return Ok(());
+        }
         let must_apply = self.force || self.marks.is_some();
         if there != old.content
             && let Some(listing) = Listing::between(&old.path, &old.content, &new.content)

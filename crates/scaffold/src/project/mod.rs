@@ -65,6 +65,10 @@ pub struct Project {
     /// Its kinds, and the foreign kinds it reconciles or has webhooks for, in the order they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
+    /// The text of `hack/boilerplate.rs.txt`, which stands above Rust files in place of the license. It is a file of the project and
+    /// no part of PROJECT; a plan reads it.
+    #[serde(skip)]
+    pub boilerplate: Option<String>,
     /// Keys that are not known here.
     #[serde(flatten)]
     pub other: Map<String, Value>,

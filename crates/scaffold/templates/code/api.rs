@@ -1,7 +1,5 @@
 {{header}}//! `{{kind}}`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `{{kind}}` asks for.
 {{resource}}
 #[derive(Default{{convert}})]
@@ -25,5 +23,5 @@ pub struct {{kind}}Status {
     // Add what your controller finds out; it must be able to find it out again.
     /// How it stands: `Available`, and what else you add.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

@@ -1,11 +1,9 @@
 {{header}}//! `{{kind}}`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `{{kind}}` asks for.
 {{resource}}
 {{#if spoke}}
-#[derive(Convert)]
+#[derive(kubewright::conversion::Convert)]
 #[convert(hub = {{hub}}Spec)]
 {{/if}}
 pub struct {{kind}}Spec {
@@ -29,5 +27,5 @@ pub struct {{kind}}Spec {
 pub struct {{kind}}Status {
     /// `Available`: as many pods run as were asked for.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

@@ -5,15 +5,19 @@
 {{sample_constant}}
 {{name_constant}}
 
-fn is_available(object: &{{kind}}) -> bool {
-    let status = object.status.as_ref();
-    status.is_some_and(|status| is_condition_true(&status.conditions, "Available"))
-}
-
 #[kubewright::test]
 async fn a_sample_is_accepted_and_reconciled() {
     let env = TestEnv::start({{crate}}::operator()).await;
     env.apply_file(SAMPLE).await;
-    env.eventually(NAME, is_available).await;
+    let reconciled = "controller_runtime_reconcile_total";
+    let succeeded = &[("result", "success")];
+    env.eventually_metric(reconciled, succeeded, |times| times > 0.0)
+        .await;
+    let settled = env.settle().await;
+    assert!(settled.delayed.is_empty(), "{:?}", settled.delayed);
+    let object: {{kind}} = env.get(NAME).await;
+
+    // Say here what your controller makes of it: its status, and what it creates.
+    assert!(object.metadata.deletion_timestamp.is_none());
     env.assert_idempotent().await;
 }

@@ -5,11 +5,6 @@
 {{sample_constant}}
 {{name_constant}}
 
-fn is_available(object: &{{kind}}) -> bool {
-    let status = object.status.as_ref();
-    status.is_some_and(|status| is_condition_true(&status.conditions, "Available"))
-}
-
 fn is_kept(object: &{{kind}}) -> bool {
     !object.finalizers().is_empty()
 }
@@ -44,7 +39,8 @@ async fn it_is_available_when_its_pods_run() {
     let env = TestEnv::start({{crate}}::operator()).await;
     env.apply_file(SAMPLE).await;
     // The controllers of the cluster bring its Deployment about, on a simulated node.
-    env.eventually(NAME, is_available).await;
+    let available = matchers::condition("Available", "True");
+    {{available}}
     env.assert_idempotent().await;
 }
 

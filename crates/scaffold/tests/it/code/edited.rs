@@ -35,6 +35,40 @@ fn a_file_that_is_there_already_is_not_overwritten() {
 }
 
 #[test]
+fn a_header_of_the_users_own_stands_above_new_files() {
+    let mut scene = Scene::named("shop");
+    let main = scene.files["src/main.rs"].clone();
+    let header = "hack/boilerplate.rs.txt";
+    scene
+        .files
+        .insert(header.to_owned(), "Copyright of Shop Ltd.\n\nAll of it.\n".to_owned());
+    scene.create_api(&api("shop", "v1", "Order")).unwrap();
+    scene
+        .create_webhook(&webhook(target("shop", "v1", "Order"), &["defaulting"]))
+        .unwrap();
+    for path in [
+        "src/api/mod.rs",
+        "src/api/v1/order.rs",
+        "src/controllers/order.rs",
+        "src/webhooks/v1/order.rs",
+        "tests/order.rs",
+        "tests/order_v1_webhook.rs",
+    ] {
+        let text = &scene.files[path];
+        assert!(
+            text.starts_with("// Copyright of Shop Ltd.\n//\n// All of it.\n\n//! "),
+            "{path}: {text}"
+        );
+    }
+    assert_eq!(scene.files["src/main.rs"], main, "what is there keeps its own");
+    scene
+        .delete_webhook(&webhook(target("shop", "v1", "Order"), &[]))
+        .unwrap();
+    scene.delete_api(&target("shop", "v1", "Order")).unwrap();
+    assert!(!scene.files.keys().any(|path| path.contains("order")));
+}
+
+#[test]
 fn an_edited_file_is_not_removed() {
     let mut scene = scene::markdown_view();
     scene.append("src/api/v1/markdown_view.rs", "\npub struct Mine;\n");

@@ -120,8 +120,11 @@ fn no_edit_is_lost() {
     let kept: Vec<&str> = done.kept.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(kept, [".github/workflows/lint.yml", "README.md"]);
     assert!(!files.contains_key(".github/workflows/lint.yml"));
-    for path in ["README.md", "src/controllers/order.rs", ".gitignore"] {
+    for path in ["README.md", "src/controllers/order.rs"] {
         assert_eq!(files[path], user[path], "{path}");
+    }
+    for line in ["/mine\n", "/cover.out\n"] {
+        assert!(files[".gitignore"].contains(line), "{line}");
     }
     let makefile = &files["Makefile"];
     for line in [
@@ -137,6 +140,22 @@ fn no_edit_is_lost() {
         manifest.contains("kubewright = { version = \"0.3.0\", features = [\"v1_36\"] }\nserde = \"1\"\n"),
         "{manifest}"
     );
+}
+
+#[test]
+fn code_that_its_user_has_written_is_never_merged() {
+    let mut files = before();
+    // The import that the template no longer has may be what the user's own fields need.
+    edit(
+        &mut files,
+        "src/api/v1/order.rs",
+        "    pub foo: Option<String>,",
+        "    pub foo: BTreeMap<String, String>,",
+    );
+    let mine = files["src/api/v1/order.rs"].clone();
+    let done = upgrade(&mut files, "0.3.0");
+    assert_eq!((done.conflicts, done.kept), (Vec::new(), Vec::new()));
+    assert_eq!(files["src/api/v1/order.rs"], mine);
 }
 
 #[test]

@@ -3,15 +3,10 @@
 use cache::api::v1alpha1::Busybox;
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-use kubewright::testing::TestEnv;
+use kubewright::testing::{TestEnv, matchers};
 
 const SAMPLE: &str = "config/samples/cache_v1alpha1_busybox.yaml";
 const NAME: &str = "busybox-sample";
-
-fn is_available(object: &Busybox) -> bool {
-    let status = object.status.as_ref();
-    status.is_some_and(|status| is_condition_true(&status.conditions, "Available"))
-}
 
 fn is_kept(object: &Busybox) -> bool {
     !object.finalizers().is_empty()
@@ -47,7 +42,8 @@ async fn it_is_available_when_its_pods_run() {
     let env = TestEnv::start(cache::operator()).await;
     env.apply_file(SAMPLE).await;
     // The controllers of the cluster bring its Deployment about, on a simulated node.
-    env.eventually(NAME, is_available).await;
+    let available = matchers::condition("Available", "True");
+    env.eventually_matches::<Busybox>(NAME, available).await;
     env.assert_idempotent().await;
 }
 

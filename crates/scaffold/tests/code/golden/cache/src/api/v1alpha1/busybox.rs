@@ -1,7 +1,5 @@
 //! `Busybox`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `Busybox` asks for.
 #[kubewright::resource(
     group = "cache.example.com",
@@ -22,5 +20,5 @@ pub struct BusyboxSpec {
 pub struct BusyboxStatus {
     /// `Available`: as many pods run as were asked for.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

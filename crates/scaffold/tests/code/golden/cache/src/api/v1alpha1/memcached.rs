@@ -1,7 +1,5 @@
 //! `Memcached`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `Memcached` asks for.
 #[kubewright::resource(
     group = "cache.example.com",
@@ -26,5 +24,5 @@ pub struct MemcachedSpec {
 pub struct MemcachedStatus {
     /// `Available`: as many pods run as were asked for.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

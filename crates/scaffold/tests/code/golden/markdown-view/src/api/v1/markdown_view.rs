@@ -3,8 +3,6 @@
 
 //! `MarkdownView`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `MarkdownView` asks for.
 #[kubewright::resource(
     group = "view.ginoh.github.io",
@@ -28,5 +26,5 @@ pub struct MarkdownViewStatus {
     // Add what your controller finds out; it must be able to find it out again.
     /// How it stands: `Available`, and what else you add.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

@@ -3,8 +3,6 @@
 
 //! `Kraken`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `Kraken` asks for.
 #[kubewright::resource(
     group = "sea-creatures.ginoh.github.io",
@@ -28,5 +26,5 @@ pub struct KrakenStatus {
     // Add what your controller finds out; it must be able to find it out again.
     /// How it stands: `Available`, and what else you add.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

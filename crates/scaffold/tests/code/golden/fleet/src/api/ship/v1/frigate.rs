@@ -3,8 +3,6 @@
 
 //! `Frigate`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `Frigate` asks for.
 #[kubewright::resource(
     group = "ship.ginoh.github.io",
@@ -28,5 +26,5 @@ pub struct FrigateStatus {
     // Add what your controller finds out; it must be able to find it out again.
     /// How it stands: `Available`, and what else you add.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

@@ -3,8 +3,6 @@
 
 //! `Frigate`: what its users write, and what is observed of it.
 
-use kubewright::prelude::*;
-
 /// What a `Frigate` asks for.
 #[kubewright::resource(
     group = "ship.ginoh.github.io",
@@ -14,7 +12,7 @@ use kubewright::prelude::*;
     status = "FrigateStatus",
     storage = false
 )]
-#[derive(Default, Convert)]
+#[derive(Default, kubewright::conversion::Convert)]
 #[convert(hub = crate::api::ship::v1::FrigateSpec)]
 pub struct FrigateSpec {
     // Add fields here: `#[schema(…)]` says which values they take. Then run `make manifests`.
@@ -25,11 +23,11 @@ pub struct FrigateSpec {
 
 /// What is observed of a `Frigate`.
 #[kubewright::schema]
-#[derive(Default, Convert)]
+#[derive(Default, kubewright::conversion::Convert)]
 #[convert(hub = crate::api::ship::v1::FrigateStatus)]
 pub struct FrigateStatus {
     // Add what your controller finds out; it must be able to find it out again.
     /// How it stands: `Available`, and what else you add.
     #[schema(optional, list_map_keys("type"))]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<kubewright::prelude::Condition>,
 }

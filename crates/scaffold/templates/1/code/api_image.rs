@@ -1,0 +1,33 @@
+{{header}}//! `{{kind}}`: what its users write, and what is observed of it.
+
+use kubewright::prelude::*;
+
+/// What a `{{kind}}` asks for.
+{{resource}}
+{{#if spoke}}
+#[derive(Convert)]
+#[convert(hub = {{hub}}Spec)]
+{{/if}}
+pub struct {{kind}}Spec {
+    /// How many pods run the image.
+    #[schema(default = 1, minimum = 0, maximum = 3)]
+    pub size: i32,
+{{#if port}}
+
+    /// Where the container listens.
+    #[schema(default = {{port}}, minimum = 1, maximum = 65535)]
+    pub container_port: i32,
+{{/if}}
+}
+
+/// What is observed of a `{{kind}}`.
+#[kubewright::schema]
+#[derive(Default{{convert}})]
+{{#if spoke}}
+#[convert(hub = {{hub}}Status)]
+{{/if}}
+pub struct {{kind}}Status {
+    /// `Available`: as many pods run as were asked for.
+    #[schema(optional, list_map_keys("type"))]
+    pub conditions: Vec<Condition>,
+}
