@@ -14,7 +14,8 @@ use crate::scaffold::{Report, Wanted, bring_about};
 
 /// Start a project in this folder
 ///
-/// The folder should be empty; hidden files, a README.md and a LICENSE may be there.
+/// The folder should be empty; hidden files, a README.md and a LICENSE may be there, and hack/boilerplate.rs.txt: what stands in it
+/// is written above every Rust file, in place of the license.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -163,7 +164,9 @@ fn check_folder(folder: &Path) -> Result<(), Box<dyn Error>> {
         ]
         .iter()
         .any(|prose| name.to_uppercase().starts_with(prose));
-        if !name.starts_with('.') && !is_prose {
+        // A header for the files, as kubebuilder has it, may be there before them.
+        let is_header = name == "hack";
+        if !name.starts_with('.') && !is_prose && !is_header {
             foreign.push(name);
         }
     }

@@ -34,7 +34,7 @@ pub fn files(project: &Project) -> Vec<File> {
         text(project, "Makefile", changed!("Makefile")),
         text(project, "Dockerfile", changed!("Dockerfile")),
         text(project, ".dockerignore", changed!("dockerignore")),
-        text(project, ".gitignore", include_str!("templates/gitignore")),
+        text(project, ".gitignore", changed!("gitignore")),
         text(project, ".github/workflows/lint.yml", changed!("lint.yml")),
         text(project, ".github/workflows/test.yml", changed!("test.yml")),
         File::new("README.md", readme(project, changed!("README.md"))),
