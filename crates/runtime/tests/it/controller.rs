@@ -90,7 +90,7 @@ impl Env {
             client,
             stats,
             stopper,
-            controller: tokio::spawn(async move { controller.run(environment).await }),
+            controller: tokio::spawn(async move { controller.run(environment).await.unwrap() }),
             _tasks: tasks,
         }
     }
