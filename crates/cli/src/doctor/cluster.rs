@@ -6,14 +6,12 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessR
 use kube::api::{Api, PostParams};
 use kubewright_cluster::{Cluster, ClusterFlags, sentence};
 use kubewright_runtime::flags::Environment;
+use kubewright_runtime::operator::version_warning;
 
 use super::Check;
 
 /// How long a cluster may take to answer all questions.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// The oldest and the newest minor version of Kubernetes that operators are supported on.
-const SUPPORTED: (u32, u32) = (33, 37);
 
 /// What `install` and `deploy` create: the verb, the group and the resource.
 const NEEDED: [(&str, &str, &str); 4] = [
@@ -63,18 +61,9 @@ async fn version(cluster: &Cluster) -> Check {
         );
     };
     let found = format!("{title}, Kubernetes {}", info.git_version);
-    let minor = info
-        .minor
-        .trim_end_matches(|c: char| !c.is_ascii_digit())
-        .parse::<u32>();
-    let (oldest, newest) = SUPPORTED;
-    match minor {
-        Ok(minor) if (oldest..=newest).contains(&minor) => Check::ok(CLUSTER, found),
-        _ => Check::warn(
-            CLUSTER,
-            found,
-            format!("operators are tested on 1.{oldest} to 1.{newest}"),
-        ),
+    match version_warning(&info.major, &info.minor) {
+        None => Check::ok(CLUSTER, found),
+        Some(warning) => Check::warn(CLUSTER, found, warning),
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use kubewright_system::signals::stop_on_signals;
 
-use super::Operator;
+use super::{Operator, cluster_warning};
 use crate::flags::{ConfigError, Environment, Flags, parse_words};
 use crate::manager::{Manager, ManagerError};
 use crate::serve::CertificateError;
@@ -105,7 +105,23 @@ impl Operator {
         let host = config.cluster_url.authority().map(ToString::to_string);
         let kube = kube::Client::try_from(config).map_err(|error| ConfigError::Client(Box::new(error)))?;
         let manager = manager.api_server(host.unwrap_or_default());
-        Ok(manager.run(kube, stop).await?)
+        // A cluster that is slow to say its version holds nothing up.
+        let warn = {
+            let kube = kube.clone();
+            async move {
+                if let Some(warning) = cluster_warning(&kube).await {
+                    tracing::warn!("{warning}");
+                }
+            }
+        };
+        let running = manager.run(kube, stop);
+        let mut running = std::pin::pin!(running);
+        tokio::select! {
+            biased;
+            ended = &mut running => return Ok(ended?),
+            () = warn => {}
+        }
+        Ok(running.await?)
     }
 
     /// A manager of all that, configured as the flags say.

@@ -1,6 +1,7 @@
 //! One value describes an operator: what it reconciles, what it reads, what it may do. Built without I/O.
 //! The same value is run, described and tested, so the three cannot disagree.
 
+mod cluster_version;
 mod definition;
 mod describe;
 mod main;
@@ -19,6 +20,7 @@ use crate::object::{Kind, Object};
 use crate::stop::Stop;
 use crate::webhook::Webhook;
 
+pub use cluster_version::{TESTED_MINORS, cluster_warning, version_warning};
 pub use kubewright_description::{
     ControllerDescription, ConversionDescription, DefinitionDescription, DefinitionProblem, Description, Rule, Wakes,
     WatchDescription,

@@ -14,6 +14,7 @@ use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{Client, Outcome, Patch};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::operator::cluster_warning;
 use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -23,8 +24,10 @@ use super::support::{BoxError, LayerResponse, config_map_with, unchanged};
 /// How a server differs from ours.
 #[derive(Clone, Copy, PartialEq)]
 enum Habit {
-    /// As 1.33 does: a watch that begins with the state is off by default, and refused.
+    /// As 1.27 to 1.31 and 1.33 do: a watch that begins with the state is off by default, and refused.
     RefusesTheState,
+    /// As 1.26 and earlier do: they do not know such watches, and refuse the `resourceVersionMatch` that comes with them.
+    RefusesTheMatch,
     /// As servers do that never heard of it, and do not look at parameters they do not know.
     IgnoresTheState,
     /// Not before 1.35 are resourceVersions promised to be numbers.
@@ -54,6 +57,9 @@ impl Old {
     async fn send(&self, plain: kube::Client, request: Request<Body>) -> Result<LayerResponse, kube::Error> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let wants_state = query.contains("sendInitialEvents=true");
+        if request.uri().path() == "/version" {
+            return Ok(self.version());
+        }
         if request.method() == Method::GET {
             let what = match (wants_state, query.contains("watch=")) {
                 (true, _) => "state",
@@ -63,8 +69,13 @@ impl Old {
             self.asked.lock().push(what.to_owned());
         }
         match self.habit {
-            Habit::RefusesTheState if wants_state => Ok(refusal()),
-            Habit::RefusesTheState => Ok(unchanged(plain.send(request).await?)),
+            Habit::RefusesTheState if wants_state => Ok(refusal(
+                "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+            )),
+            Habit::RefusesTheMatch if wants_state => Ok(refusal(
+                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch",
+            )),
+            Habit::RefusesTheState | Habit::RefusesTheMatch => Ok(unchanged(plain.send(request).await?)),
             Habit::IgnoresTheState => {
                 // Without these a new server still ends the state with a bookmark, but not for those who want no bookmarks.
                 let unknown = ["sendInitialEvents=", "resourceVersionMatch=", "allowWatchBookmarks="];
@@ -105,10 +116,9 @@ fn opaque(answer: Response<Body>) -> LayerResponse {
     })
 }
 
-/// What kube-apiserver says while its feature gate `WatchList` is off.
-fn refusal() -> LayerResponse {
-    let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for \
-                   watch unless the WatchList feature gate is enabled";
+/// What kube-apiserver says of options that it does not take.
+fn refusal(why: &str) -> LayerResponse {
+    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": "Invalid",
         "details": { "group": "meta.k8s.io", "kind": "ListOptions" }, "code": 422,
@@ -121,7 +131,31 @@ fn refusal() -> LayerResponse {
     unchanged(answer.unwrap())
 }
 
+/// The newest version with each habit that is older than those that operators are tested on.
+const fn minor_of(habit: Habit) -> &'static str {
+    match habit {
+        Habit::RefusesTheState => "29",
+        Habit::RefusesTheMatch | Habit::IgnoresTheState => "25",
+        Habit::OpaqueVersions => "34",
+    }
+}
+
+impl Old {
+    fn version(&self) -> LayerResponse {
+        let minor = minor_of(self.habit);
+        let version = json!({
+            "major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.3"), "gitCommit": "", "gitTreeState": "clean",
+            "buildDate": "2022-10-12T10:49:09Z", "goVersion": "go1.19.2", "compiler": "gc", "platform": "linux/amd64",
+        });
+        let answer = Response::builder()
+            .header("content-type", "application/json")
+            .body(Body::from(version.to_string().into_bytes()));
+        unchanged(answer.unwrap())
+    }
+}
+
 struct Env {
+    kube: kube::Client,
     client: Client,
     old: Old,
     _tasks: CacheTasks,
@@ -140,6 +174,7 @@ fn start(habit: Habit) -> Env {
     let cache = Cache::new(declarations).unwrap();
     let tasks = cache.start(&kube, &Random::seeded(1));
     Env {
+        kube: kube.clone(),
         client: Client::new(kube, cache).field_owner("tester"),
         old,
         _tasks: tasks,
@@ -163,6 +198,35 @@ async fn own_writes_are_seen(client: &Client) {
         client.delete::<ConfigMap>(&key(&name)).await.unwrap();
         assert!(client.get_opt::<ConfigMap>(&key(&name)).await.unwrap().is_none());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn operators_run_on_1_25_and_1_29_with_a_warning_of_what_is_missing() {
+    for (habit, says) in [
+        (
+            Habit::RefusesTheMatch,
+            "Kubernetes 1.25 is older than what this is tested on",
+        ),
+        (
+            Habit::RefusesTheState,
+            "Kubernetes 1.29 is older than what this is tested on",
+        ),
+    ] {
+        let env = start(habit);
+        let warning = cluster_warning(&env.kube).await.unwrap();
+        assert!(
+            warning.starts_with(says) && warning.contains("listed in pages"),
+            "{warning}"
+        );
+        // At once: nothing is waited for to find out that it cannot be had.
+        let before = tokio::time::Instant::now();
+        env.client.cache().synced().await;
+        assert_eq!(before.elapsed(), Duration::ZERO);
+        own_writes_are_seen(&env.client).await;
+        assert_eq!(env.old.asked.lock()[..], ["state", "list", "watch"]);
+        assert!(env.client.cache().troubles().is_empty());
+    }
+    assert_eq!(cluster_warning(&start(Habit::OpaqueVersions).kube).await, None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,105 @@
+//! Which versions of Kubernetes an operator is tested on, and what others lack.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::version::Info;
+
+/// The minor versions of Kubernetes 1 that operators are tested on.
+pub const TESTED_MINORS: RangeInclusive<u32> = 33..=37;
+
+/// How long the API server may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What versions before a minor have not: the operator runs without it.
+const OPTIONAL: [(u32, &str); 4] = [
+    (
+        34,
+        "the state of a watch is listed in pages before it, since it is not streamed",
+    ),
+    (
+        31,
+        "selectable fields of definitions are dropped, and queries by them refused",
+    ),
+    (
+        28,
+        "match conditions of webhooks are dropped: they are asked about more than they say",
+    ),
+    (
+        25,
+        "rules in CEL of definitions are not checked: validate in a webhook what must hold",
+    ),
+];
+
+/// What versions before this minor lack cannot be done without: server-side apply is promised from here on.
+const NEEDED: u32 = 22;
+
+/// What a version of Kubernetes is warned about; nothing, if operators are tested on it.
+///
+/// ```
+/// use kubewright_runtime::operator::version_warning;
+///
+/// assert_eq!(version_warning("1", "36"), None);
+/// assert!(version_warning("1", "25+").unwrap().starts_with("Kubernetes 1.25 is older than what this is tested on, 1.33 to 1.37"));
+/// ```
+pub fn version_warning(major: &str, minor: &str) -> Option<String> {
+    let (oldest, newest) = (TESTED_MINORS.start(), TESTED_MINORS.end());
+    let tested = format!("what this is tested on, 1.{oldest} to 1.{newest}");
+    // Vendors write 29+.
+    let number = |text: &str| text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>();
+    let (Ok(1), Ok(minor)) = (number(major), number(minor)) else {
+        return Some(format!(
+            "the version {major}.{minor} of the cluster is not known; {tested}"
+        ));
+    };
+    if TESTED_MINORS.contains(&minor) {
+        return None;
+    }
+    if minor > *newest {
+        return Some(format!("Kubernetes 1.{minor} is newer than {tested}"));
+    }
+    let lacks = OPTIONAL
+        .iter()
+        .filter(|(since, _)| minor < *since)
+        .map(|(_, lacks)| *lacks);
+    let lacks: Vec<&str> = lacks.collect();
+    let needed = if minor < NEEDED {
+        "; server-side apply is not promised before 1.22, and without it nothing works"
+    } else {
+        ""
+    };
+    Some(format!(
+        "Kubernetes 1.{minor} is older than {tested}: {}{needed}",
+        lacks.join("; ")
+    ))
+}
+
+/// Asks an API server for its version. `None` if operators are tested on it, or if it does not say.
+pub async fn cluster_warning(kube: &kube::Client) -> Option<String> {
+    let asked = tokio::time::timeout(PATIENCE, kube.apiserver_version()).await;
+    let Info { major, minor, .. } = asked.ok()?.ok()?;
+    version_warning(&major, &minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_older_version_lacks_is_said() {
+        let lacks = |minor: &str| version_warning("1", minor).unwrap();
+        for minor in TESTED_MINORS {
+            assert_eq!(version_warning("1", &minor.to_string()), None);
+        }
+        assert!(lacks("29").contains("listed in pages") && lacks("29").contains("selectable fields"));
+        assert!(!lacks("29").contains("CEL") && !lacks("25").contains("CEL"));
+        assert!(lacks("23").contains("rules in CEL of definitions are not checked") && !lacks("23").contains("1.22"));
+        assert!(lacks("19").contains("not promised before 1.22"));
+        assert_eq!(
+            lacks("99"),
+            "Kubernetes 1.99 is newer than what this is tested on, 1.33 to 1.37"
+        );
+        assert!(version_warning("", "").unwrap().contains("is not known"));
+        assert!(version_warning("2", "33").is_some());
+    }
+}
