@@ -62,7 +62,46 @@ struct Found {
     source: ConfigSource,
 }
 
+/// What a kubeconfig says of the API server of a context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// The name of the context.
+    pub context: String,
+    /// The host name or address, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether minikube wrote the entry.
+    pub is_minikube: bool,
+}
+
+impl ServerAddress {
+    /// What is said of a context, if it names an API server.
+    fn of(kubeconfig: &Kubeconfig, context: &str) -> Option<Self> {
+        let chosen = kubeconfig.contexts.iter().find(|named| named.name == context)?;
+        let name = &chosen.context.as_ref()?.cluster;
+        let cluster = kubeconfig.clusters.iter().find(|named| named.name == *name)?;
+        let cluster = cluster.cluster.as_ref()?;
+        let url: http::Uri = cluster.server.as_deref()?.parse().ok()?;
+        let is_https = url.scheme_str() != Some("http");
+        let mut extensions = cluster.extensions.iter().flatten();
+        Some(ServerAddress {
+            context: context.to_owned(),
+            host: url.host()?.trim_matches(['[', ']']).to_owned(),
+            port: url.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
+            is_minikube: extensions.any(|named| named.extension["provider"] == "minikube.sigs.k8s.io"),
+        })
+    }
+}
+
 impl ClusterFlags {
+    /// Where the API server of the chosen context is; `None` where no kubeconfig says so.
+    pub fn server(&self, environment: &Environment) -> Option<ServerAddress> {
+        let kubeconfig = self.read(environment).ok().flatten()?.kubeconfig;
+        let context = self.context.clone().or_else(|| kubeconfig.current_context.clone())?;
+        ServerAddress::of(&kubeconfig, &context)
+    }
+
     /// Whether nothing at all says which cluster is meant.
     pub fn is_nowhere(&self, environment: &Environment) -> bool {
         matches!(self.flags().config_source(environment), Err(ConfigError::Nowhere))
@@ -209,6 +248,20 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn the_address_of_the_api_server_is_that_of_the_context() {
+        let text = "{contexts: [{name: a, context: {cluster: a, user: u}}, {name: b, context: {cluster: b, user: u}}], clusters: [\
+                    {name: a, cluster: {server: \"https://192.168.49.2:8443\", extensions: [{name: cluster_info, extension: \
+                    {provider: minikube.sigs.k8s.io, version: v1.38.0}}]}}, {name: b, cluster: {server: \"https://[::1]\"}}]}";
+        let kubeconfig = Kubeconfig::from_yaml(text).unwrap();
+        let address = |context| ServerAddress::of(&kubeconfig, context);
+        let a = address("a").unwrap();
+        assert_eq!((a.host.as_str(), a.port, a.is_minikube), ("192.168.49.2", 8443, true));
+        let b = address("b").unwrap();
+        assert_eq!((b.host.as_str(), b.port, b.is_minikube), ("::1", 443, false));
+        assert_eq!(address("c"), None);
+    }
 
     fn kubeconfig() -> &'static str {
         "{apiVersion: v1, kind: Config, current-context: here, contexts: [{name: here, context: {cluster: c, user: u}}, \

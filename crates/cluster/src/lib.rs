@@ -46,7 +46,7 @@ use kubewright_runtime::object::Kind;
 use serde_json::Value;
 
 pub use apply::ApplyOutcome;
-pub use connect::ConnectError;
+pub use connect::{ConnectError, ServerAddress};
 pub use error::{Error, describe_failure, status};
 pub use output::Output;
 pub use prepare::is_redirected;

@@ -6,6 +6,7 @@ mod samples;
 mod session;
 mod target_cluster;
 mod watch;
+mod webhook_host;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ Examples:
   # Build and start it anew whenever a file is saved
   kubewright run --embedded --watch
 
-  # The cluster reaches this machine under another name; pass flags on to the operator
+  # The cluster reaches this machine under another name than is found; pass flags on to the operator
   kubewright run --webhook-host host.docker.internal -- --log-level=debug";
 
 /// Run the operator on this machine.
@@ -78,8 +79,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
 
-    /// Name or address at which the cluster reaches this machine, for its webhooks. Default: 127.0.0.1, which is right for clusters
-    /// on this machine.
+    /// Name or address at which the cluster reaches this machine, for its webhooks. Default: the address of this machine on the way to
+    /// the API server; for clusters in containers and virtual machines of this machine the gateway of their network or the name that
+    /// they know it by, as host.minikube.internal; else 127.0.0.1.
     #[arg(long, value_name = "HOST", value_parser = host)]
     webhook_host: Option<String>,
 

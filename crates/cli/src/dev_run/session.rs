@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 use super::process::{Process, Start, exit_code, told};
 use super::target_cluster::TargetCluster;
 use super::watch::{Changes, stamp};
-use super::{Arguments, samples};
+use super::webhook_host::WebhookHost;
+use super::{Arguments, samples, webhook_host};
 use crate::project::{Overrides, Project};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
@@ -319,9 +320,7 @@ impl Session<'_> {
 
     async fn how_to_start(&self, bundle: &Bundle) -> Result<Start, Box<dyn Error>> {
         let mut flags = self.arguments.flags.clone();
-        if let Some(host) = &self.arguments.webhook_host {
-            flags.push(format!("--webhook-host={host}"));
-        }
+        flags.extend(self.webhook_host(bundle).await);
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);
             flags.push(flag);
@@ -334,6 +333,24 @@ impl Session<'_> {
             variables.extend(watched_namespace(bundle).map(|namespace| ("WATCH_NAMESPACE".to_owned(), namespace)));
         }
         Ok(Start { flags, variables })
+    }
+
+    /// The flag that says where the cluster calls the operator's webhooks, unless it is said already or there are none.
+    async fn webhook_host(&self, bundle: &Bundle) -> Option<String> {
+        if let Some(host) = &self.arguments.webhook_host {
+            return Some(format!("--webhook-host={host}"));
+        }
+        let is_said = |word: &String| word.trim_start_matches('-').starts_with("webhook-host");
+        let scope = self.scope(bundle);
+        if scope.is_embedded || !scope.has_webhooks || self.arguments.flags.iter().any(is_said) {
+            return None;
+        }
+        let server = self.place.server.as_ref()?;
+        let WebhookHost { host, why } = webhook_host::find(server).await?;
+        self.progress.note(format!(
+            "webhooks are called at {host}, {why} (--webhook-host says another)"
+        ));
+        Some(format!("--webhook-host={host}"))
     }
 
     fn apply_changed_samples(&mut self, saved: &[PathBuf]) {

@@ -8,7 +8,7 @@ use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::embedded::Embedded;
 use kubewright_cluster::kubeconfig;
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{Cluster, ConnectError};
+use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
@@ -19,6 +19,8 @@ use crate::cluster_arguments::connect;
 pub(super) struct TargetCluster {
     pub(super) cluster: Arc<Cluster>,
     pub(super) embedded: Option<Embedded>,
+    /// Where its API server is, by the kubeconfig.
+    pub(super) server: Option<ServerAddress>,
     /// The kubeconfig of a cluster that was chosen by flags, in a folder of ours.
     chosen: Option<(PathBuf, TempDir)>,
 }
@@ -37,6 +39,7 @@ impl TargetCluster {
             return Ok(TargetCluster {
                 cluster: Arc::new(cluster),
                 embedded: None,
+                server: arguments.choice.server(&environment),
                 chosen,
             });
         }
@@ -56,6 +59,7 @@ impl TargetCluster {
         Ok(TargetCluster {
             cluster: Arc::new(Cluster::of(embedded.client(), title)),
             embedded: Some(embedded),
+            server: None,
             chosen: None,
         })
     }
