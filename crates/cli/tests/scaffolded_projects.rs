@@ -163,7 +163,8 @@ fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String
 /// `manifests` refuses what an API server would refuse; once written, there is nothing left to write.
 fn render(project: &Path, program: &Path) {
     let variables = [("KUBEWRIGHT_OPERATOR_BINARY", program)];
-    for words in ["manifests", "manifests --check", "build-installer"] {
+    // What `create` wrote without compiling anything is what follows from the code.
+    for words in ["manifests --check", "manifests", "manifests --check", "build-installer"] {
         kubewright(project, words, &variables);
     }
     let installer = fs::read_to_string(project.join("dist/install.yaml")).unwrap();

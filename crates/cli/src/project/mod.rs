@@ -194,11 +194,7 @@ impl Project {
 
     /// How much of the descriptions is kept, as PROJECT says.
     fn descriptions(&self) -> Descriptions {
-        match self.file.settings().max_description_length {
-            None => Descriptions::Whole,
-            Some(0) => Descriptions::Dropped,
-            Some(most) => Descriptions::UpTo(usize::try_from(most).unwrap_or(usize::MAX)),
-        }
+        kubewright_scaffold::config::definition_options(&self.file).descriptions
     }
 
     /// The objects of its installation.

@@ -1,13 +1,14 @@
 //! The files of a project that are not Rust: the kustomize tree, the Makefile, the image, the workflows, the README.
 //! These follow from PROJECT; `kubewright manifests` writes what follows from the code.
 
+mod description;
 mod tree;
 
 use std::fmt::Write as _;
 
 use crate::{File, Project};
 
-pub use tree::settings;
+pub use tree::{definition_options, settings};
 
 /// The files that users may edit, as they follow from a project.
 ///
@@ -43,8 +44,9 @@ pub fn files(project: &Project) -> Vec<File> {
     files
 }
 
-/// The first state of the files that `kubewright manifests` writes from the code, so that the tree is complete from the start. They
-/// are written only where they do not exist.
+/// The first state of the files that `kubewright manifests` writes from the code, so that the tree is complete from the start:
+/// `kubectl kustomize config/default` builds it before anything is compiled. They are written only where they do not exist, or are
+/// still what the scaffold wrote.
 pub fn generated(project: &Project) -> Vec<File> {
     tree::generated(project)
 }

@@ -1,6 +1,7 @@
 //! The kustomize tree as it follows from PROJECT.
 
 use kubewright_description::Description;
+use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
 use kubewright_manifests::install::kustomization::Entry;
 use kubewright_manifests::install::{self, MANAGER, RenderedManifests, Settings};
 
@@ -19,6 +20,19 @@ pub fn settings(project: &Project) -> Settings {
         multigroup: project.multigroup,
         domain: project.domain.clone(),
         ..Settings::new(&project.name, "controller:latest")
+    }
+}
+
+/// How the definitions of a project are written, as its PROJECT says.
+pub fn definition_options(project: &Project) -> DefinitionOptions {
+    let descriptions = match project.settings().max_description_length {
+        None => Descriptions::Whole,
+        Some(0) => Descriptions::Dropped,
+        Some(length) => Descriptions::UpTo(usize::try_from(length).unwrap_or(usize::MAX)),
+    };
+    DefinitionOptions {
+        descriptions,
+        ..DefinitionOptions::default()
     }
 }
 
@@ -69,10 +83,19 @@ fn samples(project: &Project) -> Option<File> {
     })
 }
 
-/// What follows from the code, for an operator without any.
+/// What follows from the code that the scaffold writes. The first templates had only what follows from no code at all.
 pub(super) fn generated(project: &Project) -> Vec<File> {
-    let files = without_code(project).files;
-    files
+    let manifests = if project.templates() == 1 {
+        without_code(project)
+    } else {
+        let operator = super::description::describe(project);
+        let settings = settings(project);
+        // The types of the scaffold have no problems; one that they had would be told by `kubewright manifests`.
+        RenderedManifests::render(&operator, &definition_options(project), &settings)
+            .unwrap_or_else(|_| without_code(project))
+    };
+    manifests
+        .files
         .iter()
         .map(|file| File::new(&file.path, file.text()).regenerated())
         .collect()

@@ -12,11 +12,15 @@ const KEPT_IF_PRESENT: [&str; 3] = ["README.md", ".gitignore", ".dockerignore"];
 impl<F: Files> Planner<'_, F> {
     pub(super) fn owned_files(&mut self, old: &ProjectFiles, new: &ProjectFiles) -> Result<(), ReadError> {
         for gone in old.owned_files.iter().filter(|owned| new.find(&owned.key).is_none()) {
-            self.remove_owned(&gone.file)?;
+            // What `kubewright manifests` has written since, it removes too.
+            let is_its_own = gone.only_if_missing && self.read(&gone.file.path)?.as_ref() != Some(&gone.file.content);
+            if !is_its_own {
+                self.remove_owned(&gone.file)?;
+            }
         }
         for owned in &new.owned_files {
             match old.find(&owned.key) {
-                Some(_) if owned.only_if_missing => {}
+                Some(before) if owned.only_if_missing => self.change_untouched(&before.file, &owned.file)?,
                 None if owned.only_if_missing => self.add_missing(&owned.file)?,
                 Some(before) => self.change(before, owned)?,
                 None => self.add(&owned.file)?,
@@ -85,6 +89,14 @@ impl<F: Files> Planner<'_, F> {
                 Ok(())
             }
             _ => self.write(file.clone()),
+        }
+    }
+
+    /// Changes a file that `kubewright manifests` keeps up to date, if it has not written it yet.
+    fn change_untouched(&mut self, before: &File, after: &File) -> Result<(), ReadError> {
+        match self.read(&before.path)? {
+            Some(there) if there == before.content => self.write(after.clone()),
+            _ => Ok(()),
         }
     }
 

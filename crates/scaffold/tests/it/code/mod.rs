@@ -5,5 +5,5 @@ mod golden;
 mod input;
 mod layout;
 mod repeated;
-mod scene;
+pub(crate) mod scene;
 mod upgrade;
