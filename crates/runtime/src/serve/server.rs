@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    async fn talk(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, stop: Stop) {
+    async fn talk(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, stop: Stop) {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         if !self.http2 {
             builder = builder.http1_only();
