@@ -3,6 +3,7 @@
 mod architecture;
 mod chapters;
 mod coming_from;
+mod dependencies;
 mod getting_started;
 mod manifests;
 mod packages;
