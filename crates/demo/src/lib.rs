@@ -1,6 +1,6 @@
 //! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, printed as it happens.
-//! [`environment`] starts the cluster and the operator, [`chapters`] says what is done, [`watcher`] and [`state`] follow what comes of
-//! it, [`presenter`] prints it as [`text`] or [`json`], and [`serve`] has the pages that the operator's viewers would show.
+//! `environment` starts the cluster and the operator, `chapters` says what is done, `watcher` and `state` follow what comes of
+//! it, `presenter` prints it as `text` or `json`, and `serve` has the pages that the operator's viewers would show.
 //!
 //! ```
 //! use clap::Parser as _;
