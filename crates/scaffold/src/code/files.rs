@@ -107,6 +107,8 @@ pub(super) fn controller(project: &Project, resource: &Resource) -> String {
         "deployment: &Deployment".to_owned(),
     ];
     let report = rust::signature(4, "async fn report", &objects, " -> Result {");
+    let object = ["&self".to_owned(), format!("object: &{}", resource.kind)];
+    let deployment = rust::signature(4, "fn deployment", &object, " -> Result<DeploymentApply> {");
     let values = of_kind(project, resource)
         .text(
             "imports",
@@ -116,12 +118,15 @@ pub(super) fn controller(project: &Project, resource: &Resource) -> String {
         .text("get", rust::let_else(8, "Some(object)", &get))
         .text("controller", rust::chain(8, &watched))
         .text("report", report)
+        .text("deployment", deployment)
         .text("rbac_update", rbac("", "update"))
         .text("rbac_status", rbac("/status", "update"))
         .text("rbac_finalizers", rbac("/finalizers", "update"))
         .text("image", rust::quoted(&image.image))
         .text("variable", resource.module().trim_end_matches('_').to_uppercase())
         .flag("command", !image.command.is_empty())
+        // rustfmt breaks longer lists, where depends on the words.
+        .flag("long_command", command(&image.command).len() > 58)
         .text("command", command(&image.command))
         .flag("port", image.port.is_some())
         .text("port_name", port_name(&resource.lowercase()))
@@ -130,7 +135,7 @@ pub(super) fn controller(project: &Project, resource: &Resource) -> String {
     fill(template, &values)
 }
 
-/// A list in `json!`.
+/// A list of texts in Rust.
 fn command(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| rust::quoted(word)).collect();
     format!("[{}]", words.join(", "))

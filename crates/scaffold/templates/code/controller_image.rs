@@ -1,14 +1,20 @@
 {{header}}//! Runs an image for every `{{kind}}`: a Deployment of the size it asks for.
 
+use kubewright::apply::apps::v1::*;
+use kubewright::apply::core::v1::*;
+use kubewright::apply::meta::v1::*;
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, json};
 
 use {{use}};
 
 /// The image that runs, unless the variable of the operator's environment names another.
 const IMAGE: &str = {{image}};
 const IMAGE_VARIABLE: &str = "{{variable}}_IMAGE";
+
+/// What the labels of the Deployment say.
+const APP: &str = "{{lowercase}}";
+const MANAGED_BY: &str = "{{kind}}Controller";
 
 /// Keeps an object until `clean_up` is through with it.
 const FINALIZER: &str = "{{group}}/finalizer";
@@ -34,55 +40,61 @@ impl {{kind}}Reconciler {
         }
     }
 
-    /// The Deployment as it should be. Fields that are not named here are left to others.
-    fn deployment(&self, object: &{{kind}}) -> Result<Deployment> {
-        let labels = json!({
-            "app.kubernetes.io/name": "{{lowercase}}",
-            "app.kubernetes.io/instance": object.name_any(),
-            "app.kubernetes.io/managed-by": "{{kind}}Controller",
-        });
-        let mut deployment: Deployment = serde_json::from_value(json!({
-            "metadata": {
-                "name": object.name_any(),
-                "namespace": object.namespace(),
-                "labels": labels,
-            },
-            "spec": {
-                "replicas": object.spec.size,
-                "selector": { "matchLabels": labels },
-                "template": {
-                    "metadata": { "labels": labels },
-                    "spec": {
-                        "securityContext": {
-                            "runAsNonRoot": true,
-                            "seccompProfile": { "type": "RuntimeDefault" },
-                        },
-                        "containers": [{
-                            "name": "{{lowercase}}",
-                            "image": self.image,
-                            "imagePullPolicy": "IfNotPresent",
+    /// The Deployment as it should be. Fields that are not set here are left to others.
+    {{deployment}}
+        let name = object.name_any();
+        let labels = [
+            ("app.kubernetes.io/name", APP),
+            ("app.kubernetes.io/instance", name.as_str()),
+            ("app.kubernetes.io/managed-by", MANAGED_BY),
+        ];
+{{#if long_command}}
+        #[rustfmt::skip]
+{{/if}}
 {{#if command}}
-                            "command": {{command}},
+        let command = {{command}};
 {{/if}}
 {{#if port}}
-                            "ports": [{
-                                "name": "{{port_name}}",
-                                "containerPort": object.spec.container_port,
-                            }],
+        let port = ContainerPortApply::new()
+            .name("{{port_name}}")
+            .container_port(object.spec.container_port);
 {{/if}}
-                            "securityContext": {
-                                "runAsNonRoot": true,
+        let container = ContainerApply::new()
+            .name(APP)
+            .image(&self.image)
+            .image_pull_policy("IfNotPresent")
+{{#if command}}
+            .command(command)
+{{/if}}
+{{#if port}}
+            .ports([port])
+{{/if}}
+            .security_context(
+                SecurityContextApply::new()
+                    .run_as_non_root(true)
 {{#if user}}
-                                "runAsUser": {{user}},
+                    .run_as_user({{user}})
 {{/if}}
-                                "allowPrivilegeEscalation": false,
-                                "capabilities": { "drop": ["ALL"] },
-                            },
-                        }],
-                    },
-                },
-            },
-        }))?;
+                    .allow_privilege_escalation(false)
+                    .capabilities(CapabilitiesApply::new().drop(["ALL"])),
+            );
+        let security = PodSecurityContextApply::new()
+            .run_as_non_root(true)
+            .seccomp_profile(SeccompProfileApply::new().type_("RuntimeDefault"));
+        let pod = PodSpecApply::new()
+            .security_context(security)
+            .containers([container]);
+        let template = PodTemplateSpecApply::new()
+            .metadata(ObjectMetaApply::new().labels(labels))
+            .spec(pod);
+        let spec = DeploymentSpecApply::new()
+            .replicas(object.spec.size)
+            .selector(LabelSelectorApply::new().match_labels(labels))
+            .template(template);
+        let namespace = object.namespace().unwrap_or_default();
+        let mut deployment = DeploymentApply::namespaced(namespace, &name)
+            .labels(labels)
+            .spec(spec);
         set_controller_reference(object, &mut deployment)?;
         Ok(deployment)
     }
@@ -142,6 +154,6 @@ impl Reconciler for {{kind}}Reconciler {
             let note = EventNote::normal("Created", "Reconcile", text);
             self.events.record(&object, note);
         }
-        self.report(object, &applied.object).await
+        self.report(object, &applied.object.object()?).await
     }
 }

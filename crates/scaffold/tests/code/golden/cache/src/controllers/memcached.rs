@@ -1,14 +1,20 @@
 //! Runs an image for every `Memcached`: a Deployment of the size it asks for.
 
+use kubewright::apply::apps::v1::*;
+use kubewright::apply::core::v1::*;
+use kubewright::apply::meta::v1::*;
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, json};
 
 use crate::api::v1alpha1::Memcached;
 
 /// The image that runs, unless the variable of the operator's environment names another.
 const IMAGE: &str = "memcached:1.6.26-alpine3.19";
 const IMAGE_VARIABLE: &str = "MEMCACHED_IMAGE";
+
+/// What the labels of the Deployment say.
+const APP: &str = "memcached";
+const MANAGED_BY: &str = "MemcachedController";
 
 /// Keeps an object until `clean_up` is through with it.
 const FINALIZER: &str = "cache.example.com/finalizer";
@@ -36,49 +42,48 @@ impl MemcachedReconciler {
         }
     }
 
-    /// The Deployment as it should be. Fields that are not named here are left to others.
-    fn deployment(&self, object: &Memcached) -> Result<Deployment> {
-        let labels = json!({
-            "app.kubernetes.io/name": "memcached",
-            "app.kubernetes.io/instance": object.name_any(),
-            "app.kubernetes.io/managed-by": "MemcachedController",
-        });
-        let mut deployment: Deployment = serde_json::from_value(json!({
-            "metadata": {
-                "name": object.name_any(),
-                "namespace": object.namespace(),
-                "labels": labels,
-            },
-            "spec": {
-                "replicas": object.spec.size,
-                "selector": { "matchLabels": labels },
-                "template": {
-                    "metadata": { "labels": labels },
-                    "spec": {
-                        "securityContext": {
-                            "runAsNonRoot": true,
-                            "seccompProfile": { "type": "RuntimeDefault" },
-                        },
-                        "containers": [{
-                            "name": "memcached",
-                            "image": self.image,
-                            "imagePullPolicy": "IfNotPresent",
-                            "command": ["memcached", "--memory-limit=64", "-o", "modern", "-v"],
-                            "ports": [{
-                                "name": "memcached",
-                                "containerPort": object.spec.container_port,
-                            }],
-                            "securityContext": {
-                                "runAsNonRoot": true,
-                                "runAsUser": 1001,
-                                "allowPrivilegeEscalation": false,
-                                "capabilities": { "drop": ["ALL"] },
-                            },
-                        }],
-                    },
-                },
-            },
-        }))?;
+    /// The Deployment as it should be. Fields that are not set here are left to others.
+    fn deployment(&self, object: &Memcached) -> Result<DeploymentApply> {
+        let name = object.name_any();
+        let labels = [
+            ("app.kubernetes.io/name", APP),
+            ("app.kubernetes.io/instance", name.as_str()),
+            ("app.kubernetes.io/managed-by", MANAGED_BY),
+        ];
+        let command = ["memcached", "--memory-limit=64", "-o", "modern", "-v"];
+        let port = ContainerPortApply::new()
+            .name("memcached")
+            .container_port(object.spec.container_port);
+        let container = ContainerApply::new()
+            .name(APP)
+            .image(&self.image)
+            .image_pull_policy("IfNotPresent")
+            .command(command)
+            .ports([port])
+            .security_context(
+                SecurityContextApply::new()
+                    .run_as_non_root(true)
+                    .run_as_user(1001)
+                    .allow_privilege_escalation(false)
+                    .capabilities(CapabilitiesApply::new().drop(["ALL"])),
+            );
+        let security = PodSecurityContextApply::new()
+            .run_as_non_root(true)
+            .seccomp_profile(SeccompProfileApply::new().type_("RuntimeDefault"));
+        let pod = PodSpecApply::new()
+            .security_context(security)
+            .containers([container]);
+        let template = PodTemplateSpecApply::new()
+            .metadata(ObjectMetaApply::new().labels(labels))
+            .spec(pod);
+        let spec = DeploymentSpecApply::new()
+            .replicas(object.spec.size)
+            .selector(LabelSelectorApply::new().match_labels(labels))
+            .template(template);
+        let namespace = object.namespace().unwrap_or_default();
+        let mut deployment = DeploymentApply::namespaced(namespace, &name)
+            .labels(labels)
+            .spec(spec);
         set_controller_reference(object, &mut deployment)?;
         Ok(deployment)
     }
@@ -150,6 +155,6 @@ impl Reconciler for MemcachedReconciler {
             let note = EventNote::normal("Created", "Reconcile", text);
             self.events.record(&object, note);
         }
-        self.report(object, &applied.object).await
+        self.report(object, &applied.object.object()?).await
     }
 }
