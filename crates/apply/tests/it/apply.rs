@@ -84,6 +84,12 @@ async fn the_same_with_the_types_of_k8s_openapi_is_refused() {
     // Who insists is told that the object would lose what makes it one.
     let error = scaler.force().apply(&scale).await.unwrap_err();
     assert_eq!(error.code(), Some(422), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("spec.selector: Invalid value: {}: empty selector"),
+        "{error}"
+    );
     let scale = DeploymentApply::try_from(scale).unwrap();
     scaler.apply(&scale).await.unwrap();
 }

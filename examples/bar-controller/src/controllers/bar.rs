@@ -4,7 +4,7 @@
 
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, json};
+use kubewright::serde_json::json;
 
 use crate::api::v1alpha1::{Bar, BarStatus};
 
@@ -56,7 +56,7 @@ impl BarReconciler {
 
     async fn reconcile_deployment(&self, bar: &Bar) -> Result<Deployment> {
         let labels = json!({ "app": "nginx", "controller": bar.name_any() });
-        let initial: Deployment = serde_json::from_value(json!({
+        let initial: Deployment = from_json(json!({
             "metadata": { "name": bar.spec.deployment_name, "namespace": bar.namespace() },
             "spec": {
                 // The selector of a Deployment cannot change, so it is said only once.

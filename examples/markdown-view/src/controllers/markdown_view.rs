@@ -5,11 +5,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use kubewright::apply::apps::v1::{DeploymentApply, DeploymentSpecApply};
+use kubewright::apply::core::v1::{
+    ConfigMapVolumeSourceApply, ContainerApply, ContainerPortApply, HTTPGetActionApply, PodSpecApply,
+    PodTemplateSpecApply, ProbeApply, ServiceApply, ServicePortApply, ServiceSpecApply, VolumeApply, VolumeMountApply,
+};
+use kubewright::apply::meta::v1::{LabelSelectorApply, ObjectMetaApply};
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kubewright::metrics::{Family, Gauge};
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, json};
 use kubewright::tracing;
 
 use crate::api::v1::MarkdownView;
@@ -69,45 +74,48 @@ impl MarkdownViewReconciler {
 
     async fn reconcile_deployment(&self, view: &MarkdownView) -> Result<()> {
         let name = view.name_any();
-        let probe = json!({ "httpGet": { "path": "/", "port": "http", "scheme": "HTTP" } });
-        let wanted: Deployment = serde_json::from_value(json!({
-            "metadata": child::<Deployment>(view, &format!("viewer-{name}"))?.metadata,
-            "spec": {
-                "replicas": view.spec.replicas,
-                "selector": { "matchLabels": labels(&name) },
-                "template": {
-                    "metadata": { "labels": labels(&name) },
-                    "spec": {
-                        "containers": [{
-                            "name": "mdbook",
-                            "image": view.spec.viewer_image.as_deref().unwrap_or("peaceiris/mdbook:latest"),
-                            "imagePullPolicy": "IfNotPresent",
-                            "command": ["mdbook"],
-                            "args": ["serve", "--hostname", "0.0.0.0"],
-                            "volumeMounts": [{ "name": "markdowns", "mountPath": "/book/src" }],
-                            "ports": [{ "name": "http", "protocol": "TCP", "containerPort": 3000 }],
-                            "livenessProbe": probe,
-                            "readinessProbe": probe,
-                        }],
-                        "volumes": [{ "name": "markdowns", "configMap": { "name": format!("markdowns-{name}") } }],
-                    },
-                },
-            },
-        }))?;
+        let image = view.spec.viewer_image.as_deref().unwrap_or("peaceiris/mdbook:latest");
+        let probe = ProbeApply::new().http_get(HTTPGetActionApply::new().path("/").port("http").scheme("HTTP"));
+        let container = ContainerApply::new()
+            .name("mdbook")
+            .image(image)
+            .image_pull_policy("IfNotPresent")
+            .command(["mdbook"])
+            .args(["serve", "--hostname", "0.0.0.0"])
+            .volume_mounts([VolumeMountApply::new().name("markdowns").mount_path("/book/src")])
+            .ports([ContainerPortApply::new()
+                .name("http")
+                .protocol("TCP")
+                .container_port(3000)])
+            .liveness_probe(probe.clone())
+            .readiness_probe(probe);
+        let markdowns = ConfigMapVolumeSourceApply::new().name(format!("markdowns-{name}"));
+        let volume = VolumeApply::new().name("markdowns").config_map(markdowns);
+        let template = PodTemplateSpecApply::new()
+            .metadata(ObjectMetaApply::new().labels(labels(&name)))
+            .spec(PodSpecApply::new().containers([container]).volumes([volume]));
+        let spec = DeploymentSpecApply::new()
+            .replicas(view.spec.replicas)
+            .selector(LabelSelectorApply::new().match_labels(labels(&name)))
+            .template(template);
+        let mut wanted = DeploymentApply::namespaced(view.namespace().unwrap_or_default(), format!("viewer-{name}"))
+            .labels(labels(&name))
+            .spec(spec);
+        set_controller_reference(view, &mut wanted)?;
         self.client.apply(&wanted).await?;
         Ok(())
     }
 
     async fn reconcile_service(&self, view: &MarkdownView) -> Result<()> {
         let name = view.name_any();
-        let wanted: Service = serde_json::from_value(json!({
-            "metadata": child::<Service>(view, &format!("viewer-{name}"))?.metadata,
-            "spec": {
-                "selector": labels(&name),
-                "type": "ClusterIP",
-                "ports": [{ "protocol": "TCP", "port": 80, "targetPort": 3000 }],
-            },
-        }))?;
+        let spec = ServiceSpecApply::new()
+            .selector(labels(&name))
+            .type_("ClusterIP")
+            .ports([ServicePortApply::new().protocol("TCP").port(80).target_port(3000)]);
+        let mut wanted = ServiceApply::namespaced(view.namespace().unwrap_or_default(), format!("viewer-{name}"))
+            .labels(labels(&name))
+            .spec(spec);
+        set_controller_reference(view, &mut wanted)?;
         self.client.apply(&wanted).await?;
         Ok(())
     }
@@ -229,12 +237,4 @@ pub fn owners(config_map: &ConfigMap) -> Vec<String> {
         .filter(|owner| owner.controller == Some(true) && owner.kind == "MarkdownView")
         .map(|owner| owner.name.clone())
         .collect()
-}
-
-/// A child of a view with its name, labels and owner, and nothing else.
-fn child<K: Object>(view: &MarkdownView, name: &str) -> Result<K> {
-    let metadata = json!({ "name": name, "namespace": view.namespace(), "labels": labels(&view.name_any()) });
-    let mut object: K = serde_json::from_value(json!({ "metadata": metadata }))?;
-    set_controller_reference(view, &mut object)?;
-    Ok(object)
 }

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright::apply::apps::v1::{DeploymentApply, DeploymentSpecApply};
+use kubewright::apply::core::v1::{ContainerApply, EnvVarApply, PodSpecApply, PodTemplateSpecApply};
+use kubewright::apply::meta::v1::{LabelSelectorApply, ObjectMetaApply};
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, json};
 
 use crate::api::v1::{Consumer, DeletionPolicy};
 use crate::broker::{Broker, BrokerError, Topic};
@@ -70,24 +72,24 @@ impl ConsumerReconciler {
     }
 
     async fn apply_workers(&self, consumer: &Consumer) -> Result<Deployment> {
-        let labels = labels(consumer);
-        let mut wanted: Deployment = serde_json::from_value(json!({
-            "metadata": { "name": workers_name(consumer), "namespace": consumer.namespace(), "labels": labels },
-            "spec": {
-                "replicas": consumer.spec.workers.replicas,
-                "selector": { "matchLabels": labels },
-                "template": {
-                    "metadata": { "labels": labels },
-                    "spec": { "containers": [{
-                        "name": "worker",
-                        "image": consumer.spec.workers.image,
-                        "env": [{ "name": "TOPIC", "value": topic_name(consumer) }],
-                    }] },
-                },
-            },
-        }))?;
+        let workers = &consumer.spec.workers;
+        let container = ContainerApply::new()
+            .name("worker")
+            .image(&workers.image)
+            .env([EnvVarApply::new().name("TOPIC").value(topic_name(consumer))]);
+        let template = PodTemplateSpecApply::new()
+            .metadata(ObjectMetaApply::new().labels(labels(consumer)))
+            .spec(PodSpecApply::new().containers([container]));
+        let spec = DeploymentSpecApply::new()
+            .replicas(workers.replicas)
+            .selector(LabelSelectorApply::new().match_labels(labels(consumer)))
+            .template(template);
+        let namespace = consumer.namespace().unwrap_or_default();
+        let mut wanted = DeploymentApply::namespaced(namespace, workers_name(consumer))
+            .labels(labels(consumer))
+            .spec(spec);
         set_controller_reference(consumer, &mut wanted)?;
-        Ok(self.client.apply(&wanted).await?.object)
+        Ok(self.client.apply(&wanted).await?.object.object()?)
     }
 
     /// Writes the status if it says something new, and tells people of every condition that changed.
