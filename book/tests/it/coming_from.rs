@@ -345,6 +345,7 @@ fn folder(module: &str, item: &str) -> String {
     let first = module.split("::").next().unwrap_or_default();
     let folder = match first {
         "testing" => "crates/testing/src".to_owned(),
+        "apply" => "crates/apply/src".to_owned(),
         "kubewright_apiserver" => "crates/apiserver/src".to_owned(),
         "conversion" if item == "Convert" => "crates/macros/src".to_owned(),
         "" => panic!("where is {item}?"),

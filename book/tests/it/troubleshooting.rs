@@ -6,9 +6,10 @@ use std::path::Path;
 const CHAPTER: &str = include_str!("../../src/troubleshooting.md");
 
 /// Where messages come from that people see.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "admission",
     "apiserver",
+    "apply",
     "cli",
     "cluster",
     "controllers",
