@@ -51,6 +51,7 @@ pub use audit::{AuditEvent, AuditQuery, AuditVerdict};
 pub use logs::LogWriter;
 pub use server::ApiServer;
 pub use server::options::{AuthorizationMode, Options};
+pub use stream::exec::{ExecCommand, ExecEnd, ExecStreams};
 pub use transport::{InProcess, ListenError, ListenOptions, Listener};
 pub use wire::body::Body;
 

@@ -61,7 +61,7 @@ mod time;
 mod traffic;
 mod wait;
 
-pub use env::{Builder, Name, TestEnv};
+pub use env::{Builder, ExecReply, Executed, Name, TestEnv};
 pub use error::Error;
 pub use kubewright_controllers::{ControllerName, Controllers};
 pub use kubewright_macros::test_in_testing as test;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Attributes, RBAC, decide, forbidden_status};
 use crate::object::{meta_text, metadata, metadata_mut};
-use crate::registry::{BuiltInId, Resource};
+use crate::registry::{BuiltInId, Resource, name_of};
 use crate::request::call::Call;
 use crate::wire::status::{About, Result, Status};
 
@@ -43,6 +43,25 @@ pub(crate) fn check_create_by_update(call: &Call<'_>) -> Result<()> {
         return Ok(());
     }
     Err(forbidden_status(&Forbidden::of(call.user, &asked, &decision)))
+}
+
+/// Whether a client may connect to a Pod: every way of asking, also a GET, takes the right to create the connection.
+pub(crate) fn check_create_of_connection(call: &Call<'_>) -> Result<()> {
+    let resource = call.resource();
+    let mut asked = Attributes::resource("create", &*resource.group, &*resource.plural)
+        .in_namespace(call.target.namespace)
+        .named(call.target.name);
+    asked.subresource = name_of(call.target.subresource).into();
+    asked.version = (&*resource.version).into();
+    let decision = decide(call.server, call.user, &asked);
+    if decision.allowed {
+        return Ok(());
+    }
+    Err(Status::forbidden(
+        resource.about(),
+        call.target.name,
+        &decision.reason.to_string(),
+    ))
 }
 
 fn check_role(call: &Call<'_>, resource: &Resource, role: &Value, old: Option<&Value>) -> Result<()> {

@@ -20,7 +20,7 @@ use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-pub(crate) use guard::{check_create_by_update, check_escalation};
+pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
 pub(crate) use signers::check_signer;
 
 use crate::audit::{AuditDraft, Verdict};

@@ -24,6 +24,7 @@ use crate::logs::Logs;
 use crate::non_resource::openapi::Documents;
 use crate::server::metrics::Metrics;
 use crate::server::options::Options;
+use crate::stream::exec::ExecHandlers;
 use crate::webhook::Webhooks;
 use crate::wire::body::Body;
 use crate::wire::status::{Result, Status};
@@ -74,6 +75,7 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) allocate: Allocations,
     pub(crate) logs: Logs,
+    pub(crate) exec_handlers: ExecHandlers,
     pub(crate) signer: Signer,
     pub(crate) access: Access,
     pub(crate) audit: AuditTrail,
@@ -107,6 +109,7 @@ impl ApiServer {
             random: options.seed.map_or_else(Random::from_entropy, Random::seeded),
             metrics: Metrics::default(),
             logs: Logs::default(),
+            exec_handlers: ExecHandlers::default(),
             signer: Signer::default(),
             access: Access::new(options),
             audit: AuditTrail::new(options.audit_events),
@@ -134,6 +137,7 @@ impl ApiServer {
             random: server.random.fork(),
             metrics: Metrics::default(),
             logs: server.logs.fork(),
+            exec_handlers: server.exec_handlers.fork(),
             signer: server.signer.clone(),
             access: server.access.fork(),
             audit: server.audit.fork(),

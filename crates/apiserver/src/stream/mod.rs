@@ -2,6 +2,7 @@
 //! [`Upgrade`] goes on with the bytes of the connection. A handler does not know its transport: the transport finds the upgrade in
 //! the body of the answer and runs it.
 
+pub(crate) mod exec;
 pub(crate) mod websocket;
 
 use std::future::Future;
@@ -60,12 +61,20 @@ impl OutsideHttp {
     }
 }
 
-/// Whether the headers ask for the protocol, as upstream reads them.
+/// Whether the headers ask for another protocol, as upstream reads them.
+pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
+    let mut connections = headers.get_all(header::CONNECTION).iter();
+    connections.any(|value| {
+        value
+            .as_bytes()
+            .to_ascii_lowercase()
+            .windows(7)
+            .any(|part| part == b"upgrade")
+    })
+}
+
+/// Whether the headers ask for this protocol.
 fn asks_for(headers: &HeaderMap, protocol: &str) -> bool {
-    let text = |name| {
-        let value = headers.get(name);
-        value.and_then(|value| value.to_str().ok()).unwrap_or_default()
-    };
-    let connection = text(header::CONNECTION).to_ascii_lowercase();
-    text(header::UPGRADE).eq_ignore_ascii_case(protocol) && connection.contains("upgrade")
+    let wanted = headers.get(header::UPGRADE);
+    wanted.is_some_and(|wanted| wanted.as_bytes().eq_ignore_ascii_case(protocol.as_bytes())) && is_upgrade(headers)
 }

@@ -251,7 +251,7 @@ async fn ready(watcher: &mut Option<Watcher>) {
 }
 
 /// The container that is asked for, or the only one.
-fn container(pod: &Value, asked: &str) -> Result<String> {
+pub(super) fn container(pod: &Value, asked: &str) -> Result<String> {
     let names = |list: &str| -> Vec<&str> {
         let containers = pod.pointer(&format!("/spec/{list}")).and_then(Value::as_array);
         let names = containers.into_iter().flatten();

@@ -3,6 +3,7 @@
 
 mod binding;
 mod body_kind;
+mod connect;
 mod eviction;
 mod log;
 mod reviews;
@@ -44,6 +45,10 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Han
             | Subresource::Resize,
             _,
         ) => Ok(None),
+        (Subresource::Exec | Subresource::Attach | Subresource::PortForward, _) if resource.is(BuiltInId::Pods) => {
+            body_kind::admit_connection(call).await?;
+            connect::connect(call, subresource).map(Some)
+        }
         _ => {
             body_kind::admit_connection(call).await?;
             Err(unsupported(call))

@@ -9,12 +9,10 @@ use http::{Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use kubewright_system::listen::{self, WriteTimeout};
 use kubewright_system::stop::Stop;
-use parking_lot::Mutex;
 use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -26,9 +24,9 @@ use super::certificates::{Certificates, Error};
 use super::identity;
 use super::read;
 use super::stop::Stoppable;
+use super::upgraded::Upgraded;
 use crate::access::Identity;
 use crate::server::ApiServer;
-use crate::stream::Upgrade;
 
 /// How long a client may take for the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -104,7 +102,10 @@ impl TlsTransport {
             answer(self.server.clone(), client.clone(), request, connection)
         });
         let _ = listen::serve_http(&self.http, stream, service, &stop).await;
-        upgraded.run(&stop).await;
+        tokio::select! {
+            () = upgraded.run() => {}
+            () = stop.stopped() => {}
+        }
     }
 }
 
@@ -130,27 +131,6 @@ impl TlsTransport {
     }
 }
 
-/// What a connection is used for once it stops being HTTP. A connection that was upgraded answers no more requests.
-#[derive(Clone, Default)]
-struct Upgraded(Arc<Mutex<Option<(OnUpgrade, Upgrade)>>>);
-
-impl Upgraded {
-    /// Goes on with the connection until either side ends it, or the listener stops.
-    async fn run(&self, stop: &Stop) {
-        let Some((connection, upgrade)) = self.0.lock().take() else {
-            return;
-        };
-        tokio::select! {
-            () = stop.stopped() => {}
-            () = async {
-                if let Ok(connection) = connection.await {
-                    upgrade.run(TokioIo::new(connection)).await;
-                }
-            } => {}
-        }
-    }
-}
-
 async fn answer(
     server: ApiServer,
     client: Identity,
@@ -166,8 +146,6 @@ async fn answer(
         timeout(BODY, read::whole(body)).await.map_err(io::Error::from)
     };
     let mut response = server.serve(&client, &parts, body).await?;
-    if let Some(upgrade) = response.body_mut().take_upgrade() {
-        *upgraded.0.lock() = Some((on_upgrade, upgrade));
-    }
+    upgraded.keep(on_upgrade, &mut response);
     Ok(response.map(|body| Stoppable::new(body, &stop)))
 }

@@ -7,17 +7,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use futures_util::StreamExt as _;
+use futures_util::future::ready;
+use http::request::Parts;
+use http::{Request, Response, StatusCode, Version};
+use http_body_util::{BodyDataStream, Empty};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use kube::client::ClientBuilder;
 use kube::client::retry::RetryPolicy;
+use tokio::io::DuplexStream;
 use tower::retry::RetryLayer;
 use tower::util::MapErrLayer;
 use tower::{BoxError, Service};
 
 use super::read;
+use super::upgraded::Upgraded;
 use crate::access::{Identity, User};
 use crate::server::ApiServer;
+use crate::stream::is_upgrade;
 use crate::wire::body::Body;
+use crate::wire::respond;
+
+/// How many bytes a pipe between two ends of HTTP holds.
+const PIPE: usize = 64 * 1024;
 
 impl ApiServer {
     /// A client of the administrator. Call it inside a Tokio runtime, which runs the client's queue.
@@ -97,8 +112,54 @@ where
         let InProcess { server, identity } = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
+            if is_upgrade(&parts.headers) {
+                return Ok(over_a_pipe(server, identity, parts).await);
+            }
             let body = async { Ok(read::whole(body).await) };
             server.serve(&identity, &parts, body).await
         })
     }
+}
+
+/// Answers a request that asks for another protocol. Clients find the connection behind the answer with `hyper::upgrade::on`, and only a
+/// connection of hyper's own has one: both ends of HTTP/1.1 are here, with a pipe between.
+async fn over_a_pipe(server: ApiServer, identity: Identity, parts: Parts) -> Response<Body> {
+    let (client, connection) = tokio::io::duplex(PIPE);
+    let upgraded = Upgraded::default();
+    let service = {
+        let upgraded = upgraded.clone();
+        service_fn(move |mut request: Request<Incoming>| {
+            let (server, identity, upgraded) = (server.clone(), identity.clone(), upgraded.clone());
+            async move {
+                let on_upgrade = hyper::upgrade::on(&mut request);
+                let (parts, _) = request.into_parts();
+                let mut response = server
+                    .serve(&identity, &parts, ready(Ok::<_, Infallible>(Ok(Bytes::new()))))
+                    .await?;
+                upgraded.keep(on_upgrade, &mut response);
+                Ok::<_, Infallible>(response)
+            }
+        })
+    };
+    tokio::spawn(async move {
+        let serving = http1::Builder::new().serve_connection(TokioIo::new(connection), service);
+        let _ = serving.with_upgrades().await;
+        upgraded.run().await;
+    });
+    match ask_over_a_pipe(client, parts).await {
+        Ok(response) => response,
+        Err(error) => respond::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+async fn ask_over_a_pipe(pipe: DuplexStream, parts: Parts) -> hyper::Result<Response<Body>> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(pipe)).await?;
+    tokio::spawn(connection.with_upgrades());
+    let mut request = Request::from_parts(parts, Empty::<Bytes>::new());
+    *request.version_mut() = Version::HTTP_11;
+    let response = sender.send_request(request).await?;
+    let (head, body) = response.into_parts();
+    // A body that breaks off ends here: it is that of a watch, which ends whenever it likes.
+    let body = BodyDataStream::new(body).filter_map(|piece| ready(piece.ok()));
+    Ok(Response::from_parts(head, Body::stream(body)))
 }

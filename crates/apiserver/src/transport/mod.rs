@@ -11,6 +11,7 @@ mod listener;
 mod publish;
 mod read;
 mod stop;
+mod upgraded;
 
 pub use in_process::InProcess;
 pub use listener::{ListenError, ListenOptions, Listener};

@@ -5,6 +5,7 @@ mod access_hostile;
 mod any_request;
 mod conversion;
 mod custom_resources;
+mod exec;
 mod hostile;
 mod in_process;
 mod logs;

@@ -2,6 +2,7 @@
 
 mod builder;
 mod clean;
+mod exec;
 mod life;
 mod logs;
 mod name;
@@ -21,6 +22,7 @@ use kubewright_runtime::operator::Operator;
 use serde_json::Value;
 
 pub use builder::Builder;
+pub use exec::{ExecReply, Executed};
 pub use name::Name;
 
 use crate::fail::{CallSite, fail, or_fail};

@@ -3,6 +3,7 @@
 mod audit;
 mod controllers;
 mod conversion;
+mod exec;
 mod existing;
 mod failures;
 mod faults;

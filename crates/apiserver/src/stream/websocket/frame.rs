@@ -74,8 +74,8 @@ pub(crate) fn close(code: CloseCode) -> Vec<u8> {
 /// What a client sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// A frame with data, without its payload.
-    Data,
+    /// A frame with data; without them unless the reader keeps them.
+    Data(Bytes),
     /// A ping, to be answered with a pong of the same payload.
     Ping(Bytes),
     /// A pong, which nobody asked for.
@@ -92,6 +92,8 @@ pub(crate) struct Reader<R> {
     received: BytesMut,
     /// The frame whose payload is on its way.
     current: Option<Incoming>,
+    /// Whether the payload of data is wanted.
+    keeps: bool,
 }
 
 struct Incoming {
@@ -99,8 +101,10 @@ struct Incoming {
     mask: [u8; 4],
     /// How many bytes of its payload have not been looked at.
     left: u64,
-    /// The payload of a control frame.
-    control: BytesMut,
+    /// What is kept of the payload, unmasked.
+    kept: BytesMut,
+    /// How much of it is kept at most.
+    most: usize,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
@@ -109,6 +113,15 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             io,
             received: BytesMut::new(),
             current: None,
+            keeps: false,
+        }
+    }
+
+    /// A reader whose data are wanted.
+    pub(crate) fn keeping(io: R) -> Self {
+        Reader {
+            keeps: true,
+            ..Reader::new(io)
         }
     }
 
@@ -116,7 +129,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     pub(crate) async fn next(&mut self) -> io::Result<Option<Received>> {
         loop {
             if self.current.is_none() {
-                match head(&mut self.received)? {
+                match head(&mut self.received, self.keeps)? {
                     Head::Unfinished => {}
                     Head::Unmasked => return Ok(Some(Received::Unmasked)),
                     Head::Whole(incoming) => self.current = Some(incoming),
@@ -145,7 +158,7 @@ enum Head {
 }
 
 /// The head of a frame, once all of it has been received.
-fn head(received: &mut BytesMut) -> io::Result<Head> {
+fn head(received: &mut BytesMut, keeps: bool) -> io::Result<Head> {
     let [first, second, ..] = received[..] else {
         return Ok(Head::Unfinished);
     };
@@ -171,14 +184,20 @@ fn head(received: &mut BytesMut) -> io::Result<Head> {
     let mut mask = [0; 4];
     received.copy_to_slice(&mut mask);
     let opcode = Opcode::of(first & 0x0f);
-    if length > MAX_PAYLOAD && !opcode.is_some_and(Opcode::is_control) {
+    let is_control = opcode.is_some_and(Opcode::is_control);
+    if length > MAX_PAYLOAD && !is_control {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too large"));
     }
     Ok(Head::Whole(Incoming {
         opcode,
         mask,
         left: length,
-        control: BytesMut::new(),
+        kept: BytesMut::new(),
+        most: match (is_control, keeps) {
+            (true, _) => MAX_CONTROL,
+            (false, true) => usize::MAX,
+            (false, false) => 0,
+        },
     }))
 }
 
@@ -188,23 +207,21 @@ impl Incoming {
         let length = usize::try_from(self.left).map_or(received.len(), |left| left.min(received.len()));
         let payload = received.split_to(length);
         self.left -= length as u64;
-        if self.opcode.is_some_and(Opcode::is_control) {
-            for byte in payload {
-                let position = self.control.len();
-                if position == MAX_CONTROL {
-                    break;
-                }
-                self.control.extend_from_slice(&[byte ^ self.mask[position % 4]]);
-            }
+        let begin = self.kept.len();
+        let wanted = payload.len().min(self.most - begin);
+        self.kept.extend_from_slice(&payload[..wanted]);
+        let masks = self.mask.iter().cycle().skip(begin % 4);
+        for (byte, mask) in self.kept[begin..].iter_mut().zip(masks) {
+            *byte ^= mask;
         }
     }
 
     fn finish(self) -> Received {
         match self.opcode {
             Some(Opcode::Close) => Received::Close,
-            Some(Opcode::Ping) => Received::Ping(self.control.freeze()),
+            Some(Opcode::Ping) => Received::Ping(self.kept.freeze()),
             Some(Opcode::Pong) => Received::Pong,
-            Some(Opcode::Continuation | Opcode::Text | Opcode::Binary) | None => Received::Data,
+            Some(Opcode::Continuation | Opcode::Text | Opcode::Binary) | None => Received::Data(self.kept.freeze()),
         }
     }
 }
@@ -265,8 +282,29 @@ mod tests {
         let long = format!("Ping(b\"{}\")", "y".repeat(125));
         assert_eq!(
             received(&bytes).await,
-            ["Data", "Data", "Ping(b\"hello\")", &long, "Pong", "Data", "Close"]
+            [
+                "Data(b\"\")",
+                "Data(b\"\")",
+                "Ping(b\"hello\")",
+                &long,
+                "Pong",
+                "Data(b\"\")",
+                "Close"
+            ]
         );
+    }
+
+    #[tokio::test]
+    async fn data_are_kept_where_they_are_wanted() {
+        let (mut client, server) = tokio::io::duplex(1 << 20);
+        client.write_all(&masked(2, &vec![7; 70_000])).await.unwrap();
+        client.write_all(&masked(1, b"text")).await.unwrap();
+        let mut reader = Reader::keeping(server);
+        assert_eq!(
+            reader.next().await.unwrap(),
+            Some(Received::Data(vec![7; 70_000].into()))
+        );
+        assert_eq!(reader.next().await.unwrap(), Some(Received::Data("text".into())));
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
-//! The WebSocket protocol, where only the server speaks: watches and logs. What a client sends is read, for its pings and its end, and
-//! thrown away.
+//! The WebSocket protocol. Here only the server speaks: watches and logs. What a client sends is read, for its pings and its end, and
+//! thrown away. The streams of a command are in [`channels`].
 
+pub(crate) mod channels;
 mod frame;
 mod handshake;
 
@@ -61,7 +62,7 @@ async fn speak(connection: Box<dyn Connection>, frames: impl Stream<Item = Vec<u
         let frame = tokio::select! {
             biased;
             received = reader.next() => match received {
-                Ok(Some(Received::Data | Received::Pong)) => continue,
+                Ok(Some(Received::Data(_) | Received::Pong)) => continue,
                 Ok(Some(Received::Ping(payload))) => frame::write(Opcode::Pong, &payload),
                 Ok(Some(Received::Unmasked)) => {
                     let _ = writing.write_all(&frame::close(CloseCode::ProtocolError)).await;
