@@ -112,16 +112,6 @@ impl Controller {
             return Ok(());
         };
         let client = environment.client.field_owner(self.name.as_str());
-        let context = Context {
-            client: client.clone(),
-            events: environment.events.named(&self.name),
-            registry: environment.registry.clone(),
-            missing: Arc::default(),
-        };
-        let reconciler = factory(&context);
-        if let Some(missing) = context.missing.lock().pop() {
-            return Err(missing);
-        }
         let mut tasks = JoinSet::new();
         let _registrations = self.register(&client, &queue, &environment.stats, &mut tasks);
         let ready = async {
@@ -147,6 +137,17 @@ impl Controller {
             biased;
             () = environment.stop.stopped() => return Ok(()),
             () = may_work => {}
+        }
+        // Only now: a reconciler may register with what its sources have left for it, and one that stands by does nothing.
+        let context = Context {
+            client,
+            events: environment.events.named(&self.name),
+            registry: environment.registry.clone(),
+            missing: Arc::default(),
+        };
+        let reconciler = factory(&context);
+        if let Some(missing) = context.missing.lock().pop() {
+            return Err(missing);
         }
         let worker = Arc::new(Worker {
             controller: self.name.clone(),
