@@ -1,4 +1,4 @@
-//! A case file: a title, the behaviour ids it covers, and HTTP steps; a matrix makes several cases of one file.
+//! A case file: a title, the behaviour ids it covers, and HTTP steps. A file with a matrix has several cases.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,24 +10,24 @@ use thiserror::Error;
 
 use crate::template::Variables;
 
-/// A file under `cases/`, read.
+/// A parsed file of `cases/`.
 #[derive(Clone, Debug)]
 pub struct CaseFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// `area/sentence-like-name`.
     pub id: String,
-    /// The text as it stands: what is written in it is never a value that the server made up.
+    /// The text of the file. Normalisation leaves values alone that occur in it, since the server did not make them up.
     pub source: String,
     /// The sentence it proves.
     pub title: String,
     /// Behaviour ids of `BEHAVIOURS.md`.
     pub covers: Vec<String>,
-    /// Names for long values; the matrix may override them.
+    /// Named values for the steps; the matrix may override them.
     pub names: BTreeMap<String, Value>,
     /// Objects created, without being recorded, before the first step.
     pub given: Vec<Value>,
-    /// Name → answers of the case's webhooks.
+    /// The answers of the case's webhooks, by webhook name.
     pub webhooks: Value,
     /// The recorded steps.
     pub steps: Vec<CaseStep>,
@@ -38,16 +38,16 @@ pub struct CaseFile {
 /// One expansion of a file's matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Variant {
-    /// What distinguishes it, empty in a file without a matrix.
+    /// Its name within the file; empty in a file without a matrix.
     pub name: String,
-    /// What `${…}` means in it.
+    /// The values of `${…}`.
     pub variables: Variables,
 }
 
 /// One step of a case.
 #[derive(Clone, Debug)]
 pub enum CaseStep {
-    /// Sends a request and waits for the whole answer, or opens a watch.
+    /// Sends a request and waits for the whole response, or opens a watch.
     Request(RequestStep),
     /// Reads frames from an open watch.
     Read(ReadStep),
@@ -57,44 +57,45 @@ pub enum CaseStep {
     Compact,
 }
 
-/// A request as written in the file, `${…}` not yet filled in.
+/// A request as it is written in the file, before `${…}` is replaced.
 #[derive(Clone, Debug)]
 pub struct RequestStep {
     /// `METHOD /path?query`.
     pub request: String,
-    /// The name under which later steps read the answer as a watch.
+    /// The name under which later steps read the response as a watch.
     pub watch: Option<String>,
     /// Whether it asks for a WebSocket, with headers that `headers` may override.
     pub websocket: bool,
     /// Extra headers; they win over the ones implied by the body.
     pub headers: BTreeMap<String, String>,
-    /// What is sent.
+    /// The body.
     pub body: RequestBody,
-    /// Whose request it is; the administrator's unless said.
+    /// The user who sends the request; the administrator by default.
     pub by: Option<Value>,
-    /// JSON pointer into the answer's body to a token whose claims are noted.
+    /// JSON pointer into the response's body to a token whose claims are recorded.
     pub claims: Option<String>,
-    /// What it writes takes effect a little later on the real server.
+    /// Whether the step waits afterwards, because the write takes effect a little later on the real server.
     pub settle: bool,
-    /// Variable → JSON pointer into the answer's body, or `header:Name`.
+    /// By variable, the JSON pointer into the response's body, or `header:Name`, that its value is taken from.
     pub capture: BTreeMap<String, String>,
     /// Pointers into the recorded step that are not compared; the file says why.
     pub omit: Vec<String>,
-    /// Pointers into the answer's body; if any, only these parts of it are compared.
+    /// Pointers into the response's body; if there are any, only these parts of it are compared.
     pub only: Vec<String>,
-    /// Pointer into the noted answer → value; the request is repeated until all hold, and only the last answer counts.
+    /// Values by pointer into the recorded response. The request is repeated until all of them are equal, and only the last response
+    /// counts.
     /// The real server does some things a little after it answered (names of a new CRD, discovery, `OpenAPI`).
     pub until: BTreeMap<String, Value>,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub enum RequestBody {
     /// Nothing.
     Empty,
     /// A value, sent as JSON under this content type.
     Json(Value, &'static str),
-    /// A text, sent to the letter under this content type.
+    /// A text, sent unchanged under this content type.
     Text(String, &'static str),
 }
 
@@ -139,13 +140,13 @@ pub struct ReadStep {
     pub read: String,
     /// When to stop.
     pub until: Until,
-    /// Variable → JSON pointer into the array of frames read.
+    /// By variable, the JSON pointer into the array of frames that its value is taken from.
     pub capture: BTreeMap<String, String>,
     /// Pointers into the recorded step that are not compared.
     pub omit: Vec<String>,
 }
 
-/// When a reading step has enough. None of them depends on how long anything takes.
+/// When a reading step ends. No condition depends on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// After this many frames.
@@ -156,7 +157,7 @@ pub enum Until {
     Closed,
 }
 
-/// What is wrong with a case file.
+/// The reason why a case file cannot be used.
 #[derive(Debug, Error)]
 pub enum CaseError {
     /// It cannot be read.
@@ -165,7 +166,7 @@ pub enum CaseError {
     /// It is not YAML of the expected form.
     #[error("{path}: {1}", path = .0.display())]
     Form(PathBuf, yaml_serde::Error),
-    /// A step or the matrix makes no sense.
+    /// A step or the matrix is contradictory.
     #[error("{path}: {1}", path = .0.display())]
     Meaning(PathBuf, String),
 }
@@ -258,22 +259,22 @@ impl CaseFile {
         }
     }
 
-    /// Whether it disturbs other cases on the same server.
+    /// Whether it needs a server of its own because it would disturb other cases.
     pub fn needs_own_server(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, CaseStep::Compact))
     }
 
-    /// Whether a webhook is called, which takes time that no clock of ours controls.
+    /// Whether the server calls a webhook, which takes real time even if the server's clock is paused.
     pub fn calls_webhooks(&self) -> bool {
         !self.webhooks.is_null()
     }
 
-    /// Where its recording is kept.
+    /// The path of its recording.
     pub fn recording(&self) -> PathBuf {
         self.path.with_extension("recorded.json")
     }
 
-    /// Changes whenever the file does, so that a recording of an older text is not taken for a recording of this one.
+    /// A hash of the text, by which a recording of an older text is recognised.
     pub fn fingerprint(&self) -> String {
         let hash = self.source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

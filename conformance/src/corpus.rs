@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::case::{CaseError, CaseFile, Variant};
 
-/// The corpus.
+/// The case files.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     /// The files, ordered by id.
@@ -59,7 +59,7 @@ impl Corpus {
     }
 }
 
-/// The folder of this package: cases, recordings and decisions live in the source tree.
+/// The folder of this package, which has cases, recordings and decisions.
 pub fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

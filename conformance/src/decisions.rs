@@ -1,4 +1,4 @@
-//! Deliberate differences: the one file where each has a name and a reason.
+//! Deliberate differences from the real server, read from `differences.yaml`, where each has a reason.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::corpus::home;
 use crate::diff::Difference;
 
-/// One place of one case where we answer differently on purpose.
+/// A place of a case where our response is different on purpose.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
@@ -17,16 +17,16 @@ pub struct Decision {
     pub case: String,
     /// The step, counted from one.
     pub step: usize,
-    /// The JSON pointer into the step; everything below it counts as decided too.
+    /// The JSON pointer into the step. The decision covers everything below it.
     pub at: String,
-    /// How the pointers end that are meant, where not everything below `at` is.
+    /// If set, the decision covers only those pointers below `at` that end in this.
     #[serde(default)]
     pub ending: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Why the decisions cannot be read.
+/// The reason why the decisions cannot be read.
 #[derive(Debug, Error)]
 #[error("{} cannot be read: {problem}", .path.display())]
 pub struct DecisionsError {
@@ -63,7 +63,7 @@ impl Decision {
         self.case.starts_with("kubectl/")
     }
 
-    /// Whether a difference is the decided one.
+    /// Whether the decision covers a difference.
     pub fn explains(&self, case: &str, difference: &Difference) -> bool {
         self.case == case
             && self.step == difference.step

@@ -1,4 +1,4 @@
-//! What two transcripts of one case do not have in common.
+//! Compares two transcripts of a case.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 pub struct Difference {
     /// The step, counted from one.
     pub step: usize,
-    /// The JSON pointer into the step's note; empty for the whole step.
+    /// The JSON pointer into the recorded step; empty for the whole step.
     pub at: String,
-    /// What the real server gave there, if anything.
+    /// The value of the recording, if it has one there.
     pub expected: Option<Value>,
-    /// What the replay gave there, if anything.
+    /// The value of the replay, if it has one there.
     pub actual: Option<Value>,
 }
 
@@ -75,7 +75,7 @@ fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "(absent)".to_owned(), Value::to_string)
 }
 
-/// A long text from a little before the place where it begins to differ.
+/// A long text, cut so that it begins a little before the first difference.
 fn excerpt(text: &str, common: usize) -> String {
     const ENOUGH: usize = 600;
     const BEFORE: usize = 60;

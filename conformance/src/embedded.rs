@@ -1,4 +1,4 @@
-//! The embedded server as a target: in-process, on virtual time.
+//! The embedded server as a target, in this process and on virtual time.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, Stre
 pub struct Embedded(ApiServer);
 
 impl Embedded {
-    /// A fresh server whose chances are always the same, so that a replay is too.
+    /// Starts a server with a fixed seed, so that a replay is repeatable.
     pub fn start() -> Arc<dyn Target> {
         Arc::new(Embedded(ApiServer::new(Options::default().seed(36))))
     }
@@ -61,7 +61,7 @@ impl Target for Embedded {
     }
 }
 
-/// Who the recorded administrator is: `upstream/start` gives the bearer of the token this name, uid and group.
+/// The administrator of the recordings: `upstream/start` gives the bearer of its token this name, uid and group.
 fn administrator() -> User {
     User {
         uid: "admin".to_owned(),
@@ -69,11 +69,11 @@ fn administrator() -> User {
     }
 }
 
-/// How many cases that call webhooks are in flight: so few that none waits for its turn longer than a webhook may take.
+/// How many cases that call webhooks run at once: few enough that no webhook call times out while it waits for the processor.
 const CALLING_AT_ONCE: usize = 8;
 
-/// Replays a corpus against the embedded server on a paused clock, where waiting costs nothing. Only the cases that call
-/// webhooks take their time: a paused clock would run away while a socket is waited for.
+/// Replays a corpus against the embedded server on a paused clock, where waiting takes no time. Cases that call webhooks run on a
+/// real clock: a paused one would advance while the server waits for a socket.
 pub fn replay_embedded(corpus: &Corpus, decisions: &[Decision], whole: bool) -> std::io::Result<Outcome> {
     let (calling, quiet) = corpus.split();
     let mut cases = Vec::new();

@@ -1,4 +1,4 @@
-//! kubectl against a server: scripts of commands, what they printed on the real one, and whether they print it on ours.
+//! Scripts of kubectl commands: records what they print on the real server and compares that with what they print on ours.
 
 mod certified;
 mod play;
@@ -21,13 +21,13 @@ use crate::remote::INFORMED;
 pub use play::{Kubectl, PlayError, play};
 pub use script::{KubectlStep, Script, ScriptError, Transcript};
 
-/// Why scripts could not be recorded or replayed. What kubectl itself complains of is no error: it is noted.
+/// The reason why scripts could not be recorded or replayed. An error of kubectl itself is not one: it belongs to the transcript.
 #[derive(Debug, Error)]
 pub enum KubectlError {
-    /// A script or a transcript is not in order.
+    /// A script or a transcript cannot be used.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// The decisions are not in order.
+    /// The decisions cannot be used.
     #[error(transparent)]
     Decisions(#[from] DecisionsError),
     /// A script could not be played.
@@ -41,7 +41,7 @@ pub enum KubectlError {
     Server(#[source] io::Error),
 }
 
-/// How a script went on a server.
+/// The result of a replayed script.
 #[derive(Debug)]
 pub struct Outcome {
     /// The script's name.
@@ -50,9 +50,9 @@ pub struct Outcome {
     pub covers: Vec<String>,
     /// How many commands it has.
     pub commands: usize,
-    /// One text for every command that printed something else than on the real server.
+    /// A text for every command that did not print the same as on the real server.
     pub differences: Vec<String>,
-    /// How many others do so by decision (`differences.yaml`, under `kubectl/<script>`, by the command's place).
+    /// How many commands differ by decision (`differences.yaml`, under `kubectl/<script>`, by the number of the command).
     pub decided: usize,
 }
 
@@ -80,7 +80,7 @@ pub fn scripts(filter: Option<&str>) -> Result<Vec<Script>, ScriptError> {
     Script::load_all(&home().join("kubectl"), filter)
 }
 
-/// Plays a script twice and keeps what it printed, if both times it printed the same.
+/// Plays a script twice, and saves its output if both runs printed the same.
 pub fn record(script: &Script, kubectl: &Kubectl) -> Result<usize, KubectlError> {
     let failed = |error| KubectlError::Play(script.name.clone(), error);
     let first = play(script, kubectl, &run()).map_err(failed)?;
@@ -94,7 +94,7 @@ pub fn record(script: &Script, kubectl: &Kubectl) -> Result<usize, KubectlError>
     Ok(second.commands.len())
 }
 
-/// Plays a script and compares what it prints with what it printed on the real server.
+/// Plays a script and compares its output with the recorded one.
 pub fn replay(script: &Script, kubectl: &Kubectl) -> Result<Outcome, KubectlError> {
     let expected = Transcript::load(script)?;
     let actual = play(script, kubectl, &run()).map_err(|error| KubectlError::Play(script.name.clone(), error))?;
@@ -172,7 +172,7 @@ async fn listening() -> Result<Listener, KubectlError> {
         .map_err(|error| KubectlError::Server(io::Error::other(error.to_string())))
 }
 
-/// Tells two runs on one server apart.
+/// A name that is different for every run on a server.
 fn run() -> String {
     SystemTime::UNIX_EPOCH
         .elapsed()
@@ -181,7 +181,7 @@ fn run() -> String {
         .to_string()
 }
 
-/// The commands that printed different things, counted from one, with what they printed.
+/// The numbers of the commands whose outputs differ, counted from one, each with the difference.
 fn compared(script: &Script, expected: &Transcript, actual: &Transcript) -> Vec<(usize, String)> {
     let mut differences = Vec::new();
     for index in 0..expected.commands.len().max(actual.commands.len()) {

@@ -1,9 +1,9 @@
 //! The conformance corpus: API cases recorded from the real kube-apiserver and replayed on the embedded one.
 //!
-//! A [`case`] is HTTP steps without expectations. [`run`] plays it against a [`target::Target`], [`normalise`] turns what
-//! came back into a transcript that is the same on every honest server, [`transcript`] keeps the recorded one beside the
-//! case, and [`diff`] finds what a replay did differently. [`webhook`] is the process that servers call meanwhile. `README.md`
-//! shows the format.
+//! A [`case`] is a list of HTTP steps without expectations. [`run`] plays it against a [`target::Target`]. [`normalise`] turns the
+//! responses into a transcript, in which values that a server makes up are placeholders. [`transcript`] saves the recorded one
+//! beside the case, and [`diff`] compares a replay with it. [`webhook`] is the HTTPS server that API servers call meanwhile.
+//! `README.md` shows the format.
 
 pub mod case;
 pub mod corpus;

@@ -72,7 +72,7 @@ enum Action {
         #[arg(long)]
         run_dir: Option<PathBuf>,
     },
-    /// Record what a running real server makes of definitions as big operators have them
+    /// Record how a running real server treats definitions like those of large operators
     RecordOperators {
         #[command(flatten)]
         server: ServerArguments,
@@ -81,7 +81,7 @@ enum Action {
     Report,
 }
 
-/// Where a server behind TLS is; conformance/upstream/start leaves these files in its folder.
+/// The address and the files of a server behind TLS; conformance/upstream/start writes the files into its folder.
 #[derive(Args)]
 struct ServerArguments {
     /// The folder that conformance/upstream/start was given
@@ -315,7 +315,7 @@ fn embedded(filter: Option<&str>) -> Result<Outcome, Box<dyn Error>> {
     Ok(replay_embedded(&corpus, &decisions::load()?, filter.is_none())?)
 }
 
-/// Red for what the real server said, green for what we said, if anybody is looking.
+/// On a terminal, the real server's side in red and ours in green.
 fn coloured(text: &str) -> String {
     if !std::io::stdout().is_terminal() {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! Turns what one server answered into what every honest server answers: values that a server makes up become
-//! placeholders which keep what matters about them.
+//! Turns the responses of one server into a transcript that every correct server has: values that a server makes up become
+//! placeholders, which keep the relations between them.
 //!
 //! | value | placeholder | what is kept |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | address and certificates of the webhook process | `<webhook>`, `<webhook.ca>` … | which of them |
 //! | continue token, `ETag`, cluster IP, node port, token | `<continue-1>` … | equality |
 //!
-//! What is written in the case file itself is never made up, so it stays.
+//! A value that occurs in the case file was not made up by a server, so it is kept.
 
 mod revisions;
 mod text;
@@ -47,7 +47,7 @@ pub fn transcript(file: &CaseFile, variant: &Variant, played: &PlayedCase) -> Va
     Value::Array(steps.into_iter().map(|step| normaliser.value(step, false)).collect())
 }
 
-/// Everything the author of a case wrote.
+/// The whole text of a case, with its variables replaced.
 fn written(file: &CaseFile, variant: &Variant) -> String {
     let mut source = file.source.clone();
     for value in variant.variables.values() {
@@ -61,14 +61,14 @@ struct Normaliser<'a> {
     source: &'a str,
     revisions: Revisions,
     texts: Texts,
-    /// The case takes real time, in which a second may end.
+    /// Whether the case takes real time, so that a second may end between two writes.
     real_time: bool,
     /// Made-up values by kind, numbered in order of appearance.
     numbered: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Normaliser<'_> {
-    /// `snapshot` says that a resourceVersion right here is a list's or a bookmark's.
+    /// Normalises a value. `snapshot` means that a resourceVersion at this place is that of a list or a bookmark.
     fn value(&mut self, value: Value, snapshot: bool) -> Value {
         match value {
             Value::Object(fields) => {
@@ -102,7 +102,7 @@ impl Normaliser<'_> {
             ("nodePort" | "healthCheckNodePort", Value::Number(port)) if !self.source.contains(&port.to_string()) => {
                 json!(self.text(&port.to_string()))
             }
-            // Made from the group, which is another in every run.
+            // The hash depends on the group, which is different in every run.
             ("storageVersionHash", Value::String(hash)) if self.source.contains("CustomResourceDefinition") => {
                 json!(self.number("storage-version-hash", &hash))
             }
@@ -116,7 +116,7 @@ impl Normaliser<'_> {
                 entries.sort_by_cached_key(seconds::untimed);
                 self.value(Value::Array(entries), snapshot)
             }
-            // The real server collects them from bindings in random order.
+            // The real server collects the rules from bindings in random order.
             ("resourceRules" | "nonResourceRules", Value::Array(mut rules)) => {
                 rules.sort_by_cached_key(Value::to_string);
                 self.value(Value::Array(rules), snapshot)
@@ -137,13 +137,13 @@ impl Normaliser<'_> {
     }
 }
 
-/// Whether a cell of a Table is the age of something that the case itself made.
+/// Whether a cell of a Table is the age of an object that the case itself created.
 fn is_young(cell: &Value) -> bool {
     let seconds = cell.as_str().and_then(|age| age.strip_suffix('s'));
     seconds.is_some_and(|seconds| seconds.len() < 3 && seconds.parse::<u8>().is_ok())
 }
 
-/// The real server goes through the managers of an object in random order, so the order of their conflicts says nothing.
+/// Sorts the conflicts of an apply, since the real server goes through the managers of an object in random order.
 fn ordered(mut causes: Vec<Value>) -> Vec<Value> {
     if causes.iter().all(|cause| cause["reason"] == "FieldManagerConflict") {
         causes.sort_by_cached_key(|cause| format!("{} {}", cause["field"], cause["message"]));
@@ -151,7 +151,7 @@ fn ordered(mut causes: Vec<Value>) -> Vec<Value> {
     causes
 }
 
-/// The number of a value among those seen, counted from one; a new one is added.
+/// The number of a value among those seen, counted from one. A new value is added.
 fn position(seen: &mut Vec<String>, value: &str) -> usize {
     if let Some(index) = seen.iter().position(|known| known == value) {
         return index + 1;

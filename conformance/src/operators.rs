@@ -1,5 +1,5 @@
-//! Definitions as big operators have them, made by code: whole pod templates, deep nesting, composite keys, half a megabyte
-//! of schema. They are installed and used; what the real server answered is kept in `operators.recorded.json`.
+//! Definitions like those of large operators, made by code: whole pod templates, deep nesting, composite keys, half a megabyte
+//! of schema. They are installed and used; `operators.recorded.json` has the responses of the real server.
 
 mod definitions;
 mod objects;
@@ -22,13 +22,13 @@ use crate::embedded::Embedded;
 use crate::target::{Target, TransportError};
 pub use definitions::{GROUP, definitions};
 
-/// How often is looked whether a new kind is served already.
+/// The interval at which the server is asked whether it serves a new kind.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How often is looked at most.
-const LOOKS: usize = 300;
+/// How often the server is asked at most.
+const POLLS: usize = 300;
 
-/// Why the definitions could not be tried.
+/// The reason why the definitions could not be tried.
 #[derive(Debug, Error)]
 pub enum OperatorsError {
     /// The server does not answer.
@@ -45,18 +45,18 @@ pub enum OperatorsError {
     NotServed(String, Value),
 }
 
-/// Where the facts recorded from the real server are.
+/// The path of the recorded responses.
 pub fn recording() -> PathBuf {
     home().join("operators.recorded.json")
 }
 
-/// The facts recorded from the real server.
+/// The recorded responses.
 pub fn recorded() -> Value {
     let text = fs::read_to_string(recording()).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Installs every definition, uses it, removes it, and tells what the server answered.
+/// Installs every definition, uses it, removes it, and returns the server's responses.
 pub async fn play(target: &dyn Target) -> Result<Value, OperatorsError> {
     let definitions = definitions(&pod_template().await?);
     let mut facts = Vec::new();
@@ -94,7 +94,7 @@ pub async fn play(target: &dyn Target) -> Result<Value, OperatorsError> {
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const JSON: &str = "application/json";
 
-/// The schema of a pod template with nothing left out, from the `OpenAPI` documents of the built-in kinds.
+/// The complete schema of a pod template, from the `OpenAPI` documents of the built-in kinds.
 async fn pod_template() -> Result<Value, OperatorsError> {
     let embedded = Embedded::start();
     let (_, document, _) = send(&*embedded, Method::GET, "/openapi/v3/api/v1", JSON, &Value::Null).await?;
@@ -114,7 +114,7 @@ async fn served(target: &dyn Target, definition: &Value) -> Result<(), Operators
                 break;
             }
             looks += 1;
-            if looks == LOOKS {
+            if looks == POLLS {
                 return Err(OperatorsError::NotServed(path, answer));
             }
             sleep(POLL).await;

@@ -1,4 +1,4 @@
-//! JSON for people: what fits on a line is on one line.
+//! JSON for readers: a value that fits on a line is printed on one line.
 
 use serde_json::Value;
 

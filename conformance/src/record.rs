@@ -1,4 +1,4 @@
-//! Records cases: plays each until two runs in a row give the same transcript, and keeps that.
+//! Records cases: plays each until two runs in a row have the same transcript, and saves that.
 
 use std::time::SystemTime;
 
@@ -23,10 +23,10 @@ const ATTEMPTS: usize = 8;
 /// How many variants of one file are played at once.
 const AT_ONCE: usize = 6;
 
-/// Why a file was not recorded.
+/// The reason why a file was not recorded.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The server does not say which version it is.
+    /// The server does not report its version.
     #[error("the server does not answer /version")]
     Version(#[source] TransportError),
     /// A case cannot be played to its end.
@@ -34,10 +34,10 @@ pub enum RecordError {
     Failed {
         /// The case.
         case: String,
-        /// What happened.
+        /// The error.
         problem: String,
     },
-    /// No two runs in a row agree: the case depends on something that is not the same twice.
+    /// No two runs in a row agree, so the case depends on something that varies.
     #[error("{case}: its runs differ, for example\n{example}")]
     Unstable {
         /// The case.
@@ -45,7 +45,7 @@ pub enum RecordError {
         /// One difference between the last two runs.
         example: Difference,
     },
-    /// The recording cannot be kept.
+    /// The recording cannot be saved.
     #[error(transparent)]
     Save(#[from] RecordingError),
 }
@@ -63,7 +63,7 @@ pub async fn server_version(target: &dyn Target) -> Result<String, RecordError> 
 /// Records every variant of a file and writes the recording beside it.
 pub async fn record(target: &dyn Target, server: &str, file: &CaseFile) -> Result<(), RecordError> {
     let told = stream::iter(&file.variants).map(|variant| told(target, file, variant));
-    // All are played to their ends, also beside one that fails: each takes back what it made on the server.
+    // All are played to their ends even if one fails, because each deletes what it created on the server.
     let transcripts: Vec<_> = told.buffer_unordered(AT_ONCE).collect().await;
     let transcripts = transcripts.into_iter().collect::<Result<_, RecordError>>()?;
     let recording = Recording {
@@ -106,7 +106,7 @@ async fn agreed(target: &dyn Target, file: &CaseFile, variant: &Variant) -> Resu
     })
 }
 
-/// One run's transcript, or nothing if the clock spoiled it.
+/// The transcript of one run; `None` if a second ended in its middle.
 async fn once(target: &dyn Target, file: &CaseFile, variant: &Variant) -> Result<Option<Value>, RecordError> {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let played = play(target, file, variant, &now.to_string()).await;

@@ -1,6 +1,6 @@
-//! A server behind TLS: the real kube-apiserver when recording, or any other that should answer like it.
+//! A server behind TLS: the real kube-apiserver when recording, or another server that is compared with it.
 //!
-//! Every request opens its own connection: a recording has a few thousand requests, and no pool can mix up two watches.
+//! Every request opens a connection of its own, so that no connection pool can affect a watch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,18 @@ use tokio_rustls::TlsConnector;
 
 use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, Target, TransportError, UpgradeFuture};
 
-/// How long the real server's caches take to notice a compaction (they look every 15 s).
+/// How long the real server's caches take to notice a compaction: they poll every 15 s.
 const CACHE_POLL: Duration = Duration::from_secs(17);
 
-/// How long the real server's informers take to tell its authorizer and its webhooks of a change, and more.
+/// How long the real server's authorizer and webhooks take to learn of a change through their informers, with a margin.
 pub(crate) const INFORMED: Duration = Duration::from_millis(400);
 
-/// Where the server is and how to be its administrator.
+/// The address of a server and the credentials of its administrator.
 #[derive(Clone, Debug)]
 pub struct RemoteSettings {
     /// `https://host:port`.
     pub server: String,
-    /// `http://host:port` of the server's etcd; by default its host and next port, as `upstream/start` has it.
+    /// `http://host:port` of the server's etcd; by default the server's host and the port after the server's, as with `upstream/start`.
     pub etcd: Option<String>,
     /// A file holding the administrator's bearer token.
     pub token_file: PathBuf,
@@ -54,7 +54,7 @@ pub struct Remote {
     tls: TlsConnector,
 }
 
-/// Why a server cannot be reached with the given settings.
+/// The reason why the settings of a server cannot be used.
 #[derive(Debug, Error)]
 pub enum RemoteError {
     /// The address is not `https://host:port`.
@@ -66,7 +66,7 @@ pub enum RemoteError {
     /// The certificates cannot be read.
     #[error("no certificates in {}: is the server started (conformance/upstream/start)?", .0.display())]
     Certificates(PathBuf),
-    /// TLS refuses the settings.
+    /// The TLS library refuses the settings.
     #[error("tls cannot be set up")]
     Tls(#[from] rustls::Error),
 }
@@ -148,7 +148,7 @@ impl Target for Remote {
                 .to_owned();
             self.etcd("/v3/kv/compaction", json!({"revision": revision, "physical": true}))
                 .await?;
-            // The server's watch caches keep snapshots of their own, until this key tells them not to.
+            // The server's watch caches keep snapshots of their own until they read a newer value of this key.
             let value = BASE64.encode(&revision);
             self.etcd(
                 "/v3/kv/put",

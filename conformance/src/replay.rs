@@ -1,4 +1,4 @@
-//! Replays recorded cases against a target, many at a time, and judges each.
+//! Replays recorded cases against a target, many at a time, and compares each with its recording.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::seconds;
 use crate::target::Target;
 use crate::transcript::Recording;
 
-/// How often a case is played on a real clock until no second ends in its middle.
+/// How often a case is played on a real clock until a run has no end of a second in its middle.
 const ATTEMPTS: usize = 5;
 
 /// How many differences of one case are shown.
@@ -31,7 +31,7 @@ pub struct Replayed {
     pub covers: Vec<String>,
     /// The sentence it proves.
     pub title: String,
-    /// How it went.
+    /// How it compares with the recording.
     pub verdict: Verdict,
 }
 
@@ -44,7 +44,7 @@ pub enum Verdict {
     Decided(Vec<String>),
     /// It differs.
     Different {
-        /// Where.
+        /// The differences.
         differences: Vec<Difference>,
         /// Why the replay did not reach its end, if it did not.
         failure: Option<String>,
@@ -53,12 +53,12 @@ pub enum Verdict {
     Unrecorded(String),
 }
 
-/// What a replay of the corpus came to.
+/// The result of replaying the corpus.
 #[derive(Debug)]
 pub struct Outcome {
     /// Every case, ordered by id.
     pub cases: Vec<Replayed>,
-    /// Decisions that explain nothing any more: they must go.
+    /// Decisions that cover no difference, and have to be removed.
     pub idle_decisions: Vec<Decision>,
 }
 
@@ -81,16 +81,16 @@ impl Outcome {
     }
 }
 
-/// How a corpus is replayed.
+/// The settings of a replay.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Tells this run from others on the same server.
+    /// A name that is different for every run on a server.
     pub run: String,
-    /// How many cases are in flight at once.
+    /// How many cases run at once.
     pub at_once: usize,
 }
 
-/// Replays the corpus. `another` gives a server to the cases that would disturb others on the shared one.
+/// Replays the corpus. `another` starts a server for each case that would disturb others on the shared one.
 pub async fn replay(another: impl Fn() -> Arc<dyn Target>, corpus: &Corpus, settings: &Settings) -> Vec<Replayed> {
     let shared = another();
     let (mut alone, mut together) = (Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ pub async fn replay(another: impl Fn() -> Arc<dyn Target>, corpus: &Corpus, sett
 }
 
 impl Outcome {
-    /// What a replay came to once the decisions are known. If all cases were played, an unused decision is one too many.
+    /// Applies the decisions to replayed cases. If all cases were played, every decision has to cover a difference.
     pub fn of(mut cases: Vec<Replayed>, decisions: &[Decision], whole: bool) -> Self {
         cases.sort_by(|one, other| one.case.cmp(&other.case));
         let mut used = vec![false; decisions.len()];
@@ -156,7 +156,7 @@ async fn one(
             )),
             Some(expected) => {
                 let expected = expected.clone();
-                // A task of its own: a panic in the server fails this case, not the replay.
+                // In a task of its own, a panic of the server fails this case and not the whole replay.
                 let compared = tokio::spawn(async move { compare(&*target, &file, &variant, &expected, &run).await });
                 compared.await.unwrap_or_else(|error| Verdict::Different {
                     differences: Vec::new(),
@@ -194,7 +194,7 @@ async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expect
     }
 }
 
-/// A case all of whose differences are decided differs by decision; otherwise it keeps the undecided ones.
+/// Removes the differences that are decided. A case that has no other differences is [`Verdict::Decided`].
 fn decide(mut case: Replayed, decisions: &[Decision], used: &mut [bool]) -> Replayed {
     if let Verdict::Different { differences, failure } = &mut case.verdict {
         let mut reasons: Vec<String> = Vec::new();

@@ -7,11 +7,11 @@ use crate::kubectl;
 use crate::replay::{Outcome, Replayed, Verdict};
 use crate::scope;
 
-/// A replay told by behaviour.
+/// The results of a replay, by behaviour.
 pub struct Report<'a> {
     /// The replayed cases.
     pub cases: &'a Outcome,
-    /// The replayed scripts of kubectl; none when there was no kubectl.
+    /// The replayed scripts of kubectl; empty without kubectl.
     pub kubectl: &'a [kubectl::Outcome],
 }
 
@@ -38,7 +38,7 @@ impl Row {
 }
 
 impl Report<'_> {
-    /// The behaviours that scripts of kubectl show, by commands.
+    /// Writes the behaviours that scripts of kubectl cover, with the number of commands.
     fn commands(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.kubectl.is_empty() {
             return write!(f, "KUBECTL is not set: the scripts of kubectl were not replayed");

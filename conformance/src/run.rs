@@ -1,4 +1,4 @@
-//! Plays one case against a target and notes what came back, not yet normalised.
+//! Plays one case against a target and records the responses, not yet normalised.
 
 mod credentials;
 mod given;
@@ -26,13 +26,13 @@ use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value
 use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
 use stream::Stream;
 
-/// Longer than anything a server legitimately takes over one step; a hang becomes a failed step.
+/// The time limit of a step, longer than a correct server takes.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often a step with `until` asks again.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The headers that clients read. The rest belongs to the transport or to one server's inside.
+/// The headers that clients read. Others belong to the transport or to the implementation of a server.
 const COMPARED_HEADERS: [&str; 12] = [
     "allow",
     "cache-control",
@@ -48,10 +48,10 @@ const COMPARED_HEADERS: [&str; 12] = [
     "x-content-type-options",
 ];
 
-/// What a played case left behind.
+/// The record of a played case.
 #[derive(Debug)]
 pub struct PlayedCase {
-    /// One value per step that was reached, in the transcript's form but with the server's own values.
+    /// One value for each step that was reached, in the form of a transcript but with the server's own values.
     pub steps: Vec<Value>,
     /// Why the case could not be played to its end.
     pub failure: Option<String>,
@@ -59,11 +59,11 @@ pub struct PlayedCase {
     pub namespace: String,
     /// The text that made its cluster-scoped names unique.
     pub unique: String,
-    /// Addresses and certificates of the webhook process, with what they become in a transcript.
+    /// Addresses and certificates of the webhook process, with their placeholders.
     pub places: Vec<(String, String)>,
 }
 
-/// Why a step could not be played. What the *server* refuses is no error: it is noted.
+/// The reason why a step could not be played. A refusal by the *server* is not one: it belongs to the transcript.
 #[derive(Debug, Error)]
 enum StepError {
     #[error(transparent)]
@@ -106,7 +106,7 @@ enum StepError {
     Webhooks(&'static WebhookServerError),
 }
 
-/// Plays one variant of a file. `run` tells apart two runs of the corpus on one server.
+/// Plays one variant of a file. `run` is different for every run of the corpus on a server.
 pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: &str) -> PlayedCase {
     let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
     let mut player = CasePlayer {
@@ -137,7 +137,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
     }
 }
 
-/// Eight characters that are valid in any Kubernetes name and always as many, so that length limits act the same.
+/// Eight characters that are valid in any Kubernetes name. Their number is fixed, so that length limits act the same in every run.
 pub(crate) fn suffix(seed: &str) -> String {
     const DIGITS: &[u8; 32] = b"bcdfghjklmnpqrstvwxz0123456789aeu"
         .first_chunk()
@@ -155,7 +155,7 @@ pub(crate) fn suffix(seed: &str) -> String {
 
 struct CasePlayer<'a> {
     target: &'a dyn Target,
-    /// The collections in which the case may leave what outlives its namespace.
+    /// The collections in which the case may leave objects that are not in its namespace.
     leaves: Vec<&'static str>,
     /// The webhook process, if the case has webhooks.
     webhooks: Option<&'static WebhookServer>,
@@ -217,7 +217,7 @@ impl CasePlayer<'_> {
         ))
     }
 
-    /// Waits until what was written is in effect.
+    /// Waits until a write is in effect.
     async fn settle(&mut self) {
         let within = self.target.takes_effect_within();
         if !within.is_zero() {
@@ -225,8 +225,8 @@ impl CasePlayer<'_> {
         }
     }
 
-    /// Frees the addresses of the case's Services, since a server that outlives many runs has only so many, and deletes
-    /// the cluster-scoped objects it made. What is left of the case harms nobody, so a refusal does not matter.
+    /// Deletes the case's Services, since a server has a limited number of addresses, and the cluster-scoped objects that the case
+    /// created. Errors are ignored, since other cases do not depend on it.
     async fn give_back(&mut self) {
         self.watches.clear();
         self.forget_leftovers().await;
@@ -291,7 +291,7 @@ impl CasePlayer<'_> {
         self.capture(&step.capture, &body)
     }
 
-    /// Whether the answer is what the step waits for.
+    /// Whether the response is the one that the step waits for.
     fn reached(&self, step: &RequestStep, note: &Value) -> Result<bool, StepError> {
         for (pointer, wanted) in &step.until {
             let pointer = fill(pointer, &self.variables)?;
@@ -303,7 +303,7 @@ impl CasePlayer<'_> {
         Ok(true)
     }
 
-    /// Sends the request once and notes the whole answer.
+    /// Sends the request once and records the whole response.
     async fn ask(&mut self, step: &RequestStep) -> Result<Value, StepError> {
         let request = self.build(step)?;
         let (answer, connection) = if step.websocket {
@@ -405,7 +405,7 @@ impl CasePlayer<'_> {
         let body = match &step.body {
             RequestBody::Empty => Bytes::new(),
             RequestBody::Json(value, content_type) => match fill_value(value, &self.variables)? {
-                // So that a row of a matrix can have no body where others do.
+                // Null is no body, so that a row of a matrix can leave the body out.
                 Value::Null => Bytes::new(),
                 value => {
                     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -423,7 +423,7 @@ impl CasePlayer<'_> {
         for (name, value) in &step.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
             let value = fill(value, &self.variables)?;
-            // An empty value takes away what would be sent otherwise.
+            // An empty value removes a header that would be sent otherwise.
             if value.is_empty() {
                 headers.remove(name);
             } else {
@@ -454,14 +454,14 @@ impl CasePlayer<'_> {
     }
 }
 
-/// Whether the real server acts on what is written there only once its informers have seen it.
+/// Whether the request writes objects on which the real server acts only after its informers have seen them.
 fn is_told_later(request: &str) -> bool {
     ["admissionregistration.k8s.io", "rbac.authorization.k8s.io"]
         .iter()
         .any(|group| request.contains(group))
 }
 
-/// Case files write paths as people read them; what a URI may not hold is escaped here.
+/// Escapes the characters of a path that a URI may not contain. Case files have paths without escapes.
 fn escaped(path: &str) -> String {
     let escape = |byte: u8| match byte {
         b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=31 | 127.. => format!("%{byte:02X}"),
@@ -490,7 +490,7 @@ fn compared(headers: &HeaderMap, more: &[&'static str]) -> Value {
     Value::Object(noted)
 }
 
-/// The whole body as `{"body": …}`: a JSON value, or text when it is none, or nothing.
+/// The whole body as `{"body": …}`: as JSON if it is that, otherwise as text. An empty body is left out.
 async fn content(answer: Response<StreamingBody>) -> Result<Value, StepError> {
     let zipped = answer
         .headers()
@@ -531,7 +531,7 @@ fn picked(body: &Value, pointers: &[String]) -> Value {
         .collect()
 }
 
-/// What a pointer leads to; `*` in it is every element of a list, which gives a list.
+/// The value at a pointer. `*` stands for every element of a list and makes the value a list.
 fn found_in_all(document: &Value, pointer: &str) -> Value {
     match pointer.split_once("/*") {
         None => found(document, pointer).cloned().unwrap_or(Value::Null),
@@ -542,8 +542,8 @@ fn found_in_all(document: &Value, pointer: &str) -> Value {
     }
 }
 
-/// What a JSON pointer leads to. In a list, `metadata.name=x` is the element that has this value there, since nobody knows
-/// the place of one group among all.
+/// The value at a JSON pointer. In a list, `metadata.name=x` is the element that has this value there, for lists whose order or
+/// length is not known.
 fn found<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
     let Some(path) = pointer.strip_prefix('/') else {
         return pointer.is_empty().then_some(document);

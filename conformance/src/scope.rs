@@ -1,4 +1,4 @@
-//! The behaviours that must each be covered: those of `BEHAVIOURS.md` without what later work brings.
+//! The behaviours that cases and scripts have to cover: those of `BEHAVIOURS.md` except the ones that are left out here.
 
 /// Every id that a case must cover. Left out: H6 (protobuf), H15 (flow control), R12 (alpha), V10 (conversion of custom
 /// resources), V11 (deprecated paths), D7, D10 and D11 (controllers), A13 and A14 (admission policies), A16 (audit).

@@ -1,9 +1,8 @@
-//! Wall-clock seconds, which only servers on a real clock show.
+//! The ends of wall-clock seconds, which change the responses of servers on a real clock.
 //!
-//! managedFields are ordered by second and then by manager: a run in which a second ends between two managers' writes
-//! has another transcript than one in which none does, and only the latter can be repeated. Cases that call webhooks
-//! take
-//! too long for that: their transcripts order managers as if no second had ended.
+//! managedFields are ordered by second and then by manager. A run in which a second ends between the writes of two managers has
+//! another transcript than a run in which none does, and only the latter can be repeated. Cases that call webhooks take too long
+//! for that, so their transcripts order managers as if no second had ended.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,12 +11,12 @@ use tokio::time::sleep;
 
 use crate::case::CaseFile;
 
-/// Whether a second ended between two writes that the answers show, and the transcript would show it too.
+/// Whether a second ended between two writes and the transcript depends on it.
 pub(crate) fn crossed(file: &CaseFile, steps: &[Value]) -> bool {
     !file.calls_webhooks() && steps.iter().any(crossed_in)
 }
 
-/// What entries of managedFields are ordered by beside their time.
+/// The fields of a managedFields entry that decide its order among entries of the same second.
 pub(crate) fn untimed(entry: &Value) -> [String; 4] {
     ["operation", "manager", "apiVersion", "subresource"].map(|key| entry[key].as_str().unwrap_or_default().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a case is played against: anything that answers an HTTP request with a streaming body.
+//! The servers that cases are played against.
 
 use std::error::Error;
 use std::future::Future;
@@ -10,13 +10,13 @@ use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Whatever went wrong below HTTP: no connection, a broken stream.
+/// An error below HTTP, such as a failed connection or a broken stream.
 pub type TransportError = Box<dyn Error + Send + Sync>;
 
 /// A response body read frame by frame, so that a watch can stay open while later steps write.
 pub type StreamingBody = UnsyncBoxBody<Bytes, TransportError>;
 
-/// The answer to one request, once its head has arrived.
+/// The response to a request, once its head has arrived.
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Response<StreamingBody>, TransportError>> + Send + 'a>>;
 
@@ -34,7 +34,7 @@ pub type UpgradeFuture<'a> = Pin<Box<dyn Future<Output = Result<Upgraded, Transp
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
 
-/// Marks a request that says itself who sends it, or does not say: the target adds no credentials to it.
+/// An extension of a request to which the target adds no credentials, because the request has its own or is anonymous.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnCredentials;
 

@@ -1,4 +1,4 @@
-//! `${name}` in case files: captures, the case's own namespace, matrix values, and long filler text.
+//! Replaces `${name}` in case files: captured values, the case's own namespace, values of the matrix, and long texts.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,11 +18,11 @@ pub struct UndefinedVariable(pub String);
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{([^}]*)\}").expect("the pattern is valid"));
 static FILLER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(.+) \* (\d+)$").expect("the pattern is valid"));
 
-/// How deep values may name other values.
+/// How deep the values of variables may refer to other variables.
 const DEPTH: usize = 8;
 
-/// Replaces every `${name}` of a text; `${x * 300}` is three hundred `x`, or what `x` names.
-/// A value may itself name others.
+/// Replaces every `${name}` of a text. `${x * 300}` is the value of `x`, or the letter `x`, three hundred times.
+/// A value may itself refer to variables.
 pub fn fill(text: &str, variables: &Variables) -> Result<String, UndefinedVariable> {
     fill_to(text, variables, DEPTH)
 }
@@ -51,7 +51,7 @@ fn named(name: &str, variables: &Variables, depth: usize) -> Result<String, Unde
     }
 }
 
-/// Replaces only the names of the given values and leaves every other as it stands, for people to read.
+/// Replaces the variables that are known and leaves all others, for a text that is shown to people.
 pub fn fill_known(text: &str, known: &Variables) -> String {
     let shown = |found: &Captures<'_>| match known.get(&found[1]) {
         Some(Value::String(value)) => value.clone(),

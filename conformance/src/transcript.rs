@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::case::CaseFile;
 use crate::print;
 
-/// What the real server answered to every case of one file.
+/// The transcripts of every case of a file on the real server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -20,11 +20,11 @@ pub struct Recording {
     pub server: String,
     /// [`CaseFile::fingerprint`] of the text that was recorded.
     pub fingerprint: String,
-    /// Variant name → steps.
+    /// The steps, by the name of the variant.
     pub transcripts: BTreeMap<String, Value>,
 }
 
-/// Why a case has no usable recording.
+/// The reason why a case has no usable recording.
 #[derive(Debug, Error)]
 pub enum RecordingError {
     /// It was never recorded.

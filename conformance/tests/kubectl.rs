@@ -1,6 +1,6 @@
-//! The scripts of kubectl on the embedded server: what it prints must be what it printed on the real one. They use the
-//! binary in `$KUBECTL` (v1.36.3); without it the test is skipped, and says so.
-//! A program of its own, because it starts kubectl some hundred times: `cargo test --test it` leaves it out.
+//! Replays the scripts of kubectl on the embedded server and compares the output with that of the real server. The test uses the
+//! binary in `$KUBECTL` (v1.36.3); without it the test prints that it is skipped.
+//! It is a program of its own because it starts kubectl some hundred times: `cargo test --test it` leaves it out.
 #![cfg(unix)]
 
 use kubewright_conformance::kubectl::{replay_embedded, scripts};

@@ -1,5 +1,5 @@
-//! Every recorded case, replayed on the embedded server: its answers must be the real server's.
-//! A program of its own, because it takes longer than all other tests of this crate: `cargo test --test it` leaves it out.
+//! Replays every recorded case on the embedded server and compares the responses with those of the real server.
+//! It is a program of its own because it takes longer than all other tests of this crate: `cargo test --test it` leaves it out.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn the_embedded_server_answers_as_the_real_one_did() {
     );
 }
 
-/// A server that prepares every case well and then answers every step with an empty 200.
+/// A server that prepares every case correctly and then answers every step with an empty 200.
 struct Hollow(Arc<dyn Target>);
 
 impl Target for Hollow {

@@ -1,8 +1,8 @@
-//! Semantic versioning: what changed since the last release is told in the changelog.
+//! Semantic versioning: the changelog has to mention what changed since the last release.
 //!
-//! `docs/api/released/` holds the lists of public items as they were at the last release. An item that is no longer there, or whose line
-//! is another one, may break a user's build, so the changelog's section "Unreleased" has to name it in backticks. New items have to be
-//! mentioned, too, but one entry may stand for many of them.
+//! `docs/api/released/` holds the lists of public items of the last release. Removing an item, or changing its line, may break a
+//! user's build, so the changelog's section "Unreleased" has to name the item in backticks. New items have to be mentioned, too,
+//! but one entry may stand for many of them.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ pub fn unreleased(changelog: &str) -> &str {
     section.find("\n## ").map_or(section, |end| &section[..end])
 }
 
-/// What the changelog does not tell of the changes between two lists of items: one sentence for each.
-pub fn untold(released: &str, current: &str, changelog: &str) -> Vec<String> {
+/// The changes between two lists of items that the changelog does not mention: one sentence for each.
+pub fn unmentioned(released: &str, current: &str, changelog: &str) -> Vec<String> {
     let (before, after): (BTreeSet<&str>, BTreeSet<&str>) = (released.lines().collect(), current.lines().collect());
     let entries = unreleased(changelog);
     let mut missing: BTreeSet<String> = before
@@ -34,19 +34,19 @@ pub fn untold(released: &str, current: &str, changelog: &str) -> Vec<String> {
     missing.into_iter().collect()
 }
 
-/// The changelog once a version is released on a day.
+/// The changelog with the section "Unreleased" turned into that of a version which is released on a day.
 pub fn with_release(changelog: &str, version: &str, day: &str) -> Option<String> {
     changelog
         .contains(UNRELEASED)
         .then(|| changelog.replacen(UNRELEASED, &format!("{UNRELEASED}\n\n## {version} - {day}"), 1))
 }
 
-/// The path of the item that a line is about: `Store::part` of `pub fn Store::part(self)`.
+/// The path of the item that a line lists: `Store::part` of `pub fn Store::part(self)`.
 fn item(line: &str) -> String {
     const WORDS: [&str; 13] = [
         "pub", "async", "const", "unsafe", "fn", "struct", "enum", "trait", "mod", "type", "static", "use", "macro",
     ];
-    // An implementation names its item at the end.
+    // The line of an implementation has its item at the end.
     if let Some((_, item)) = line.strip_suffix(']').and_then(|line| line.rsplit_once(" [")) {
         return item.to_owned();
     }
@@ -68,19 +68,19 @@ mod tests {
         let released = "pub fn Store::part(&self) -> &K\npub fn Store::whole(&self)\npub struct Store<K> { .. }\n";
         let current = "pub fn Store::part(&self) -> Option<&K>\npub struct Store<K> { .. }\n";
         assert_eq!(
-            untold(released, current, CHANGELOG),
+            unmentioned(released, current, CHANGELOG),
             ["`Store::whole` was removed or changed"]
         );
-        assert_eq!(untold(released, released, "# Changelog\n"), Vec::<String>::new());
+        assert_eq!(unmentioned(released, released, "# Changelog\n"), Vec::<String>::new());
     }
 
     #[test]
     fn one_entry_stands_for_new_items() {
         let (released, current) = ("pub mod cache\n", "pub mod cache\npub mod client\n");
-        assert_eq!(untold(released, current, CHANGELOG), Vec::<String>::new());
+        assert_eq!(unmentioned(released, current, CHANGELOG), Vec::<String>::new());
         let empty = "# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n- The first.\n";
         assert_eq!(
-            untold(released, current, empty),
+            unmentioned(released, current, empty),
             ["there are new items, and no entry at all"]
         );
     }

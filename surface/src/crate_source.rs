@@ -10,7 +10,7 @@ use syn::{Attribute, Item};
 /// The path of a module inside its crate; the root is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Why the sources of a crate cannot be listed.
+/// The reason why the public items of a crate cannot be listed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,20 +19,20 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is not Rust that `syn` understands.
+    /// `syn` cannot parse a file.
     #[error("cannot parse {}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The error of `syn`, with its place.
         source: syn::Error,
     },
 }
 
-/// All modules of a crate with their items; what only tests see is left out.
+/// All modules of a crate with their items, except those that are compiled for tests only.
 pub(crate) struct CrateSource {
     pub(crate) modules: BTreeMap<ModulePath, Vec<Item>>,
 }

@@ -1,5 +1,5 @@
-//! `cargo run -p kubewright-surface -- 0.2.0 2026-12-01`, in the root of the repository: keeps the lists of public items as those of a
-//! release, and ends the changelog's section for it.
+//! `cargo run -p kubewright-surface -- 0.2.0 2026-12-01`, in the root of the repository, is part of a release: it copies the lists of
+//! public items to `docs/api/released` and turns the changelog's section "Unreleased" into that of the version.
 
 use std::path::Path;
 use std::process::ExitCode;

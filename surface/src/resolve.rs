@@ -1,10 +1,10 @@
-//! What a path means inside the crate.
+//! Resolves paths inside the crate.
 
 use syn::{Item, UseTree, Visibility};
 
 use crate::crate_source::{CrateSource, ModulePath};
 
-/// What a path leads to.
+/// The module or item that a path names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// A module of this crate.
@@ -13,16 +13,16 @@ pub(crate) enum Target {
     Item(ModulePath, String),
 }
 
-/// One name that a `use` brings in.
+/// A name that a `use` imports, or a glob.
 #[derive(Debug)]
 pub(crate) struct Import {
     /// The path as it is written, without the alias.
     pub(crate) path: Vec<String>,
-    /// The name it gets, or none for a glob.
+    /// The name under which it is imported; none for a glob.
     pub(crate) name: Option<String>,
 }
 
-/// The names of a `use`, without its groups.
+/// The imports of a `use`, with its groups expanded.
 pub(crate) fn imports(tree: &UseTree) -> Vec<Import> {
     let mut all = Vec::new();
     flatten(tree, &mut Vec::new(), &mut all);
@@ -69,7 +69,7 @@ pub(crate) fn named(item: &Item) -> Option<(String, &Visibility)> {
 }
 
 impl CrateSource {
-    /// What a path in a module leads to; none if that is another crate's.
+    /// Resolves a path in a module. `None` for an item of another crate.
     pub(crate) fn resolve(&self, module: &[String], path: &[String]) -> Option<Target> {
         self.resolve_within(module, path, 16)
     }

@@ -1,4 +1,4 @@
-//! Which items can be named from outside, and the lines that list them.
+//! Finds the items that other crates can name, and writes the lines that list them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ struct Exports<'a> {
 }
 
 impl Exports<'_> {
-    /// Visits what is public in a module, which can be named as `public`.
+    /// Visits the public items of a module, whose own public path is `public`.
     fn visit(&mut self, module: &[String], public: &[String]) {
         let here = (module.to_vec(), public.to_vec());
         if self.open.contains(&here) {
@@ -157,7 +157,7 @@ impl Exports<'_> {
             }
             return;
         };
-        // A private type or a private trait hides the implementation; one of another crate alone does not belong here.
+        // The implementation is listed unless its type or its trait is private, or both are of other crates.
         let key = match (owner, self.reach(module, implemented)) {
             (Reach::Private, _) | (_, Reach::Private) | (Reach::Foreign, Reach::Foreign) => return,
             (Reach::Public(path), _) | (Reach::Foreign, Reach::Public(path)) => path,
@@ -185,20 +185,20 @@ impl Exports<'_> {
     }
 }
 
-/// From where a type or a trait can be named.
+/// Who can name a type or a trait.
 enum Reach<'a> {
-    /// It is another crate's.
+    /// It is defined in another crate.
     Foreign,
-    /// From this crate only.
+    /// Only this crate can.
     Private,
-    /// From everywhere, by this path.
+    /// Every crate can, by this path.
     Public(&'a str),
 }
 
 fn print_item(item: &Item, path: &str, lines: &mut BTreeSet<Line>) {
     let conditions = conditions(attributes(item));
     let mut add = |key: &str, text: String| {
-        // Whether the item is there decides for its members too.
+        // Members are listed under the conditions of their item.
         let conditions = if key == path { &*conditions } else { "" };
         lines.insert((key.to_owned(), format!("{conditions}{text}")));
     };
@@ -321,7 +321,7 @@ fn signature(signature: &Signature, path: &str) -> String {
     format!("{words}fn {path}{generics}({}){gap}{output}{bounds}", inputs.join(", "))
 }
 
-/// An argument, without a `mut` that concerns the body alone.
+/// An argument as callers see it, without the `mut` of its pattern.
 fn input(argument: &FnArg) -> String {
     match argument {
         FnArg::Typed(typed) => {
@@ -348,7 +348,7 @@ fn where_clause(generics: &syn::Generics) -> String {
     }
 }
 
-/// The fields of a variant, which are all public, or of a tuple, where what is private shows as `_`.
+/// The fields of a variant, which are all public, or of a tuple struct, whose private fields are printed as `_`.
 fn fields(fields: &Fields, is_struct: bool) -> String {
     let texts: Vec<String> = fields
         .iter()
@@ -365,7 +365,7 @@ fn fields(fields: &Fields, is_struct: bool) -> String {
     }
 }
 
-/// What decides whether, and how, an item is there: its features, and whether the documentation hides it.
+/// The attributes that decide whether an item exists and is documented: `cfg` and `doc(hidden)`.
 fn conditions(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes {

@@ -1,9 +1,9 @@
-//! The public items of the crates that users name are lists in `docs/api`, so that a review sees every change of the surface.
+//! `docs/api` lists the public items of the crates that users depend on, so that reviewers see every change of the surface.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubewright_surface::changelog::untold;
+use kubewright_surface::changelog::unmentioned;
 use kubewright_surface::{LISTED, public_items};
 
 /// Compares the list of a crate with its sources, or writes it anew if `UPDATE_GOLDEN` is set.
@@ -37,15 +37,15 @@ fn the_changelog_tells_what_changed_since_the_last_release() {
     let changelog = fs::read_to_string(docs.join("../../CHANGELOG.md")).unwrap();
     for name in LISTED {
         let file = format!("{name}.txt");
-        // Before the first release there is nothing to keep.
+        // Before the first release there is no list to compare with.
         let Ok(released) = fs::read_to_string(docs.join("released").join(&file)) else {
             continue;
         };
-        let untold = untold(&released, &fs::read_to_string(docs.join(&file)).unwrap(), &changelog);
+        let unmentioned = unmentioned(&released, &fs::read_to_string(docs.join(&file)).unwrap(), &changelog);
         assert!(
-            untold.is_empty(),
+            unmentioned.is_empty(),
             "CHANGELOG.md, section \"Unreleased\", does not tell of changes of {name}:\n{}",
-            untold.join("\n")
+            unmentioned.join("\n")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The one client that both servers are measured with: HTTP/1.1 over TLS, a connection per caller, nothing decoded.
+//! The client with which both servers are measured: HTTP/1.1 over TLS, a connection for each caller. It decodes no response.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Whatever went wrong.
+/// Any error.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How to reach a server and who to be.
+/// The address of a server and the client's credentials.
 #[derive(Clone)]
 pub(crate) struct Credentials {
     address: String,
@@ -58,7 +58,7 @@ impl Credentials {
         })
     }
 
-    /// A connection of its own.
+    /// Opens a connection.
     pub(crate) async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Failure> {
         let socket = TcpStream::connect(&self.address).await?;
         socket.set_nodelay(true)?;
@@ -70,7 +70,7 @@ impl Credentials {
     }
 }
 
-/// Both servers sign their own certificates; what is measured is the encryption, not the trust.
+/// Accepts every certificate. Both servers sign their own, and the benchmark measures encryption, not verification.
 #[derive(Debug)]
 struct NoVerification;
 

@@ -10,12 +10,12 @@ use crate::work::{NAMESPACE, list_rate, one, rate};
 
 const DEFINITION: &str = include_str!("../data/shop-crd.yaml");
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// How long a definition may take to be served.
+/// How long a server may take until it serves a new definition.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// What a server still does behind a new definition (documents, informers) is not part of the rates.
+/// How long the benchmark waits after a new definition, so that a server's work on it (documents, informers) is not part of the rates.
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// What one server did with custom resources.
+/// The figures of one server for custom resources.
 pub(crate) struct CustomFigures {
     /// From sending the definition to the first accepted object.
     pub(crate) served: Duration,
@@ -43,7 +43,7 @@ pub(crate) async fn all(endpoint: &Endpoint, objects: usize, clients: usize) -> 
         (Method::PATCH, target, "application/merge-patch+json", body)
     })
     .await?;
-    // The whole configuration, as whoever keeps it in a repository applies it.
+    // Each apply sends the whole object, as a user who keeps it in a repository does.
     let apply = rate(endpoint, objects, clients, |i| {
         let target = format!("{}?fieldManager=applier&force=true", path(i));
         (

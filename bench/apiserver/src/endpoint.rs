@@ -9,7 +9,7 @@ use kubewright_apiserver::ApiServer;
 
 use crate::client::{Credentials, Failure};
 
-/// A way to send requests, one at a time.
+/// A client that sends one request at a time.
 pub(crate) enum EndpointClient {
     Tls(SendRequest<Full<Bytes>>),
     InProcess(ApiServer),
@@ -57,7 +57,7 @@ impl Endpoint {
         })
     }
 
-    /// The header that says who asks, where a certificate does not.
+    /// The value of the header `Authorization`, unless the client has a certificate.
     pub(crate) fn authorization(&self) -> Option<&str> {
         match self {
             Endpoint::Tls(credentials) => credentials.authorization.as_deref(),

@@ -1,4 +1,4 @@
-//! The embedded API server beside the real kube-apiserver and etcd: one client, one machine, one run, ratios.
+//! Compares the embedded API server with the real kube-apiserver and etcd: the same client and machine in one run, with ratios.
 //!
 //! `cargo run --profile dist -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a build of
 //! `kubewright` with the same profile; `--only-ours` leaves the real pair out.

@@ -1,4 +1,4 @@
-//! The servers under test, as processes: how long they take to answer, and what they weigh.
+//! Starts the servers as processes, and measures how long they take to answer and how much memory they have.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -27,7 +27,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The real pair, as `conformance/upstream/start` runs it.
+/// Starts kube-apiserver and etcd with `conformance/upstream/start`.
 pub(crate) async fn upstream() -> Result<Peer, Failure> {
     let folder = tempfile::tempdir()?;
     let run = folder.path().join("run");
@@ -36,7 +36,7 @@ pub(crate) async fn upstream() -> Result<Peer, Failure> {
     start(command, run.join("kubeconfig"), folder).await
 }
 
-/// Ours, as a user runs it.
+/// Starts `kubewright apiserver`.
 pub(crate) async fn ours() -> Result<Peer, Failure> {
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
@@ -102,7 +102,7 @@ async fn answers(credentials: &Credentials) -> bool {
 }
 
 impl Drop for Peer {
-    /// The real pair runs below a script and takes its time over a polite end: end the whole group at once.
+    /// Kills the whole process group: the real servers run below a script and take long to shut down when asked to.
     fn drop(&mut self) {
         if let Some(id) = self.child.id() {
             let _ = std::process::Command::new("kill")
@@ -122,7 +122,7 @@ fn resident_below(folder: &Path) -> u64 {
         let command = std::fs::read(process.path().join("cmdline")).ok()?;
         let status = std::fs::read_to_string(process.path().join("status")).ok()?;
         let field = |name| status_field(&status, name);
-        // The script that starts the real pair is not part of it.
+        // The script that starts the real servers does not count.
         let is_server = matches!(field("Name"), Some("kube-apiserver" | "etcd" | "kubewright"));
         if !is_server || !String::from_utf8_lossy(&command).contains(&*folder) {
             return None;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::custom::CustomFigures;
 
-/// What one server did.
+/// The figures of one server.
 pub(crate) struct Figures {
     pub(crate) start: Option<Duration>,
     pub(crate) fresh_memory: Option<u64>,
-    /// From asking for the first `OpenAPI` document to its last byte.
+    /// The time from requesting the first `OpenAPI` document to its last byte.
     pub(crate) document: Duration,
     pub(crate) create: f64,
     pub(crate) get: f64,
@@ -19,14 +19,14 @@ pub(crate) struct Figures {
     pub(crate) delete: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// How much longer a create takes with a webhook in its way.
+    /// How much longer a create takes with an admission webhook.
     pub(crate) webhook: Duration,
     /// The same with a webhook in the server's own process.
     pub(crate) webhook_in_process: Option<Duration>,
     pub(crate) custom: CustomFigures,
 }
 
-/// A row: its name, how a figure reads, and whether more is better.
+/// A row of the table: its name, its figure, and whether a larger figure is better.
 struct Row {
     name: &'static str,
     value: fn(&Figures) -> Option<f64>,
@@ -120,7 +120,7 @@ pub(crate) fn table(figures: &[(&str, Figures)], objects: usize, clients: usize)
     text
 }
 
-/// Three figures are enough.
+/// A number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 100.0 => {

@@ -1,4 +1,4 @@
-//! How cost grows: one server filled with 1 000, 10 000 and 100 000 `ConfigMaps`.
+//! How cost grows with the number of objects: one server is filled with 1 000, 10 000 and 100 000 `ConfigMaps`.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -29,7 +29,7 @@ pub(crate) async fn table() -> Result<String, Failure> {
             (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(i))
         })
         .await?;
-        // The whole process, history and client included.
+        // The memory of the whole process, which includes the history and the client.
         let memory = resident();
         let began = Instant::now();
         one(&endpoint, Method::GET, CONFIG_MAPS, "", String::new()).await?;

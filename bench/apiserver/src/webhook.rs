@@ -1,4 +1,5 @@
-//! What an admission webhook adds to a create: the same HTTPS webhook behind every server, one client, one request at a time.
+//! How much time an admission webhook adds to a create. Every server calls the same HTTPS webhook; one client sends one request at a
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,16 +29,16 @@ const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwe
 const NAME: &str = "bench.example.com";
 /// How many creates are timed with and without the webhook.
 const TIMED: usize = 400;
-/// How long a configuration may take to be in effect.
+/// How long a webhook configuration may take to be in effect.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How much longer a create takes with an HTTPS webhook in its way, at the median.
+/// The median time that an HTTPS webhook adds to a create.
 pub(crate) async fn added(endpoint: &Endpoint) -> Result<Duration, Failure> {
     let hook = Webhook::start().await?;
     added_by(endpoint, &hook, "tls").await
 }
 
-/// The same with a webhook in the server's own process, where there is one.
+/// The same for a webhook in the server's own process. `None` where the server does not offer that.
 pub(crate) async fn added_in_process(endpoint: &Endpoint) -> Result<Option<Duration>, Failure> {
     let Endpoint::InProcess(server) = endpoint else {
         return Ok(None);
@@ -122,7 +123,7 @@ async fn median(endpoint: &Endpoint, client: &mut EndpointClient, prefix: &str) 
     Ok(taken[TIMED / 2])
 }
 
-/// The real server reads configurations a moment after they are written.
+/// Waits until the server calls the webhook: the real one reads configurations a moment after they are written.
 async fn until_asked(
     endpoint: &Endpoint,
     client: &mut EndpointClient,
@@ -180,7 +181,7 @@ impl Webhook {
                 };
                 let service = service_fn(move |request| allow(request, Arc::clone(&count)));
                 let http = Builder::new(TokioExecutor::new());
-                // A client that goes away ends its connection.
+                // An error means that the client closed the connection.
                 let _ = listen::serve_http(&http, stream, service, &stop).await;
             }
         }));

@@ -1,4 +1,4 @@
-//! The work: the first document, then create, get, patch, apply, list, watch and delete `ConfigMaps`.
+//! The measured requests: the first `OpenAPI` document, then create, get, patch, apply, list, watch and delete of `ConfigMaps`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,9 +17,9 @@ use crate::webhook;
 
 pub(crate) const NAMESPACE: &str = "bench";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/bench/configmaps";
-/// How many creations the watch latency is taken from.
+/// How many creates are sent to measure the latency of a watch.
 const WATCHED: usize = 500;
-/// How many times the collection is listed.
+/// How often the collection is listed.
 const LISTS: usize = 20;
 
 pub(crate) async fn over_tls(peer: &Peer, objects: usize, clients: usize) -> Result<Figures, Failure> {
@@ -39,7 +39,7 @@ pub(crate) async fn in_process(objects: usize, clients: usize) -> Result<Figures
     Ok(figures)
 }
 
-/// The rates of custom resources alone.
+/// The rates of custom resources only.
 pub(crate) async fn custom_in_process(objects: usize, clients: usize) -> Result<String, Failure> {
     let endpoint = Endpoint::InProcess(ApiServer::new(Options::new()));
     make_namespace(&endpoint).await?;
@@ -215,7 +215,7 @@ pub(crate) async fn list_rate(endpoint: &Endpoint, path: &str, objects: usize) -
     Ok((objects * LISTS) as f64 / began.elapsed().as_secs_f64())
 }
 
-/// From sending a create to seeing its frame, while nothing else happens.
+/// The time from sending a create to receiving its watch event, on a server that has nothing else to do.
 async fn watch_latency(endpoint: &Endpoint) -> Result<(Duration, Duration), Failure> {
     let mut watching = endpoint.open().await?;
     let path = format!("{CONFIG_MAPS}?watch=1&labelSelector=watched");

@@ -1,4 +1,4 @@
-//! What is measured (`cases.json`, read by both sides) and what a side answers.
+//! The cases (`cases.json`, which both programs read) and the figures that a program returns.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -11,14 +11,14 @@ pub(crate) struct Cases {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A rule and what it stands for.
+/// A rule and a name for the kind of rule that it represents.
 #[derive(Deserialize)]
 pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) rule: String,
 }
 
-/// The text both sides read.
+/// The text that both programs read.
 pub(crate) const TEXT: &str = include_str!("../cases.json");
 
 impl Cases {
@@ -27,22 +27,22 @@ impl Cases {
     }
 }
 
-/// What one side did.
+/// The figures of one program.
 #[derive(Deserialize)]
 pub(crate) struct Figures {
     pub(crate) version: String,
     pub(crate) rules: Vec<RuleFigures>,
-    /// Nanoseconds to compile all rules as those of one schema, with environments and estimates.
+    /// Nanoseconds to compile all rules as the rules of one schema, including environments and estimates.
     pub(crate) schema: f64,
 }
 
-/// What one side did with one rule; times are nanoseconds.
+/// The figures of one program for one rule. Times are nanoseconds.
 #[derive(Deserialize)]
 pub(crate) struct RuleFigures {
     pub(crate) name: String,
     pub(crate) compile: f64,
     pub(crate) eval: f64,
-    /// Without anything of Kubernetes around the object; only the peer has such a form.
+    /// The time to evaluate on a plain Go map. Only the Go program has it.
     pub(crate) plain: Option<f64>,
     pub(crate) allocations: f64,
     pub(crate) verdict: bool,

@@ -1,4 +1,4 @@
-//! This toolkit's CEL engine beside Kubernetes': the same rules and the same object, one run, ratios.
+//! Compares this toolkit's CEL engine with Kubernetes': the same rules and the same object in one run, with ratios.
 //!
 //! `cargo run --profile dist -p kubewright-bench-cel` builds the peer (`peer/`, Go 1.26 or newer) and measures both;
 //! `--only-ours` leaves the peer out.
@@ -61,7 +61,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A figure counts only if both did the same: verdict, cost and estimate of every rule.
+/// Refuses to compare figures unless both programs have the same result, cost and estimate for every rule.
 fn agree(theirs: &Figures, ours: &Figures) -> Result<(), String> {
     for (theirs, ours) in theirs.rules.iter().zip(&ours.rules) {
         let facts = |rule: &cases::RuleFigures| (rule.name.clone(), rule.verdict, rule.cost, rule.estimate);

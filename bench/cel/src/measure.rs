@@ -1,4 +1,4 @@
-//! Time and allocations of a piece of work; the peer measures the same way.
+//! Measures time and allocations of a piece of work. The Go program measures in the same way.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Nanoseconds per call: the best of some batches, so that neighbours on the machine do not count.
+    /// Nanoseconds per call: the best of some batches, so that other processes on the machine do not count.
     pub(crate) fn measure(self, mut work: impl FnMut()) -> f64 {
         let batch = Duration::from_millis(self.batch_ms);
         let mut time = |calls: usize| {

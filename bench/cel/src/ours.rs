@@ -1,4 +1,4 @@
-//! This toolkit's side. The allocator counts all the while, so its price is part of our times.
+//! Measures this toolkit. The allocator counts allocations during all measurements, so our times include the cost of counting.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::cases::{Cases, Figures, RuleFigures};
 use crate::measure::{Effort, allocations};
 
-/// Compiles and evaluates every rule; refuses to measure one that has no verdict.
+/// Compiles and evaluates every rule. Fails if a rule does not evaluate to true or false.
 pub(crate) fn run(cases: &Cases, effort: Effort) -> Result<Figures, String> {
     let decl = Decl::from_schema(&cases.schema, true);
     let ty = decl.cel_type("selfType0").ok_or("rules cannot see the schema")?;

@@ -19,7 +19,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it; controllers come up by themselves.
+    /// Starts the server, and the controllers in the background.
     pub(crate) fn start(controllers: &Controllers) -> Self {
         let server = ApiServer::new(Options::new());
         let (stopper, stop) = Stopper::new();

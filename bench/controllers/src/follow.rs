@@ -1,4 +1,4 @@
-//! Waiting without asking over and over: that would be part of what is measured.
+//! Waits by watching. Polling would be part of the measured cost.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use kubewright_apiserver::ApiServer;
 
 use crate::Failure;
 
-/// When nothing was written for so long, nothing moves.
+/// A cluster is quiet when nothing was written for this long.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Waits until so many Deployments have all the Pods they want, of the template they have now.
+/// Waits until this many Deployments have all their Pods available, with their current template.
 pub(crate) async fn available(api: &Api<Deployment>, count: usize) -> Result<(), Failure> {
     let listed = api.list(&ListParams::default()).await?;
     let mut version = listed.metadata.resource_version.unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) async fn quiet(server: &ApiServer) -> Instant {
     since
 }
 
-/// Waits until there is none of a kind.
+/// Waits until there is no object of a kind.
 pub(crate) async fn gone<K>(api: &Api<K>) -> Result<(), Failure>
 where
     K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,

@@ -1,5 +1,5 @@
-//! The standard controllers on the embedded server: what they cost to start, and how long a number of Pods takes to run, to be
-//! replaced and to go, as tables. `cargo run --profile dist -p kubewright-bench-controllers`.
+//! Measures the standard controllers on the embedded server: what they cost to start, and how long they take to bring up, replace
+//! and delete a number of Pods. `cargo run --profile dist -p kubewright-bench-controllers`.
 
 mod cluster;
 mod follow;
@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 
-/// Why a bench ended early.
+/// Any error.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Measures the controllers.
@@ -30,7 +30,7 @@ struct Arguments {
     /// How many clusters are started one after another, and how many at once; 0 leaves it out.
     #[arg(long, default_value_t = 50)]
     starts: usize,
-    /// Measure one thing in this process and say it as JSON: `start`, or a number of Pods.
+    /// Measure one thing in this process and print it as JSON: `start`, or a number of Pods.
     #[arg(long, hide = true)]
     only: Option<String>,
 }
@@ -67,7 +67,7 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Each measurement has a process of its own: what one leaves behind is no concern of the next.
+/// Runs each measurement in a process of its own, so that none is affected by the memory of the one before.
 fn all(arguments: &Arguments) -> Result<(), Failure> {
     println!("{}", report::head());
     if arguments.starts > 0 {

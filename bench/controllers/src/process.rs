@@ -1,4 +1,4 @@
-//! What the operating system says of this process.
+//! Processor time and memory of this process, from the operating system.
 
 use kubewright_system::process::{self, Process};
 

@@ -1,4 +1,4 @@
-//! So many Pods: until they run, until all are replaced, until all are gone.
+//! Measures how long a number of Pods take until they run, until all are replaced, and until all are deleted.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::{Failure, follow, process};
 
-/// A simulated node takes 1000 Pods; half of them leaves room for a rolling update.
+/// A simulated node has room for 1000 Pods; half of them leaves room for a rolling update.
 const PODS_OF_A_NODE: usize = 500;
-/// How many requests of ours are under way at once.
+/// How many requests the benchmark has in flight at once.
 const AT_ONCE: usize = 8;
 
-/// What is made.
+/// The objects that are created.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) deployments: usize,
@@ -26,21 +26,21 @@ pub(crate) struct Size {
     pub(crate) services: bool,
 }
 
-/// What one phase took.
+/// The figures of one phase.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) phase: String,
     pub(crate) pods: usize,
-    /// Until it is as it was asked for, in seconds.
+    /// Seconds until the cluster has the state that was asked for.
     pub(crate) settled: f64,
-    /// Until the last write, events among them.
+    /// Seconds until the last write, including those of events.
     pub(crate) quiet: f64,
     pub(crate) writes: u64,
     pub(crate) cpu: f64,
     pub(crate) resident: u64,
 }
 
-/// What is read before a phase.
+/// The counters at the beginning of a phase.
 struct Before {
     began: Instant,
     cpu: f64,

@@ -1,4 +1,4 @@
-//! What a cluster costs before anybody uses it.
+//! Measures what an unused cluster costs.
 
 use std::time::Instant;
 
@@ -11,18 +11,18 @@ use tokio::runtime::Builder;
 use crate::cluster::Cluster;
 use crate::{Failure, follow, process};
 
-/// What one kind of cluster takes.
+/// The figures of one kind of cluster.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) what: String,
     pub(crate) clusters: usize,
-    /// Until nothing moves, in seconds, of one after another: the median, with the time to see that nothing does.
+    /// The median of the seconds that one cluster takes until it is quiet, including the time to notice that.
     pub(crate) alone: f64,
-    /// Processor time of each, in seconds.
+    /// Seconds of processor time of each cluster.
     pub(crate) cpu: f64,
-    /// Until nothing moves in any of them, all at once.
+    /// Seconds until all clusters are quiet when they are started at once.
     pub(crate) together: f64,
-    /// Resident memory of each while all run, in bytes.
+    /// Bytes of resident memory of each cluster while all of them run.
     pub(crate) resident: u64,
     pub(crate) watches: usize,
 }
@@ -35,7 +35,7 @@ pub(crate) fn measure(clusters: usize) -> Result<Vec<Start>, Failure> {
         ("all but the garbage collector", "*,-gc".parse()?),
         ("all controllers", Controllers::all()),
     ];
-    // What the process makes once is not what one more cluster costs.
+    // The first cluster builds what all clusters of the process share, so it is not measured.
     runtime()?.block_on(one(&Controllers::all()))?;
     kinds
         .into_iter()
@@ -95,7 +95,7 @@ async fn many(controllers: &Controllers, clusters: usize) -> Result<(f64, u64, u
     Ok((last.saturating_duration_since(began).as_secs_f64(), resident, watches))
 }
 
-/// How many watches are open, by the server's own count.
+/// How many watches are open, according to the server's metrics.
 async fn watches(cluster: &Cluster) -> Result<usize, Failure> {
     let request = Request::get("/metrics").body(Vec::new())?;
     let text = cluster.server.client().request_text(request).await?;

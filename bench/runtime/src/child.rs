@@ -1,4 +1,4 @@
-//! The peers as processes: started, listened to, asked, ended.
+//! Runs the peers as child processes and exchanges lines with them.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,10 +12,10 @@ use tokio::time::timeout;
 use kubewright_bench_runtime::Failure;
 use kubewright_bench_runtime::protocol::{Report, now};
 
-/// How long a child may take over an answer that needs no work.
+/// How long a child may take to answer a question that needs no work.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// The implementation that is measured.
+/// A library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Peer {
     ControllerRuntime,
@@ -32,7 +32,7 @@ impl Peer {
         }
     }
 
-    /// Its program, next to the bench's own.
+    /// The path of its program, in the folder of the benchmark's own.
     fn program(self) -> Result<PathBuf, Failure> {
         Ok(std::env::current_exe()?.with_file_name(match self {
             Peer::ControllerRuntime => "peer-controller-runtime",
@@ -58,7 +58,7 @@ impl Peer {
                 let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
                 command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin"]);
                 command.arg(if self == Peer::Ours { "peer-ours" } else { "peer-kube" });
-                // As the bench itself was built, so that its program lies next to the bench's.
+                // The profile of the benchmark itself, so that Cargo puts the program into the same folder.
                 let profile = self.program()?;
                 let profile = profile
                     .parent()
@@ -84,7 +84,7 @@ impl Peer {
     }
 }
 
-/// A running peer. Dropping it ends it.
+/// A running peer. Dropping this kills it.
 pub(crate) struct Child {
     name: String,
     process: tokio::process::Child,
@@ -95,7 +95,7 @@ pub(crate) struct Child {
     pub(crate) started: i64,
 }
 
-/// What a child is started with.
+/// The arguments of a child.
 pub(crate) struct Start<'a> {
     pub(crate) peer: Peer,
     pub(crate) scenario: &'a str,
@@ -141,7 +141,7 @@ impl Child {
         })
     }
 
-    /// The next report of an event; those of others are passed over.
+    /// Waits for the next report of an event and ignores reports of others.
     pub(crate) async fn wait_for(&mut self, event: &str, patience: Duration) -> Result<Report, Failure> {
         let found = timeout(patience, async {
             while let Some(line) = self.lines.next_line().await? {
@@ -168,7 +168,7 @@ impl Child {
         self.wait_for(question, ANSWER).await
     }
 
-    /// Ends it.
+    /// Ends the process.
     pub(crate) async fn end(mut self) -> Result<(), Failure> {
         self.process.kill().await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! What the bench itself does to the cluster: makes and removes objects, patches them at a pace, counts requests.
+//! The benchmark's own requests: it creates and deletes objects, patches them at a constant rate, and counts requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 use kubewright_bench_runtime::Failure;
 use kubewright_bench_runtime::protocol::now;
 
-/// How many requests of the bench's own are under way at once.
+/// How many requests the benchmark has in flight at once.
 const AT_ONCE: usize = 16;
 
 pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), Fa
     }
 }
 
-/// Makes the objects with these numbers.
+/// Creates the objects with these numbers.
 pub(crate) async fn create<K>(
     client: &Client,
     namespace: &str,
@@ -55,7 +55,7 @@ where
         .await
 }
 
-/// Removes all objects of a kind from a namespace.
+/// Deletes all objects of a kind in a namespace.
 pub(crate) async fn remove<K>(client: &Client, namespace: &str) -> Result<(), Failure>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
@@ -93,7 +93,7 @@ where
     Ok(api.list_metadata(&ListParams::default()).await?.items.len())
 }
 
-/// Patches one `ConfigMap` after another with these numbers, one every so often; returns when each was sent.
+/// Patches one `ConfigMap` after another with these numbers, at a constant rate. Returns the time at which each patch was sent.
 pub(crate) async fn patch_at_a_pace(
     client: &Client,
     namespace: &str,
@@ -115,7 +115,7 @@ pub(crate) async fn patch_at_a_pace(
     Ok(sent)
 }
 
-/// How large a Pod is on its way.
+/// The size of a Pod in JSON and protobuf.
 pub(crate) async fn describe_pod(client: &Client, namespace: &str, name: &str) -> Result<String, Failure> {
     let mut sizes = Vec::new();
     for accept in ["application/vnd.kubernetes.protobuf", "application/json"] {
@@ -140,7 +140,7 @@ pub(crate) async fn requests(client: &Client) -> Result<Requests, Failure> {
     Ok(parse_requests(&text))
 }
 
-/// The requests of now that were not there before.
+/// The requests that were sent between two counts.
 pub(crate) fn since(before: &Requests, after: &Requests) -> Requests {
     let difference = |(what, count): (&String, &u64)| {
         let more = count.saturating_sub(before.get(what).copied().unwrap_or(0));

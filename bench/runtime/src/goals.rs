@@ -1,21 +1,21 @@
-//! What was aimed at, and whether it was met. All goals compare ours with controller-runtime.
+//! The goals for our figures, and whether they are met. All goals compare ours with controller-runtime's.
 
 /// A goal for one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
-    /// The figure is only told.
+    /// There is no goal; the figure is only printed.
     None,
-    /// Ours is at least so many times theirs.
+    /// Ours is at least this many times theirs.
     AtLeast(f64),
     /// Ours is at most this part of theirs.
     AtMost(f64),
-    /// The same, and better still this part.
+    /// Ours is at most the first part of theirs; the second is a stretch goal.
     AtMostAiming(f64, f64),
-    /// There is none.
+    /// Ours is zero.
     Zero,
 }
 
-/// How a goal turned out.
+/// Whether a goal was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Met,
@@ -38,7 +38,7 @@ impl Goal {
         })
     }
 
-    /// The goal in words.
+    /// The goal as text.
     pub(crate) fn words(self) -> String {
         match self {
             Goal::None => String::new(),

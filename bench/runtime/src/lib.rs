@@ -1,10 +1,10 @@
-//! What the bench and the peers written in Rust share: the protocol between them, the objects, and the counting of work.
-//! The bench itself is `main.rs`; each peer is a binary of its own, so that its memory is its own.
+//! Shared by the benchmark and the peers written in Rust: the protocol between them, the objects, and the counting of work.
+//! `main.rs` is the benchmark. Each peer is a program of its own, so that its memory can be measured.
 
 pub mod objects;
 pub mod protocol;
 pub mod tally;
 pub mod task;
 
-/// Whatever went wrong.
+/// Any error.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

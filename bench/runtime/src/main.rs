@@ -1,4 +1,4 @@
-//! controller-runtime, `kube_runtime` and this toolkit side by side: the same work against one real API server, one run.
+//! Compares controller-runtime, `kube_runtime` and this toolkit: the same work on one real API server, in one run.
 //!
 //! `cargo run --profile operator -p kubewright-bench-runtime` needs the real binaries (`conformance/upstream/build`) and Go 1.26 or newer
 //! for the peer in `go/`; `--peers` and `--only` leave peers and scenarios out, `--quick` takes a minute and says little.
@@ -42,7 +42,7 @@ fn bench(plan: &Plan) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // A signal drops what runs, which ends its servers.
+        // A signal drops the future of the run, which ends its servers.
         let mut signals = Signals::listen()?;
         tokio::select! {
             done = scenarios::run(plan) => done,

@@ -1,4 +1,5 @@
-//! What a child tells the bench, one JSON line each, and what the bench asks it; `go/main.go` has the same fields.
+//! The protocol between the benchmark and a child: JSON lines from the child, words from the benchmark. `go/main.go` has the same
+//! fields.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
-    /// `built`, `done`, or the word of the question that it answers.
+    /// `built`, `done`, or the question that the line answers.
     pub event: String,
     /// The time of day in nanoseconds; all processes are on one machine.
     pub at: i64,
@@ -17,11 +18,11 @@ pub struct Report {
     pub cpu: u64,
     /// Resident memory now, in bytes.
     pub resident: u64,
-    /// That part of it which is no file's: heap and stacks.
+    /// The part of it that is not backed by files: heap and stacks.
     pub anonymous: u64,
-    /// Resident memory at most, in bytes.
+    /// The peak of resident memory, in bytes.
     pub peak: u64,
-    /// Live bytes of the heap where they were asked for.
+    /// Live bytes of the heap, if the child was started to count them.
     pub heap: u64,
     /// How many objects are done, or in the cache.
     pub objects: usize,
@@ -29,9 +30,9 @@ pub struct Report {
     pub reconciles: u64,
     /// How many of them failed.
     pub errors: u64,
-    /// Those of the errors that said that the object exists already.
+    /// How many errors said that the object exists already.
     pub exists: u64,
-    /// Numbers found in objects, and when.
+    /// The numbers that the child saw in objects, each with the time at which it saw it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(i64, i64)>,
     /// The costs of single operations.
@@ -42,7 +43,7 @@ pub struct Report {
 /// The cost of one operation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Figure {
-    /// Which operation.
+    /// The name of the operation.
     pub name: String,
     /// How long it takes.
     pub nanoseconds: f64,
@@ -51,7 +52,7 @@ pub struct Figure {
 }
 
 impl Report {
-    /// Fills in what is true of this process at this moment, and says it.
+    /// Fills in time, processor time and memory of this process, and prints the line.
     pub fn say(mut self) {
         self.at = now();
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -70,7 +71,7 @@ pub fn now() -> i64 {
         .map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// This process' resident memory in bytes: all, what is no file's, and the most there was.
+/// The resident memory of this process in bytes: all of it, the part that is not backed by files, and its peak.
 fn memory() -> [u64; 3] {
     let process = Process::this();
     ["VmRSS", "RssAnon", "VmHWM"].map(|name| process.as_ref().and_then(|process| process.bytes(name)).unwrap_or(0))

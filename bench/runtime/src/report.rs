@@ -8,7 +8,7 @@ use crate::goals::{Goal, Verdict};
 use crate::statistics::median;
 use kubewright_bench_runtime::protocol::Figure;
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
@@ -29,14 +29,14 @@ impl Row {
     }
 }
 
-/// All figures, in the order in which they were first told.
+/// All figures, in the order in which they were first added.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Row>,
 }
 
 impl Table {
-    /// Notes the figure of one round.
+    /// Adds the figure of one round.
     pub(crate) fn note(&mut self, group: &str, metric: Metric, peer: Peer, value: f64) {
         let same = |row: &Row| row.group == group && row.metric.name == metric.name;
         let at = self.rows.iter().position(same).unwrap_or_else(|| {
@@ -90,7 +90,7 @@ impl Table {
     }
 }
 
-/// The costs of single operations; ours may have more of them.
+/// The costs of single operations. We measure more operations than the Go program.
 pub(crate) fn micro_table(theirs: &[Figure], ours: &[Figure]) -> String {
     let mut text = String::from(
         "| operation | controller-runtime | allocations | ours | allocations | operations/s |\n|---|---:|---:|---:|---:|---:|",
@@ -139,7 +139,7 @@ fn ratio(theirs: Option<f64>, ours: Option<f64>) -> String {
     }
 }
 
-/// Three figures are enough.
+/// A number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 100.0 => {

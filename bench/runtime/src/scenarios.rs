@@ -1,4 +1,4 @@
-//! The run: which scenarios, on how much, in which order, and what is noted of each.
+//! Runs the scenarios and adds their figures to the report.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use kubewright_bench_runtime::objects::{config_map, pod};
 
 /// How long the work of one child may take.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// What a child, or the server, still does after it was done is not of interest.
+/// How long the benchmark waits after a scenario, so that its last work does not count in the next one.
 const SETTLING: Duration = Duration::from_secs(2);
 /// How often an object is patched while latency is measured.
 const PACE: Duration = Duration::from_millis(8);
 /// How many objects are patched in turn.
 const PATCHED: usize = 50;
-/// The first patches warm up connections.
+/// How many patches are sent before latency is measured, to warm up connections.
 const WARM_UP: usize = 50;
 const MEGABYTE: f64 = 1e6;
 
-/// What can be left out.
+/// A scenario of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
     Micro,
@@ -87,7 +87,7 @@ impl Plan {
     }
 }
 
-/// Runs everything that is wanted and prints the tables.
+/// Runs the scenarios of a plan and prints the tables.
 pub(crate) async fn run(plan: &Plan) -> Result<(), Failure> {
     for peer in &plan.peers {
         eprintln!("bench: building {} …", peer.name());
@@ -170,7 +170,8 @@ pub(crate) async fn run(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the figures hold for. A machine that is busy with something else gives no good ones, so its load is told.
+/// Describes the machine and the versions. The figures of a machine that is busy with other work are not reliable, so the heading
+/// has its load.
 async fn heading(plan: &Plan, client: &Client) -> Result<String, Failure> {
     let version = include_str!("../go/go.mod").lines().find_map(|line| {
         line.trim_start_matches("require ")
@@ -397,7 +398,7 @@ impl Run<'_> {
                 Some((seen - sent) as f64 / 1e6)
             })
             .collect();
-        // A patch that is overtaken by the next one of the same object is not seen; at this pace that is not to happen.
+        // A peer does not see a patch if the next one of the same object overtakes it. At this rate that should not happen.
         if taken.len() + WARM_UP < patches {
             return Err(format!("{} saw {} of {patches} patches", peer.name(), taken.len() + WARM_UP).into());
         }
@@ -470,7 +471,7 @@ impl Run<'_> {
         let built = child.wait_for("built", PATIENCE).await?;
         let done = child.wait_for("done", PATIENCE).await?;
         complete(peer, done.objects, count)?;
-        // The peers in Rust count allocations until they are at rest and then say so by themselves.
+        // The peers in Rust count allocations until nothing is left to do, and report that without being asked.
         let settled = if peer == Peer::ControllerRuntime {
             tokio::time::sleep(SETTLING).await;
             child.ask("heap").await?

@@ -1,4 +1,4 @@
-//! The real pair that all peers work against, as `conformance/upstream/start` runs it.
+//! The real etcd and kube-apiserver that all peers work against, started by `conformance/upstream/start`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,12 +10,12 @@ use tokio::process::{Child, Command};
 
 use kubewright_bench_runtime::Failure;
 
-/// How long the pair may take to answer.
+/// How long the servers may take to answer.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long it may take to end before it is made to.
+/// How long the servers may take to end before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// Ends the pair and removes its data when the bench closes its end of the pipe, however the bench itself ended.
-const KEEPER: &str = r#"
+/// A script that ends the servers and removes their data when the benchmark closes its end of the pipe, however the benchmark ends.
+const CLEANUP: &str = r#"
 "$0" "$1" "$2" >"$1.log" 2>&1 </dev/null & pair=$!
 while kill -0 "$pair" 2>/dev/null; do
   read -r -t 1 _
@@ -39,7 +39,7 @@ fn repository() -> PathBuf {
 }
 
 impl Server {
-    /// Builds the pair if it is not there, starts it and waits for its first answer.
+    /// Builds the servers unless they are built, starts them and waits for the first answer.
     pub(crate) async fn start(port: u16) -> Result<Server, Failure> {
         let upstream = repository().join("conformance/upstream");
         let built = Command::new(upstream.join("build"))
@@ -53,7 +53,7 @@ impl Server {
         let folder = tempfile::tempdir()?;
         let run = folder.path().join("run");
         let keeper = Command::new("bash")
-            .args(["-c", KEEPER])
+            .args(["-c", CLEANUP])
             .arg(upstream.join("start"))
             .arg(&run)
             .arg(port.to_string())
@@ -87,13 +87,13 @@ impl Server {
         log.unwrap_or_default().trim().to_owned()
     }
 
-    /// A folder that goes with the server.
+    /// A temporary folder that is removed with the server.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// A client of nothing, until there is a server.
+/// A client without a server, used until the server is started.
 fn unconnected() -> Result<Client, Failure> {
     Ok(Client::try_from(kube::Config::new("https://127.0.0.1:1".parse()?))?)
 }

@@ -1,4 +1,4 @@
-//! Figures of many.
+//! Median and percentiles.
 
 /// The middle of some values; of an even number of them the lower one.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {

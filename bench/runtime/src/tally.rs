@@ -1,4 +1,4 @@
-//! What was reconciled so far, and the answers to the bench's questions.
+//! Counts what was reconciled so far and answers the benchmark's questions.
 
 use std::io::BufRead as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::protocol::{Report, now};
 
-/// Counts objects and says so when it is all of them.
+/// Counts objects and reports when all of them are done.
 pub struct Tally {
     marks: Vec<AtomicBool>,
     left: AtomicUsize,
@@ -20,7 +20,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of so many objects.
+    /// Counts up to this many objects.
     pub fn new(count: usize) -> Self {
         Tally {
             marks: (0..count).map(|_| AtomicBool::new(false)).collect(),
@@ -33,12 +33,12 @@ impl Tally {
         }
     }
 
-    /// A reconcile began.
+    /// Counts a reconcile.
     pub fn began(&self) {
         self.reconciles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The object whose name ends in a number is done.
+    /// Marks the object with this name as done. The name ends in the number of the object.
     pub fn mark(&self, name: &str) {
         let number = name.rsplit('-').next().and_then(|number| number.parse::<usize>().ok());
         let Some(mark) = number.and_then(|number| self.marks.get(number)) else {
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// So many objects are in the cache, which is all there is to do.
+    /// Reports that this many objects are in the cache and that nothing else has to be done.
     pub fn complete(&self, objects: usize) {
         let mut report = self.report("done");
         report.objects = objects;
@@ -58,12 +58,12 @@ impl Tally {
         self.done.notify_one();
     }
 
-    /// Waits for the last mark.
+    /// Waits until all objects are marked.
     pub async fn done(&self) {
         self.done.notified().await;
     }
 
-    /// A number was found in an object.
+    /// Notes that a number was seen in an object.
     pub fn saw(&self, number: Option<&String>) {
         let at = now();
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
@@ -74,12 +74,12 @@ impl Tally {
         }
     }
 
-    /// A reconcile failed.
+    /// Counts a failed reconcile.
     pub fn failed(&self) {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A creation failed because of this reason.
+    /// Counts a create that the server refused for this reason.
     pub fn refused(&self, reason: &str) {
         if reason == "AlreadyExists" {
             self.exists.fetch_add(1, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl Tally {
         }
     }
 
-    /// Answers the bench until it has no more questions; then the process is not needed either.
+    /// Answers the benchmark's questions until it closes the pipe, and then ends the process.
     pub fn obey_in_background(self: &Arc<Self>) {
         let tally = Arc::clone(self);
         std::thread::spawn(move || {

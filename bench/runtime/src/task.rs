@@ -1,4 +1,4 @@
-//! A peer as a process: its command line, its threads, and the counting of live bytes.
+//! The program of a peer: its command line, its threads, and the counting of live bytes.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 use crate::Failure;
 use crate::tally::Tally;
 
-/// What a peer does.
+/// The work of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Work {
     /// Nothing: a controller without objects.
@@ -21,7 +21,7 @@ pub enum Work {
     Noop,
     /// Gives each `ConfigMap` a Secret.
     Owners,
-    /// As no-op, and notes when it saw which content.
+    /// Reads each `ConfigMap` from the cache and notes when it saw which content.
     Latency,
     /// Keeps Pods in the cache.
     Pods,
@@ -29,7 +29,7 @@ pub enum Work {
     Micro,
 }
 
-/// The command line of a peer; the peer in Go knows the same words.
+/// The command line of a peer. The peer in Go has the same flags.
 #[derive(Clone, Debug, Parser)]
 pub struct Task {
     /// What to do
@@ -49,7 +49,7 @@ pub struct Task {
     pub heap: bool,
 }
 
-/// Runs a peer until the bench has no more questions.
+/// Runs a peer until the benchmark closes the pipe.
 pub fn main<F>(task: &Task, work: impl FnOnce(Task, Arc<Tally>) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>> + Send + 'static,
@@ -76,7 +76,7 @@ fn run(tally: &Arc<Tally>, working: impl Future<Output = Result<(), Failure>>) -
     runtime.block_on(working)
 }
 
-/// The same on one thread whose allocations are counted until everything is in the cache.
+/// The same on a single thread, whose allocations are counted until all objects are in the cache.
 fn run_counted(
     tally: &Arc<Tally>,
     working: impl Future<Output = Result<(), Failure>> + Send + 'static,
@@ -96,7 +96,7 @@ fn run_counted(
     Ok(())
 }
 
-/// Waits until all objects are there and what fetched them is at rest.
+/// Waits until all objects are in the cache and the tasks that fetched them are idle.
 async fn settled(
     tally: &Tally,
     working: impl Future<Output = Result<Result<(), Failure>, JoinError>>,

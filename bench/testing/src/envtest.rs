@@ -1,4 +1,4 @@
-//! Rounds of Go's envtest, measured by a program in `go/`.
+//! Runs rounds of Go's envtest, which the program in `go/` measures.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ pub(crate) fn measure(assets: &Path, rounds: usize) -> Result<Vec<Round>, Failur
         .env("KUBEBUILDER_ASSETS", &assets)
         .stderr(Stdio::inherit())
         .output();
-    // Whatever came of it, the program is of no use any more.
+    // The program is not used again, whether it succeeded or not.
     let _ = std::fs::remove_file(&peer);
     let output = output?;
     if !output.status.success() {

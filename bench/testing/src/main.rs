@@ -1,4 +1,4 @@
-//! `TestEnv` beside Go's envtest: the time to start, to reconcile one object and to stop, one run, as a table.
+//! Compares `TestEnv` with Go's envtest: the time to start, to reconcile one object and to stop, in one run.
 //!
 //! `cargo run --profile dist -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours,ours-bare` leaves it out.
 
@@ -15,7 +15,7 @@ use clap::Parser;
 use crate::ours::Rounds;
 use crate::report::Peer;
 
-/// Why a bench ended early.
+/// Any error.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The implementations that can be measured.

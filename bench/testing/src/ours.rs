@@ -1,4 +1,4 @@
-//! Rounds of `TestEnv` on the embedded server.
+//! Runs rounds of `TestEnv` on the embedded server.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,12 @@ pub(crate) struct Rounds {
     pub(crate) parallel: usize,
 }
 
-/// The default: with Kubernetes' own controllers, as in a real cluster.
+/// Measures the default: with Kubernetes' own controllers, as in a real cluster.
 pub(crate) fn with_controllers(rounds: Rounds) -> Result<Peer, Failure> {
     measure("ours", &Controllers::all(), rounds)
 }
 
-/// As in envtest.
+/// Measures without controllers, as envtest has it.
 pub(crate) fn without_controllers(rounds: Rounds) -> Result<Peer, Failure> {
     measure("ours, no controllers", &Controllers::none(), rounds)
 }
@@ -40,7 +40,7 @@ fn measure(name: &'static str, controllers: &Controllers, rounds: Rounds) -> Res
     })
 }
 
-/// Each round has a runtime of its own, as each test has.
+/// Runs a round in a tokio runtime of its own, as each test has one.
 fn round(controllers: &Controllers) -> Result<Round, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let began = Instant::now();

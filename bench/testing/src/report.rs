@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// What a round took, in seconds.
+/// The seconds that each part of a round took.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Round {
-    /// Until the manager's caches are filled.
+    /// The time until the manager's caches are filled.
     pub(crate) start: f64,
-    /// From creating an object to seeing its child.
+    /// The time from creating an object to seeing its child.
     pub(crate) reconcile: f64,
-    /// Until nothing runs any more.
+    /// The time until everything is stopped.
     pub(crate) stop: f64,
 }
 
@@ -27,22 +27,22 @@ impl Round {
     }
 }
 
-/// One of those who are measured.
+/// An implementation and its measured rounds.
 pub(crate) struct Peer {
-    /// What it is called in the table.
+    /// Its name in the table.
     pub(crate) name: &'static str,
     pub(crate) rounds: Vec<Round>,
-    /// How many of it ran at once, and how long they took.
+    /// How many rounds ran at once, and how long they took.
     pub(crate) parallel: Option<(usize, Duration)>,
 }
 
-/// A test environment has to be so many times faster than envtest's: to start, to stop, and all in all.
+/// How many times faster than envtest a test environment has to be: to start, to stop, and in total.
 const GOAL: f64 = 100.0;
 const COLUMNS: [&str; 4] = ["start", "reconcile", "stop", "all"];
-/// What the goal is about; a reconcile is the operator's own time.
+/// The columns that the goal covers. The time of a reconcile is the operator's own.
 const MEASURED: [usize; 3] = [0, 2, 3];
 
-/// The peers as a table. The first one is what the others are compared with, if it is envtest.
+/// The peers as a table. Ours are compared with envtest, if that was measured.
 pub(crate) fn table(envtest: Option<&Peer>, ours: &[Peer]) -> String {
     let mut text = String::new();
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
@@ -114,7 +114,7 @@ fn ratios(text: &mut String, name: &str, base: [f64; 4], own: [f64; 4]) {
     );
 }
 
-/// Of all rounds but the first, which pays for what the others share; of that one, if it is alone.
+/// The median of all rounds but the first, which builds what the others share. If there is only one round, its figures.
 fn median(rounds: &[Round]) -> Option<[f64; 4]> {
     let rest = if rounds.len() > 1 { &rounds[1..] } else { rounds };
     if rest.is_empty() {

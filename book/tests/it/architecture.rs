@@ -108,7 +108,7 @@ fn line_of(name: &str, dependencies: &Dependencies) -> String {
     line
 }
 
-/// What has to be done to the page's lines so that they tell the graph.
+/// The changes that would make the page's lines equal to the graph.
 fn corrections(written: &[&str], graph: &Graph) -> Vec<String> {
     let mut corrections = Vec::new();
     let name = |line: &str| line.split(" ->").next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The book hangs together: every chapter is listed and tested, every link leads somewhere, every code block says what it is.
+//! Every chapter of the book is listed and tested, every link has a target, every code block names its language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use kubewright_test_support::book::{Chapter, Part, chapters, links, root};
 
-/// What code blocks are of. A block without a name would be Rust to the tests and nothing to readers.
+/// The languages of code blocks. rustdoc would take a block without a language for Rust, and readers would see no highlighting.
 const LANGUAGES: [&str; 12] = [
     "rust",
     "yaml",
@@ -82,7 +82,7 @@ fn every_code_block_is_closed_and_says_what_it_is() {
     }
 }
 
-/// An example runs what its `main` calls; a test that nobody calls would pass whatever it says.
+/// A doc test runs what its `main` calls. A test function in it that `main` does not call would never run.
 #[test]
 fn every_test_that_is_shown_is_run() {
     for chapter in chapters() {
@@ -121,8 +121,8 @@ const CRATES: [&str; 12] = [
     "tokio",
 ];
 
-/// The crates that a Rust block takes for granted: those that its shown lines name at the root of a path and that no `use` of the
-/// block brings in from elsewhere, as `use kubewright::serde_json::{self, json}` does.
+/// The crates that the visible lines of a Rust block name at the root of a path, except those that a `use` of the block imports from
+/// another crate, as `use kubewright::serde_json::{self, json}` does.
 fn crates_taken_for_granted<'a>(lines: &[&'a str]) -> BTreeSet<&'a str> {
     let shown = lines.iter().filter(|line| {
         let line = line.trim_start();
@@ -163,7 +163,7 @@ fn code_that_is_shown_needs_no_crate_that_a_new_project_lacks() {
     for chapter in chapters() {
         for block in chapter.blocks().filter(|block| block.language() == "rust") {
             for name in crates_taken_for_granted(&block.lines) {
-                // Those who come from kube-rs have these crates, and the chapter says which.
+                // Readers who come from kube-rs have these crates, and the chapter says which.
                 let is_said = chapter.name.ends_with("coming-from-kube-rs.md")
                     && chapter
                         .text
@@ -216,7 +216,7 @@ fn every_matcher_is_named_with_its_arguments() {
     assert_eq!(calls, matchers);
 }
 
-/// How often the resync comes is one number, wherever the book has it.
+/// Every chapter that mentions the period of the resync has the number of the code.
 #[test]
 fn every_chapter_has_the_period_of_the_resync_right() {
     let source = include_str!("../../../crates/runtime/src/informer/declarations.rs");

@@ -1,6 +1,6 @@
-//! The chapters for those who come from elsewhere name no twin that is not there, and that for kubebuilder leaves nothing out.
-//! What there is to name was recorded from controller-runtime v0.25.2, controller-gen v0.23.0 and kubebuilder v4.15, and
-//! read in the documentation of operator-sdk v1.42.
+//! The chapters for users of other tools name only items that exist, and the chapter for kubebuilder covers all of kubebuilder.
+//! The names of the other side were recorded from controller-runtime v0.25.2, controller-gen v0.23.0 and kubebuilder v4.15, and
+//! taken from the documentation of operator-sdk v1.42.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn every_command_and_target_of_operator_sdk_has_its_row() {
     }
 }
 
-/// The chapter says that there is no aggregation for as long as the embedded server refuses it.
+/// The chapter says that the embedded server has no aggregation, as long as it refuses aggregated APIs.
 #[test]
 fn aggregation_is_said_to_be_missing_while_it_is() {
     let refuses = root().join("crates/apiserver/src/admit/remote_api_service.rs").exists();
@@ -111,7 +111,7 @@ fn all_chapters() -> Vec<String> {
     texts
 }
 
-/// What is quoted in the prose of a chapter, and not in its code blocks.
+/// The texts between backticks in the prose of a chapter. Code blocks are left out.
 fn quoted_in_prose(chapter: &str) -> impl Iterator<Item = &str> {
     chapter.split("```").step_by(2).flat_map(str::lines).flat_map(quoted)
 }
@@ -232,7 +232,7 @@ fn every_twin_is_in_the_sources() {
         for row in rows(chapter, heading) {
             let mut place = String::new();
             for name in quoted(row[1]).into_iter().filter(|name| is_path(name)) {
-                // A name without a path is of the module before it, as in `controller::Watch`: `owned`, `mapped`.
+                // A name without a path belongs to the type named before it, as in `controller::Watch`: `owned`, `mapped`.
                 let item = match name.rsplit_once("::") {
                     Some((path, item)) => {
                         path.clone_into(&mut place);
@@ -268,7 +268,8 @@ fn every_marker_of_controller_gen_is_in_the_table() {
             let short = [format!("`{last}`"), format!("`{last}=")];
             let is_known = |key: &&str| {
                 let cell = key.split('|').nth(1).unwrap_or_default();
-                // `MinItems=1`, `MaxItems=9`: the second one is short. What holds of fields holds of items.
+                // A cell may have several markers, of which only the first has the prefix: `+kubebuilder:validation:MinItems=1`,
+                // `MaxItems=9`. The row of a field's marker also covers the same marker of items.
                 cell.contains(&whole)
                     || name.starts_with("kubebuilder:validation:") && {
                         let of_field = format!("`+kubebuilder:validation:{last}");
@@ -317,13 +318,13 @@ fn rows<'a>(chapter: &'a str, heading: &str) -> Vec<[&'a str; 3]> {
     rows
 }
 
-/// Whether it is the name of an item, and no call or flag.
+/// Whether a text is the path of an item, and not a call or a flag.
 fn is_path(code: &str) -> bool {
     code.split("::")
         .all(|word| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -340,7 +341,7 @@ fn field(flag: &str) -> String {
     name.split(['=', ' ']).next().unwrap_or(name).replace('-', "_")
 }
 
-/// Where a name of the chapter is defined. `Client::create_or_update` is written without its module, as the prelude has it.
+/// The folder or file that defines a name of the chapter. `Client::create_or_update` is written without its module, as in the prelude.
 fn folder(module: &str, item: &str) -> String {
     let first = module.split("::").next().unwrap_or_default();
     let folder = match first {

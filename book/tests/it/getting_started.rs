@@ -19,7 +19,7 @@ Next, in the folder website:
 END
 "#;
 
-/// What a reader types and writes, in order.
+/// The commands that a reader runs and the files that a reader writes, in order.
 fn script(chapter: &Chapter) -> String {
     let mut script = HEAD.to_owned();
     let mut section = "";
@@ -37,7 +37,7 @@ fn script(chapter: &Chapter) -> String {
             }
             Part::Code(block) => {
                 match (section, block.language()) {
-                    // The command is there already, and what runs until Ctrl-C is for a terminal of one's own.
+                    // The tests have the command already, and they do not run commands that only Ctrl-C ends.
                     ("Install the command", _) => {}
                     ("Run it", _) => break,
                     (_, "console") => {
@@ -58,7 +58,7 @@ fn script(chapter: &Chapter) -> String {
     script + END
 }
 
-/// The file whose text comes next, if the words before a block say that it is one: "Replace `src/lib.rs` by this:".
+/// The file that a block is the text of, if the sentence before the block names one: "Replace `src/lib.rs` by this:".
 fn file_of(words: &str) -> Option<&str> {
     let sentence = ["Replace", "Give the sample"]
         .iter()

@@ -1,4 +1,4 @@
-//! The book and ARCHITECTURE.md say what is so: their links, YAML, names, messages and graphs are compared with the sources.
+//! Compares the book and ARCHITECTURE.md with the sources: their links, YAML, names, messages and graphs.
 
 mod architecture;
 mod chapters;

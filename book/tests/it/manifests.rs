@@ -1,4 +1,4 @@
-//! The YAML of the book: all of it parses, and a Kubernetes API server takes every object in it.
+//! The YAML of the book: all of it parses, and the embedded API server accepts every object in it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ struct Shown {
     object: Value,
 }
 
-/// All objects in YAML blocks, in the order of the book. Blocks may show a part of an object; those have no kind.
+/// All objects in YAML blocks, in the order of the book. A block without a kind shows a part of an object and is left out.
 fn shown() -> Vec<Shown> {
     let mut shown = Vec::new();
     for chapter in chapters() {
@@ -40,7 +40,7 @@ fn is_definition(object: &Value) -> bool {
     object["kind"] == "CustomResourceDefinition"
 }
 
-/// The definitions that the examples of the repository have, and that of the first chapter.
+/// The `CustomResourceDefinition`s of the repository's examples and of the first chapter.
 fn known_definitions() -> Vec<Value> {
     let examples = fs::read_dir(root().join("../examples")).unwrap();
     let mut folders: Vec<PathBuf> = examples
@@ -54,7 +54,7 @@ fn known_definitions() -> Vec<Value> {
     objects.filter(is_definition).collect()
 }
 
-/// What a server adds to an object when it shows it.
+/// The object without the fields that a server adds.
 fn as_written(mut object: Value) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         for field in [

@@ -1,4 +1,4 @@
-//! The packages that users get: what each says of itself, and that none needs more than is in it.
+//! The published packages: each has the metadata that a registry wants, and none reads files that are not in the package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

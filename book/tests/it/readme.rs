@@ -1,4 +1,4 @@
-//! The README's operator and its test: this file has them as they stand there, so that they compile and pass.
+//! The README's operator and its test, to the letter, so that they are compiled and run.
 #![allow(unreachable_pub, reason = "as users write it")]
 
 use kubewright::testing::TestEnv;

@@ -1,4 +1,4 @@
-//! The messages that the chapter on trouble quotes are the messages of this version.
+//! The messages that the chapter "Troubleshooting" quotes exist in the sources.
 
 use std::fs;
 use std::path::Path;
@@ -59,9 +59,9 @@ fn messages() -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a text has the fixed parts of a message, in order and near each other.
+/// Whether a text contains the fixed parts of a message, in order and close to each other.
 fn says(text: &str, message: &str) -> bool {
-    /// A message with its hint, or two parts of it that are kept beside each other.
+    /// How many characters may lie between two parts: a message and its hint are separate strings in the sources.
     const NEAR: usize = 700;
     let parts: Vec<&str> = message
         .split('…')
@@ -84,7 +84,7 @@ fn says(text: &str, message: &str) -> bool {
     })
 }
 
-/// The sources, as the texts in them read: lines joined, quotes and braces as they are printed.
+/// The sources with the lines of a string joined, and with quotes and braces as they are printed.
 fn files() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! A kubeconfig that tells who the administrator is by a certificate, signed by the authority that `upstream/start` made.
+//! A kubeconfig with a client certificate for the administrator, signed by the authority that `upstream/start` made.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 /// The name that `upstream/start` gives its authority.
 const AUTHORITY: &str = "recorder-ca";
 
-/// The kubeconfig for a server whose folder holds the key of the authority of its clients.
+/// Makes the kubeconfig for a server whose folder has the key of its client authority.
 pub(super) fn kubeconfig(folder: &Path, server: &str) -> io::Result<String> {
     let key = fs::read_to_string(folder.join("client-ca.key"))?;
     let administrator = Signer::new(AUTHORITY, &key)

@@ -1,4 +1,4 @@
-//! Runs the commands of a script, each a process of its own, in a folder of their own.
+//! Runs the commands of a script as processes in a temporary folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,13 +19,13 @@ use crate::run::suffix;
 use crate::template::{UndefinedVariable, Variables, fill, fill_value};
 use crate::webhook::{self, WebhookServer, WebhookServerError};
 
-/// Longer than any command legitimately takes.
+/// The time limit of a command, longer than a correct server needs.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How often a step with `until` runs its command again, and how often the output of another is looked at.
+/// The interval at which a step with `until` runs its command again, and at which the output of a background command is checked.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What a script may make outside its namespace. Webhooks go first, since they might refuse the rest.
+/// The resources that a script may create outside its namespace. Webhooks come first, since they might refuse to delete the others.
 const OUTLIVING: &str =
     "mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterrolebindings,clusterroles,crd";
 
@@ -36,7 +36,7 @@ pub struct Kubectl {
     pub binary: PathBuf,
     /// The text of the administrator's kubeconfig.
     pub kubeconfig: String,
-    /// The text of another one, in which the administrator has a certificate.
+    /// The text of a kubeconfig in which the administrator has a client certificate.
     pub certified: String,
     /// The server's address, as kubectl prints it.
     pub server: String,
@@ -44,33 +44,33 @@ pub struct Kubectl {
     pub takes_effect_within: Duration,
 }
 
-/// Why a script could not be played to its end.
+/// The reason why a script could not be played to its end.
 #[derive(Debug, Error)]
 pub enum PlayError {
     /// A file cannot be written or a program not be started.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// A step names what is not there.
+    /// A step refers to an undefined variable.
     #[error("{0}")]
     Undefined(#[from] UndefinedVariable),
-    /// A command line has a quote that does not end.
+    /// A command line has an unclosed quote.
     #[error("{0:?} is not a command line")]
     CommandLine(String),
-    /// A command prepares the others and failed.
+    /// A command that prepares the script failed.
     #[error("{command} failed: {stderr}")]
     Preparation {
         /// The command line.
         command: String,
-        /// What it said.
+        /// Its standard error.
         stderr: String,
     },
     /// A command did not do what its step waits for.
     #[error("{0} did not come to what its step waits for; it printed: {1}")]
     Late(String, String),
-    /// The webhooks of the script make no sense.
+    /// The webhooks of the script are malformed.
     #[error(transparent)]
     Webhooks(#[from] webhook::ScriptError),
-    /// There is no webhook process.
+    /// The webhook process could not be started.
     #[error("{0}")]
     WebhookServer(&'static WebhookServerError),
     /// A step ends a command that was not started.
@@ -105,7 +105,7 @@ struct ScriptPlayer<'a> {
     webhooks: Option<&'static WebhookServer>,
 }
 
-/// A command that runs beside others.
+/// A command that runs in the background.
 struct Running {
     command: String,
     child: Child,
@@ -197,7 +197,7 @@ impl<'a> ScriptPlayer<'a> {
         Ok(player)
     }
 
-    /// Runs a command that must succeed and that no transcript shows.
+    /// Runs a command that has to succeed and is not part of the transcript.
     fn must(&self, command: &str) -> Result<(), PlayError> {
         let (exit, _, stderr) = self.output(command, "", None)?;
         if exit == Some(0) {
@@ -209,7 +209,7 @@ impl<'a> ScriptPlayer<'a> {
         })
     }
 
-    /// Ends what still runs and deletes what outlives a namespace, so that one server can play many scripts.
+    /// Ends background commands and deletes the cluster-scoped objects of the script, so that a server can play many scripts.
     fn give_back(&mut self) {
         for (_, mut running) in std::mem::take(&mut self.background) {
             let _ = running.child.kill();
@@ -282,7 +282,7 @@ impl<'a> ScriptPlayer<'a> {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            // A file that needs what a later step captures is written once that is known.
+            // A file that refers to a variable which a later step captures is written after that step.
             if let Ok(text) = fill(text, &self.variables) {
                 fs::write(path, text)?;
             }
@@ -353,7 +353,7 @@ impl<'a> ScriptPlayer<'a> {
     }
 }
 
-/// A started process that gets its input and whose output is collected.
+/// Writes the input of a started process and collects its output.
 fn fed(command: &str, mut child: Child, stdin: &str) -> Running {
     if let Some(mut input) = child.stdin.take() {
         let _ = input.write_all(stdin.as_bytes());
@@ -379,7 +379,7 @@ fn await_lines(running: &Running, lines: Option<usize>) -> Result<(), PlayError>
     Ok(())
 }
 
-/// Words as a shell splits them: blanks separate, single and double quotes keep together. Nothing for an open quote.
+/// Splits a line into words as a shell does: at blanks, except within single and double quotes. `None` for an unclosed quote.
 fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

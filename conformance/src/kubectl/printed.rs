@@ -1,4 +1,4 @@
-//! What kubectl prints, without what no two runs have in common: ages, dates, uids, versions, addresses, paths.
+//! Normalises what kubectl prints: replaces ages, dates, uids, versions, addresses and paths, which differ from run to run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use regex::{Captures, NoExpand, Regex};
 
 use super::script::Printed;
 
-/// What becomes a placeholder, in this order.
+/// The patterns that are replaced by placeholders, in this order.
 static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let rules = [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "<micro-time>"),
@@ -43,9 +43,9 @@ static AGE_COLUMN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)^.*\b(AGE|LAST SEEN|Age|DURATION)\b.*$").expect("the pattern is valid"));
 static BLANKS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r" {3,}").expect("the pattern is valid"));
 
-/// Replaces what one run of a script made up.
+/// Replaces the values of one run of a script.
 pub(super) struct Normaliser {
-    /// Texts of this run and what they become.
+    /// Texts of this run and their placeholders.
     words: Vec<(String, String)>,
     uids: Vec<String>,
     addresses: Vec<String>,
@@ -67,7 +67,7 @@ impl Normaliser {
         }
     }
 
-    /// The same that knows more texts and what they become.
+    /// Adds texts and their placeholders.
     pub(super) fn knowing(mut self, places: Vec<(String, String)>) -> Normaliser {
         self.words.extend(places);
         self
@@ -93,7 +93,7 @@ impl Normaliser {
             text = AGE.replace_all(&text, NoExpand("<age>")).into_owned();
         }
         if ragged {
-            // The width of a column follows its widest value, and some values are made up.
+            // The width of a column depends on its widest value, which may be one that was replaced.
             text = BLANKS.replace_all(&text, "   ").into_owned();
         }
         text

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// A file under `kubectl/`, read.
+/// A parsed file of `kubectl/`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Its file's name without `.yaml`.
     pub name: String,
-    /// What it shows.
+    /// The sentence it proves.
     pub title: String,
     /// Behaviour ids of `BEHAVIOURS.md`.
     pub covers: Vec<String>,
-    /// Files that lie in the folder where the commands run; `${…}` in them is filled in when a command starts.
+    /// Files of the folder in which the commands run. `${…}` in them is replaced when a command starts.
     pub files: BTreeMap<String, String>,
-    /// Name → answers of the script's webhooks, as in a case.
+    /// The answers of the script's webhooks, by webhook name, as in a case.
     pub webhooks: Value,
     /// The commands, in order.
     pub steps: Vec<KubectlStep>,
@@ -35,63 +35,63 @@ pub struct KubectlStep {
     /// The command line after `kubectl`, quoted as for a shell; or the name of a command in the background to end.
     #[serde(default)]
     pub run: String,
-    /// Runs while later steps do, under this name; `lines` says what it must have printed before they begin.
+    /// The name under which the command runs in the background of later steps, which begin once it has printed `lines` lines.
     pub background: Option<String>,
-    /// Ends this command of the background once it printed `lines` lines, or by itself if `lines` is left out.
+    /// The background command to end once it has printed `lines` lines. Without `lines`, the step waits until it ends by itself.
     pub finish: Option<String>,
     /// How many lines of standard output to wait for.
     pub lines: Option<usize>,
-    /// What the command reads.
+    /// The standard input of the command.
     #[serde(default)]
     pub stdin: String,
     /// The sed program that stands for the user's editor.
     pub editor: Option<String>,
-    /// The standard output becomes `${this}`.
+    /// The variable whose value becomes the standard output.
     pub capture: Option<String>,
-    /// Repeated until the standard output contains this: the real server does some things a little later.
+    /// The command is repeated until its standard output contains this: the real server does some things a little later.
     pub until: Option<String>,
-    /// What it writes takes effect a little later on the real server.
+    /// Whether the step waits afterwards, because the write takes effect a little later on the real server.
     #[serde(default)]
     pub settle: bool,
-    /// Not part of the transcript: only the outcome of what follows is compared.
+    /// Whether the command is left out of the transcript.
     #[serde(default)]
     pub quiet: bool,
 }
 
-/// What the commands of a script printed, normalised.
+/// The normalised output of a script's commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
-    /// Of the script as it was when this was recorded.
+    /// [`Script::fingerprint`] of the text that was recorded.
     pub fingerprint: String,
-    /// One for every command that is not quiet.
+    /// The output of every command that is not quiet.
     pub commands: Vec<Printed>,
 }
 
-/// What one command printed.
+/// The output of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
     /// The command line.
     pub command: String,
-    /// The exit code; none for a command that was ended.
+    /// The exit code; none for a command that was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// What went to standard output.
+    /// Its standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What went to standard error.
+    /// Its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
 
-/// What is wrong with a script or its transcript.
+/// The reason why a script or its transcript cannot be used.
 #[derive(Debug, Error)]
 pub enum ScriptError {
     /// It cannot be read or written.
     #[error("{path}: {1}", path = .0.display())]
     File(PathBuf, #[source] io::Error),
-    /// It does not have the form of a script.
+    /// It is not YAML of the expected form.
     #[error("{path}: {1}", path = .0.display())]
     Form(PathBuf, yaml_serde::Error),
     /// It was changed since it was recorded.
@@ -145,7 +145,7 @@ impl Script {
         })
     }
 
-    /// Changes whenever the file does.
+    /// A hash of the text, by which a transcript of an older text is recognised.
     pub fn fingerprint(&self) -> String {
         let hash = self.source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -153,14 +153,14 @@ impl Script {
         format!("{hash:016x}")
     }
 
-    /// Where its transcript is kept.
+    /// The path of its transcript.
     pub fn transcript(&self) -> PathBuf {
         self.path.with_extension("recorded.yaml")
     }
 }
 
 impl Transcript {
-    /// The transcript of a script as it stands.
+    /// Reads the transcript of a script. Fails if the script was changed since.
     pub fn load(script: &Script) -> Result<Transcript, ScriptError> {
         let path = script.transcript();
         let text = fs::read_to_string(&path).map_err(|error| ScriptError::File(path.clone(), error))?;
@@ -173,7 +173,7 @@ impl Transcript {
         }
     }
 
-    /// Writes it beside its script.
+    /// Writes the transcript beside its script.
     pub fn save(&self, script: &Script) -> Result<(), ScriptError> {
         let path = script.transcript();
         let text = yaml_serde::to_string(self).map_err(|error| ScriptError::Form(path.clone(), error))?;

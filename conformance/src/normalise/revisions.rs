@@ -1,4 +1,4 @@
-//! resourceVersions: only their relations within a case are the same on two servers.
+//! Replaces resourceVersions. Servers number them differently; only their order within a case is the same.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-/// A version named in prose: `…resource version: 7`, `resourceVersion: "7"` of a YAML body, `current: 7`.
+/// A version inside a text: `…resource version: 7`, `resourceVersion: "7"` of a YAML body, `current: 7`.
 static IN_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?P<before>(?P<current>current: |too old resource version: [0-9]+ \()|[rR]esource ?[vV]ersion(?: in (?:the )?(?:precondition|record))?[\\"]*(?:: ?[\\"]*| \(?))(?P<version>[0-9]+)"#)
         .expect("the pattern is valid")
@@ -14,13 +14,13 @@ static IN_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 static IN_SOURCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"[rR]esourceVersion(?:=|"?: ?"?)([0-9]+)"#).expect("the pattern is valid"));
 
-/// All versions of objects that a case saw, ordered.
+/// All versions of objects in the responses of a case, in order.
 pub(super) struct Revisions {
     seen: Vec<u128>,
     written: BTreeSet<String>,
 }
 
-/// Whether a resourceVersion under this key of an object is a snapshot's: that of a list, or of a bookmark's object.
+/// Whether a resourceVersion below this key of an object is that of a snapshot: of a list, or of a bookmark's object.
 pub(super) fn snapshot_below(object: &Map<String, Value>, key: &str, here: bool) -> bool {
     let is_kind = |suffix: &str| {
         object
@@ -30,7 +30,7 @@ pub(super) fn snapshot_below(object: &Map<String, Value>, key: &str, here: bool)
     };
     match key {
         "resourceVersion" | "rows" => here,
-        // A Table is that of a list, or of one object: then it has the object's version.
+        // A Table of a list has the list's version; a Table of one object has the object's.
         "metadata" => here || object.contains_key("items") && is_kind("List") || is_kind("Table"),
         "object" if object.contains_key("cells") => here,
         "object" => object.get("type").is_some_and(|frame| frame == "BOOKMARK"),
@@ -113,7 +113,7 @@ impl Revisions {
     }
 }
 
-/// A list in YAML: its versions cannot be told apart by place, so all are taken for the snapshot's.
+/// Whether a text is a list in YAML. The versions in it are not told apart by place: all are treated as the snapshot's.
 fn is_list_text(text: &str) -> bool {
     text.contains("\nitems:")
 }

@@ -1,4 +1,4 @@
-//! Made-up values inside texts: uids, times, generated names, the names that the runner itself chose.
+//! Replaces values inside texts: uids, times, generated names, and names that the runner itself chose.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -21,36 +21,36 @@ static GO_TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} \+0000 UTC").expect("the pattern is valid")
 });
 
-/// The near end of a connection, as Go names it in errors.
+/// The local address of a connection in Go's errors.
 static CLIENT_PORT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"127\.0\.0\.1:[0-9]+->").expect("the pattern is valid"));
 
-/// The name of the type of `self` in messages about rules: its number is the time when it was made.
+/// The name of the type of `self` in messages about CEL rules. Its number is a time.
 static SELF_TYPE: LazyLock<Regex> = LazyLock::new(|| Regex::new("selfType[0-9]+").expect("the pattern is valid"));
 
-/// The address of an `OpenAPI` document names its content, which differs with the names in it.
+/// The hash in the address of an `OpenAPI` document, which differs because the document has names that differ.
 static DOCUMENT_HASH: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\?hash=[0-9A-F]+").expect("the pattern is valid"));
 
 static BASE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"generateName: "?([A-Za-z0-9._-]+)"#).expect("the pattern is valid"));
 
-/// How long a run of one character may be before only its length is kept.
+/// How often a character may be repeated before the repetition is replaced by its length.
 const LONGEST_RUN: usize = 100;
 
 /// How many characters the server adds to a generateName (M2).
 const GENERATED: usize = 5;
 
-/// The texts that a case must not depend on.
+/// The texts of a run, with their placeholders.
 pub(super) struct Texts {
     source: String,
     namespace: String,
     unique: String,
-    /// The same as `OpenAPI` writes it into the names of operations and tags: `UniqueXabc`, `uniqueXabc`.
+    /// The unique text as `OpenAPI` has it in the names of operations and tags: `UniqueXabc`, `uniqueXabc`.
     camel: String,
-    /// Addresses and certificates of the webhook process, with what they become.
+    /// Addresses and certificates of the webhook process, with their placeholders.
     places: Vec<(String, String)>,
-    /// Generated names, allocated addresses and ports, with what they become.
+    /// Generated names, allocated addresses and ports, with their placeholders.
     made_up: Vec<(Regex, String)>,
 }
 
@@ -156,7 +156,7 @@ fn capitalised(word: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A word by itself: 10.0.0.1 is not found in 10.0.0.12.
+/// A pattern for a whole word, which does not find 10.0.0.1 in 10.0.0.12.
 fn whole(word: &str) -> Option<Regex> {
     Regex::new(&format!(r"\b{}\b", regex::escape(word))).ok()
 }
@@ -168,7 +168,7 @@ fn numbered(words: Vec<String>, kind: &'static str) -> impl Iterator<Item = (Str
         .map(move |(index, word)| (word, format!("<{kind}-{}>", index + 1)))
 }
 
-/// What a server hands out to Services, in order of appearance.
+/// The addresses and ports that a server allocated to Services, in order of appearance.
 #[derive(Default)]
 struct Allocated {
     addresses: Vec<String>,
@@ -219,7 +219,7 @@ fn find_generated(value: &Value, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Names made from a base also occur in messages about objects that never came to be.
+/// Finds names generated from a base in texts, since messages about refused objects have such names, too.
 fn find_made_from(base: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => fields.values().for_each(|value| find_made_from(base, value, found)),
@@ -240,7 +240,7 @@ fn find_made_from(base: &str, value: &Value, found: &mut Vec<(String, String)>) 
     }
 }
 
-/// Keeps transcripts readable when a case needs bulk: `xxx…` becomes `<x * 4000>`.
+/// Shortens long repetitions of a character, so that transcripts stay readable: `xxx…` becomes `<x * 4000>`.
 fn shortened(text: &str) -> String {
     if text.len() < LONGEST_RUN {
         return text.to_owned();

@@ -1,17 +1,17 @@
-//! The definitions themselves, one for each way in which operators strain a server.
+//! The definitions, one for each feature that large operators use heavily.
 
 use serde_json::{Map, Value, json};
 
-/// The group of them all.
+/// The group of all definitions.
 pub const GROUP: &str = "operators.example.com";
 
-/// How deep the deepest one nests.
+/// The depth of the deepest definition.
 const NESTING: usize = 40;
 
-/// How large the largest one is at least, in bytes of JSON.
+/// The minimal size of the largest definition, in bytes of JSON.
 const LARGE: usize = 500_000;
 
-/// Every definition. `pod_template` is the schema of a pod template with nothing left out.
+/// All definitions. `pod_template` is the complete schema of a pod template.
 pub fn definitions(pod_template: &Value) -> Vec<Value> {
     vec![
         database(pod_template),
@@ -176,7 +176,7 @@ fn gateway() -> Value {
     definition("gateways", "Gateway", json!([alpha, beta, stable]))
 }
 
-/// Objects in lists in maps in objects, down and down.
+/// A schema of objects in lists in maps in objects, nested to the depth of [`NESTING`].
 fn nested() -> Value {
     let mut schema =
         json!({"type": "object", "properties": {"leaf": {"type": "string", "maxLength": 5, "default": "x"}}});
@@ -191,7 +191,7 @@ fn nested() -> Value {
     definition("nests", "Nest", json!([version("v1", true, spec, conditions())]))
 }
 
-/// Half a megabyte: a pod template, and sections until it is large enough.
+/// A schema of half a megabyte: a pod template, and as many sections as that takes.
 fn large(pod_template: &Value) -> Value {
     let mut properties = Map::new();
     properties.insert("template".to_owned(), pod_template.clone());

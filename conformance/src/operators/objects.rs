@@ -1,4 +1,4 @@
-//! What is tried with each definition: objects that are good, and objects that are not.
+//! The requests that are sent for each definition, with valid and with invalid objects.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) struct Attempt {
     pub(super) path: String,
     pub(super) content_type: &'static str,
     pub(super) body: Value,
-    /// Pointer to a part of the answer that is kept.
+    /// The pointer to the part of the response that is recorded.
     pub(super) shown: &'static str,
 }
 
@@ -20,7 +20,7 @@ const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// The requests to make once a definition is served, in order.
+/// The requests to send once a definition is served, in order.
 pub(super) fn attempts(definition: &Value) -> Vec<Attempt> {
     let plural = definition["spec"]["names"]["plural"].as_str().unwrap_or_default();
     let kind = definition["spec"]["names"]["kind"].as_str().unwrap_or_default();
@@ -74,7 +74,7 @@ impl ObjectKind<'_> {
     }
 }
 
-/// A pod template that uses one field of nearly every kind of its schema.
+/// A pod template that uses nearly every kind of field of its schema.
 fn template() -> Value {
     json!({
         "metadata": {"labels": {"app": "db"}, "annotations": {"a": "b"}},
@@ -246,7 +246,7 @@ fn gateways(on: &ObjectKind<'_>) -> Vec<Attempt> {
     ]
 }
 
-/// The path to the leaf, as the schema nests it.
+/// The leaf inside the nested objects, lists and maps of the schema.
 fn nest(leaf: &Value) -> Value {
     let mut value = json!({"leaf": leaf});
     for level in 0..40 {

@@ -1,14 +1,14 @@
-//! Schemas of built-in types in the form that definitions may have: no references, no unions by `oneOf`.
+//! Schemas of built-in types in the form that definitions allow: without references, and without unions by `oneOf`.
 
 use serde_json::{Map, Value, json};
 
-/// Deeper than any built-in type that does not contain itself.
+/// The limit of depth, greater than that of any built-in type that does not contain itself.
 const DEPTH: usize = 40;
 
-/// What operators' generators write for a resource quantity.
+/// The pattern that generators write for a resource quantity.
 const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
 
-/// The keywords that definitions know too.
+/// The keywords that are kept because definitions have them, too.
 const KEPT: [&str; 9] = [
     "type",
     "format",
@@ -21,7 +21,7 @@ const KEPT: [&str; 9] = [
     "x-kubernetes-map-type",
 ];
 
-/// The named schema with every reference replaced by what it leads to; nothing if there is no such schema.
+/// The named schema with every reference replaced by the schema it refers to. `None` if there is no such schema.
 pub(super) fn inlined(components: &Value, name: &str) -> Option<Value> {
     Some(inline(components.get(name)?, components, DEPTH))
 }
@@ -58,7 +58,7 @@ fn inline(schema: &Value, components: &Value, depth: usize) -> Value {
     Value::Object(kept)
 }
 
-/// Whether a default is one of Go's zero values, not one of the API.
+/// Whether a default is only the zero value of a Go type.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Object(_) | Value::Null => true,
@@ -69,7 +69,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// `{"$ref": …}`, or `{"allOf": [{"$ref": …}]}` where something is said about it.
+/// The name in `{"$ref": …}`, or in `{"allOf": [{"$ref": …}]}`, which is written where the reference has a description.
 fn reference(fields: &Map<String, Value>) -> Option<&str> {
     let direct = fields.get("$ref");
     let inside = fields
@@ -79,7 +79,7 @@ fn reference(fields: &Map<String, Value>) -> Option<&str> {
     direct.or(inside)?.as_str()?.strip_prefix("#/components/schemas/")
 }
 
-/// Types that are not what their schema says.
+/// The schemas of types whose published schema does not describe their JSON.
 fn special(name: &str) -> Option<Value> {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     match name.rsplit('.').next()? {
@@ -90,7 +90,7 @@ fn special(name: &str) -> Option<Value> {
     }
 }
 
-/// The keys of a list must be required or have a default.
+/// Makes the keys of a list required, since definitions want keys to be required or to have a default.
 fn require_keys(list: &mut Map<String, Value>) {
     let keys = list
         .get("x-kubernetes-list-map-keys")

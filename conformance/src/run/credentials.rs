@@ -1,4 +1,4 @@
-//! Whose request a step is: somebody impersonated by the administrator, the bearer of a token, or nobody.
+//! The user who sends the request of a step: one impersonated by the administrator, the bearer of a token, or an anonymous one.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::StepError;
 use crate::template::{Variables, fill_value};
 
-/// Adds the headers that say who asks; true if the administrator's credentials must not be added to them.
+/// Adds the headers that identify the user. Returns true if the administrator's credentials must not be added.
 pub(super) fn add(headers: &mut HeaderMap, by: Option<&Value>, variables: &Variables) -> Result<bool, StepError> {
     let by = by.map(|by| fill_value(by, variables)).transpose()?;
     match by {
@@ -38,7 +38,7 @@ fn impersonate(headers: &mut HeaderMap, somebody: &Value) -> Result<(), StepErro
         headers.insert("impersonate-uid", value(uid)?);
     }
     for (key, values) in somebody["extra"].as_object().into_iter().flatten() {
-        // A header's name cannot hold everything that a key can.
+        // A header's name allows fewer characters than a key.
         let name = format!("impersonate-extra-{}", key.replace('%', "%25").replace('/', "%2f"));
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
         for one in values.as_array().into_iter().flatten() {
@@ -52,7 +52,7 @@ fn value(text: &str) -> Result<HeaderValue, StepError> {
     Ok(HeaderValue::try_from(text).map_err(http::Error::from)?)
 }
 
-/// The claims of a token in an answer, with times told from when it was issued. How it is signed is the server's affair.
+/// The claims of a token in a response, with times relative to its issue. The signature is left out.
 pub(super) fn claims(body: &Value, pointer: &str) -> Result<Value, StepError> {
     let missing = || StepError::Token(pointer.to_owned());
     let token = body.pointer(pointer).and_then(Value::as_str).ok_or_else(missing)?;

@@ -1,4 +1,4 @@
-//! Where an object of a `given` section is created: its kind's collection.
+//! Finds the collection in which an object of a `given` section is created.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ const CLUSTER_KINDS: [&str; 22] = [
     "VolumeAttachment",
 ];
 
-/// The path that an object is posted to, or nothing if it has no type.
+/// The path to which an object is posted. `None` if the object has no type.
 pub(super) fn collection(object: &Value, namespace: &str) -> Option<String> {
     let api_version = object["apiVersion"].as_str()?;
     let kind = object["kind"].as_str()?;
@@ -44,8 +44,8 @@ pub(super) fn collection(object: &Value, namespace: &str) -> Option<String> {
     Some(format!("{root}/namespaces/{namespace}/{plural}"))
 }
 
-/// The webhook of a configuration that others on the same server would notice. A namespace selector is not enough where
-/// rules reach objects outside namespaces, since those pass it.
+/// The webhook of a configuration that would affect other cases on the same server. A namespace selector does not prevent that
+/// where the rules cover cluster-scoped objects, which every namespace selector matches.
 pub(super) fn unscoped(object: &Value) -> Option<&str> {
     let kind = object["kind"].as_str()?;
     if !kind.ends_with("WebhookConfiguration") {

@@ -1,4 +1,4 @@
-//! Custom resource definitions that a case is given are waited for.
+//! Waits for the custom resource definitions of a `given` section.
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::{CasePlayer, PATIENCE, POLL, StepError, content};
 
 impl CasePlayer<'_> {
-    /// Waits until the kind of a given definition is served in every version it serves.
+    /// Waits until the server serves a definition in all of its served versions.
     pub(super) async fn served(&mut self, definition: &Value) -> Result<(), StepError> {
         let spec = &definition["spec"];
         let (Some(group), Some(plural)) = (spec["group"].as_str(), spec["names"]["plural"].as_str()) else {

@@ -1,5 +1,5 @@
-//! What a case makes outside its namespace is deleted when the case is over, also after a failure: a webhook that nobody
-//! serves any more must not outlive it.
+//! Deletes what a case created outside its namespace when the case is over, also after a failure. A webhook configuration that
+//! outlived its webhook would block other cases.
 
 use bytes::Bytes;
 use http::Request;
@@ -7,7 +7,7 @@ use http::header::{ACCEPT, USER_AGENT};
 
 use super::{CasePlayer, StepError, content};
 
-/// A kind as case files name it, and its collection. Webhooks go first, since they might refuse the rest.
+/// Kinds as case files name them, and their collections. Webhooks come first, since they might refuse to delete the others.
 const OUTLIVING: [(&str, &str); 7] = [
     (
         "WebhookConfiguration",
@@ -30,14 +30,14 @@ const OUTLIVING: [(&str, &str); 7] = [
     ),
 ];
 
-/// The collections in which a case may leave something.
+/// The collections in which a case may leave objects.
 pub(super) fn of(source: &str) -> Vec<&'static str> {
     let mentioned = OUTLIVING.iter().filter(|(kind, _)| source.contains(kind));
     mentioned.map(|(_, collection)| *collection).collect()
 }
 
 impl CasePlayer<'_> {
-    /// Deletes the objects whose names contain what makes the case's names unique.
+    /// Deletes the objects whose names contain the unique text of the case.
     pub(super) async fn forget_leftovers(&mut self) {
         for collection in self.leaves.clone() {
             for name in self.names(collection).await.unwrap_or_default() {

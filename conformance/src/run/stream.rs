@@ -44,7 +44,7 @@ impl Stream {
         }
     }
 
-    /// Reads until the step has enough; true if the server ended the stream.
+    /// Reads until the step's condition is met. Returns true if the server ended the stream.
     pub(super) async fn read(
         &mut self,
         until: Until,

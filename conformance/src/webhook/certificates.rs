@@ -1,4 +1,4 @@
-//! The webhook process' certificates: good ones, and one for each way to be refused.
+//! The certificates of the webhook process: valid ones, and one for each reason to refuse a certificate.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,10 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use thiserror::Error;
 
-/// Where the listeners are.
+/// The address of the listeners.
 const LOCALHOST: &str = "127.0.0.1";
 
-/// What is wrong with a certificate.
+/// The reason why a certificate cannot be used.
 #[derive(Debug, Error)]
 pub enum CertificateError {
     /// It cannot be made.
@@ -32,13 +32,13 @@ pub enum CertificateError {
 /// The certificate that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServedCertificate {
-    /// One for the name or address that the listener is reached at.
+    /// A certificate for the name or address of the listener.
     Valid,
-    /// One that is valid no more.
+    /// An expired certificate.
     Expired,
-    /// One of an authority that is in no bundle.
+    /// A certificate of an authority that is in no bundle.
     UnknownAuthority,
-    /// One for another address and another name.
+    /// A certificate for another address and another name.
     WrongName,
 }
 
@@ -50,7 +50,7 @@ impl ServedCertificate {
         ServedCertificate::WrongName,
     ];
 
-    /// What cases call it.
+    /// The name of the variable by which cases refer to it.
     pub(super) fn variable(self) -> &'static str {
         match self {
             ServedCertificate::Valid => "webhook",
@@ -66,11 +66,11 @@ pub(super) struct Certificates {
     authority: Authority,
     unknown: Authority,
     valid: Leaf,
-    /// Certificates for the names that services are called by, made when first asked for.
+    /// Certificates for the DNS names of Services, made on first use.
     named: Mutex<BTreeMap<String, Arc<CertifiedKey>>>,
 }
 
-/// An authority: its certificate as PEM, and what signs in its name.
+/// An authority: its certificate as PEM, and its signer.
 struct Authority {
     certificate: String,
     signer: Signer,
@@ -94,12 +94,12 @@ impl Certificates {
         })
     }
 
-    /// The bundle that makes a server trust every listener but the one of the unknown authority; base64 as in objects.
+    /// The CA bundle for every listener except that of the unknown authority, in base64 as objects have it.
     pub(super) fn bundle(&self) -> String {
         BASE64.encode(&self.authority.certificate)
     }
 
-    /// The valid certificate itself as a bundle.
+    /// The valid certificate itself as a CA bundle.
     pub(super) fn leaf_bundle(&self) -> String {
         BASE64.encode(&self.valid.certificate)
     }
@@ -145,7 +145,7 @@ impl Authority {
         })
     }
 
-    /// A certificate for these names and addresses.
+    /// Makes a certificate for these names and addresses.
     fn leaf(&self, names: &[&str], validity: Option<Validity>) -> Result<Leaf, CertificateError> {
         let mut leaf = certificates::Leaf::server("webhook", names);
         if let Some(validity) = validity {
@@ -160,13 +160,13 @@ impl Authority {
     }
 }
 
-/// The year 2020.
+/// A validity that ended long ago: the year 2020.
 const EXPIRED: Validity = Validity {
     not_before: Timestamp::constant(1_577_836_800, 0),
     not_after: Timestamp::constant(1_609_459_200, 0),
 };
 
-/// Presents one certificate whatever name is asked for.
+/// Presents the same certificate for every server name.
 #[derive(Debug)]
 struct Always(Arc<CertifiedKey>);
 
@@ -176,7 +176,7 @@ impl ResolvesServerCert for Always {
     }
 }
 
-/// Presents a certificate for the name asked for, or for the address.
+/// Presents a certificate for the server name, or for the address where the client sends no name.
 struct ByName(Arc<Certificates>);
 
 impl fmt::Debug for ByName {

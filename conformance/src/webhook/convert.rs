@@ -1,23 +1,23 @@
-//! Conversion in the small: fields that move, are set or go when an object becomes one of another version.
+//! Conversion rules of a case's webhook: fields that are moved, set or removed when an object is converted to another version.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What happens to objects that become one version.
+/// The rules for objects that are converted to one version.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Conversion {
-    /// The version that objects become; any if empty.
+    /// The target version; every version if empty.
     to: String,
-    /// JSON pointer → where its value goes.
+    /// By JSON pointer of a value, the pointer that it moves to.
     r#move: BTreeMap<String, String>,
-    /// JSON pointer → value.
+    /// Values by JSON pointer.
     set: BTreeMap<String, Value>,
-    /// JSON pointers to what goes.
+    /// JSON pointers of the values to remove.
     remove: Vec<String>,
-    /// What the objects' apiVersion becomes in place of the wanted one.
+    /// An apiVersion that is set instead of the wanted one, to try how a server handles that.
     claim: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Conversion {
         }
     }
 
-    /// Claims another version than the wanted one, if it is told to.
+    /// Sets the apiVersion of `claim`, if the rules have one.
     pub(super) fn spoil(&self, object: &mut Value, wanted: &str) {
         if let Some(claim) = self.claim.as_ref().filter(|_| self.concerns(wanted)) {
             object["apiVersion"] = json!(claim);
@@ -62,7 +62,7 @@ fn taken(document: &mut Value, pointer: &str) -> Option<Value> {
     document.pointer_mut(parent)?.as_object_mut()?.remove(&key)
 }
 
-/// Sets a field and makes the objects on the way to it.
+/// Sets a field and creates missing objects on its path.
 fn put(document: &mut Value, pointer: &str, value: Value) {
     let mut place = document;
     for key in pointer.split('/').skip(1) {

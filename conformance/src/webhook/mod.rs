@@ -1,7 +1,7 @@
-//! The webhook process: an HTTPS server on loopback that answers reviews as cases say and notes what it was asked.
+//! The webhook process: an HTTPS server on loopback that answers reviews as cases specify and records the calls.
 //!
-//! One server, in a thread of its own, serves all cases at once: the first segment of a path is the case's, the next the
-//! name of one of its `webhooks`. It is the same when recording and when replaying.
+//! One server, in a thread of its own, serves all cases at once: the first segment of a path identifies the case, the next is the
+//! name of one of its `webhooks`. Recording and replaying use the same server.
 
 mod certificates;
 mod convert;
@@ -22,13 +22,13 @@ pub use script::{Script, ScriptError};
 
 use crate::template::Variables;
 
-/// Why there is no webhook process.
+/// The reason why the webhook process could not be started.
 #[derive(Debug, Error)]
 pub enum WebhookServerError {
-    /// No certificates.
+    /// The certificates could not be made.
     #[error("the webhook process has no certificates: {0}")]
     Certificates(#[from] certificates::CertificateError),
-    /// No port.
+    /// No port could be opened.
     #[error("the webhook process cannot listen: {0}")]
     Listen(#[from] io::Error),
 }
@@ -46,7 +46,7 @@ pub struct WebhookServer {
     state: Arc<State>,
 }
 
-/// What the cases in flight want answered, and what they were asked.
+/// The scripts of the running cases, and the calls that were recorded.
 #[derive(Default)]
 struct State(Mutex<BTreeMap<String, CaseState>>);
 
@@ -56,7 +56,7 @@ struct CaseState {
     calls: Vec<Call>,
 }
 
-/// A request that a server made.
+/// A call by a server.
 #[derive(Clone, Debug)]
 pub struct Call {
     webhook: String,
@@ -68,7 +68,7 @@ impl State {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call and says how to answer it; nothing if no case in flight has such a webhook.
+    /// Records a call and returns the reply to it. `None` if no running case has such a webhook.
     fn called(&self, case: &str, webhook: &str, note: Value) -> Option<script::Reply> {
         let mut cases = self.cases();
         let case = cases.get_mut(case)?;
@@ -106,7 +106,7 @@ impl WebhookServer {
         })
     }
 
-    /// Lets a case's webhooks answer from now on.
+    /// Adds the webhooks of a case.
     pub fn open(&self, case: &str, scripts: BTreeMap<String, Script>) {
         let state = CaseState {
             scripts,
@@ -115,13 +115,13 @@ impl WebhookServer {
         self.state.cases().insert(case.to_owned(), state);
     }
 
-    /// Ends a case's webhooks.
+    /// Removes the webhooks of a case.
     pub fn close(&self, case: &str) {
         self.state.cases().remove(case);
     }
 
-    /// The calls since they were last asked for. Validating webhooks are called all at once: calls next to each other of
-    /// webhooks whose names begin with `validate` are ordered by name.
+    /// Takes the recorded calls. A server calls validating webhooks in parallel, so consecutive calls of webhooks whose names begin
+    /// with `validate` are sorted by name.
     pub fn calls(&self, case: &str) -> Vec<Value> {
         let mut calls = match self.state.cases().get_mut(case) {
             Some(state) => std::mem::take(&mut state.calls),
@@ -133,7 +133,7 @@ impl WebhookServer {
         calls.into_iter().map(|call| call.note).collect()
     }
 
-    /// What `${webhook…}` means in a case.
+    /// The values of `${webhook…}` in a case.
     pub fn variables(&self, case: &str) -> Variables {
         let mut variables = Variables::new();
         for (served, address) in &self.listening {
@@ -146,7 +146,7 @@ impl WebhookServer {
         variables
     }
 
-    /// What differs from run to run, with what it becomes in a transcript.
+    /// The texts that differ from run to run, with their placeholders.
     pub fn places(&self) -> Vec<(String, String)> {
         let mut places = vec![
             (self.certificates.bundle(), "<webhook.ca>".to_owned()),

@@ -1,4 +1,4 @@
-//! How one webhook answers: with a review made from what the case says, or with something that is none.
+//! The replies of a webhook, as the case specifies them: reviews, or responses that are not reviews.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::convert::Conversion;
 
-/// What is wrong with a script.
+/// The reason why a script is malformed.
 #[derive(Debug, Error)]
 #[error("the webhook {name} makes no sense: {problem}")]
 pub struct ScriptError {
@@ -18,42 +18,42 @@ pub struct ScriptError {
     problem: String,
 }
 
-/// The answers of one webhook: one for every call, or a list whose last one goes on.
+/// The replies of a webhook: one for all calls, or a list, whose last element answers all further calls.
 #[derive(Clone, Debug)]
 pub struct Script {
     replies: Vec<Reply>,
     calls: usize,
 }
 
-/// One answer. Without anything in it, it allows, or gives back the objects it was to convert.
+/// A reply. An empty one allows the request, or returns the objects of a conversion unchanged.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Reply {
-    /// Put over the response that allows; a null takes a field away.
+    /// Fields that are set in a response that allows the request; null removes a field.
     response: Map<String, Value>,
-    /// Put over the review around the response.
+    /// Fields that are set in the review around the response; null removes a field.
     review: Map<String, Value>,
-    /// A JSON patch; a text is one to the letter.
+    /// A JSON patch; a text is sent unchanged.
     patch: Option<Value>,
-    /// How objects are converted.
+    /// The rules of conversion.
     convert: Vec<Conversion>,
-    /// The HTTP status, 200 unless said.
+    /// The HTTP status; 200 by default.
     pub(super) status: Option<u16>,
-    /// Sent to the letter, in place of a review.
+    /// A text that is sent unchanged instead of a review.
     text: Option<String>,
-    /// Headers of the answer.
+    /// Headers of the response.
     pub(super) headers: BTreeMap<String, String>,
-    /// Never answers.
+    /// Whether the webhook never answers.
     pub(super) hang: bool,
-    /// Closes the connection without an answer.
+    /// Whether the webhook closes the connection without an answer.
     pub(super) close: bool,
-    /// Whether the call is part of the transcript. Reviews of admission are; those of conversion are not, since the real
-    /// server's caches ask for them when they like.
+    /// Whether the call is part of the transcript. By default reviews of admission are, and those of conversion are not, since the
+    /// caches of the real server send them at unpredictable times.
     noted: Option<bool>,
 }
 
 impl Script {
-    /// Reads the `webhooks` of a case, whose variables have been filled in.
+    /// Reads the `webhooks` of a case, whose variables have been replaced.
     pub fn all(webhooks: &Value) -> Result<BTreeMap<String, Script>, ScriptError> {
         let scripts = webhooks.as_object().into_iter().flatten();
         scripts
@@ -80,7 +80,7 @@ impl Script {
         Ok(Self { replies, calls: 0 })
     }
 
-    /// The answer to the next call.
+    /// The reply to the next call.
     pub(super) fn next(&mut self) -> Reply {
         let index = self.calls.min(self.replies.len() - 1);
         self.calls += 1;
@@ -130,7 +130,7 @@ impl Reply {
                     conversion.apply(&mut object, wanted);
                 }
                 object["apiVersion"] = json!(wanted);
-                // A conversion may be told to get the version wrong, too.
+                // A rule may set a wrong version on purpose.
                 for conversion in &self.convert {
                     conversion.spoil(&mut object, wanted);
                 }
@@ -140,7 +140,7 @@ impl Reply {
     }
 }
 
-/// Sets fields; a null takes one away.
+/// Sets fields; null removes one.
 fn put_over(document: &mut Value, fields: &Map<String, Value>) {
     let Value::Object(document) = document else { return };
     for (key, value) in fields {

@@ -21,17 +21,17 @@ use tokio_rustls::TlsAcceptor;
 
 use super::State;
 
-/// The headers of a call that a webhook can see and that do not depend on the connection.
+/// The headers of a call that are recorded; others depend on the connection.
 const NOTED_HEADERS: [&str; 3] = ["accept", "content-type", "user-agent"];
 
 /// Serves all listeners until the program ends.
-pub(super) fn forever(doors: Vec<(TcpListener, ServerConfig)>, state: &Arc<State>) {
+pub(super) fn forever(listeners: Vec<(TcpListener, ServerConfig)>, state: &Arc<State>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return;
     };
     runtime.block_on(async {
         let (_stopper, stop) = Stopper::new();
-        for (listener, config) in doors {
+        for (listener, config) in listeners {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
                 continue;
             };
@@ -48,13 +48,13 @@ pub(super) fn forever(doors: Vec<(TcpListener, ServerConfig)>, state: &Arc<State
     });
 }
 
-/// What goes wrong on a connection is for its other end to tell.
+/// Serves a connection. Errors are ignored here, since the API server at the other end reports them.
 async fn connection(socket: TcpStream, acceptor: TlsAcceptor, state: Arc<State>) {
     let Ok(stream) = acceptor.accept(socket).await else {
         return;
     };
     let answer = service_fn(|request| answer(request, &state));
-    // A connection that stays could be found closed by the next call, which then tells of another failure.
+    // Without keep-alive, no call uses a connection that the webhook has closed, which would be another error than the recorded one.
     let _ = hyper::server::conn::http1::Builder::new()
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), answer)

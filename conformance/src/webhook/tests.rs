@@ -107,7 +107,7 @@ fn calls_made_all_at_once_are_ordered_by_name() {
     assert!(webhooks.calls("case").is_empty());
 }
 
-/// Calls a webhook of a running process as a server does, trusting what its bundle holds.
+/// Calls a webhook of a running process as an API server does, with the process' CA bundle.
 async fn called(served: &str, name: &str, path: &str) -> Result<(u16, String), String> {
     let variables = server().map_err(ToString::to_string)?.variables("served");
     let bundle = BASE64.decode(variables["webhook.ca"].as_str().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The corpus itself: complete, recorded, and about behaviours that exist.
+//! The corpus is complete and recorded, and covers only behaviours that exist.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the cases are, and how they are played. Their replays are programs of their own: `replay` and `kubectl`.
+//! Tests of the case files and of the runner. The replays are programs of their own: `replay` and `kubectl`.
 
 mod corpus;
 mod operators;

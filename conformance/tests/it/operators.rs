@@ -1,4 +1,4 @@
-//! Definitions as big operators have them install on the embedded server, and their objects are treated as on the real one.
+//! Definitions like those of large operators install on the embedded server, and it treats their objects as the real one does.
 
 use kubewright_conformance::diff::differences;
 use kubewright_conformance::embedded::Embedded;

@@ -1,4 +1,4 @@
-//! A case leaves others on its server alone: its webhooks concern only itself, and nothing it made outlives it.
+//! A case does not affect others on its server: its webhooks are called for its own objects only, and it leaves no objects behind.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ const OUTLIVING: [&str; 4] = [
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 ];
 
-/// Plays a case from its text; afterwards says which of the things it made are still there.
+/// Plays a case from its text and returns the objects that it left behind.
 async fn played(run: &str, text: &str) -> (PlayedCase, Vec<String>) {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let path = folder.path().join("case.yaml");

@@ -1,5 +1,6 @@
-//! Decimal numbers of any length: a sign, digits and a power of ten. What quantities are made of.
-//! Work is linear in the digits; exponents are compared, never expanded beyond the digits they meet.
+//! Decimal numbers of any length: a sign, digits and a power of ten. The value of a quantity is one of them.
+//! Every operation takes time linear in the number of digits: it compares exponents and never writes one out as zeros,
+//! except where the digits of two summands have to be aligned.
 
 use std::cmp::Ordering;
 
@@ -13,12 +14,12 @@ pub(crate) struct Decimal {
     power: i64,
 }
 
-/// The distance in powers of ten beyond which a sum keeps the larger summand and drops the smaller: a sum of texts that
-/// both fit in a request never reaches it unless an exponent was made to.
+/// The distance in powers of ten beyond which a sum keeps the larger summand and drops the smaller. Two numbers that fit in a
+/// request are this far apart only if one of them has an enormous exponent.
 const SUM_SPAN: i64 = 1 << 20;
 
 impl Decimal {
-    /// From ASCII digits and the power of ten of the last one.
+    /// Makes a number from ASCII digits and the power of ten of the last digit.
     pub(crate) fn new(negative: bool, digits: &str, power: i32) -> Self {
         let digits = digits.bytes().map(|byte| byte.wrapping_sub(b'0')).collect();
         Self::normal(negative, digits, i64::from(power))
@@ -85,7 +86,7 @@ impl Decimal {
         if self.is_zero() || other.is_zero() {
             return other.is_zero().cmp(&self.is_zero());
         }
-        // Without leading and trailing zeros, digits of equal height compare like text.
+        // There are no leading or trailing zeros, so digits that begin at the same power of ten compare like text.
         self.top()
             .cmp(&other.top())
             .then_with(|| self.digits.cmp(&other.digits))
@@ -106,11 +107,11 @@ impl Decimal {
             return self.clone();
         }
         let kept = usize::try_from(self.top() - power).unwrap_or(0).min(self.digits.len());
-        // What is cut off is not zero, since the last digit is not.
+        // The digits that are cut off are not all zero, since the last one is not.
         Self::normal(self.negative, increment(self.digits[..kept].to_vec()), power)
     }
 
-    /// The value in units of `10^power`, rounded away from zero and held within an i64.
+    /// The value in units of `10^power`, rounded away from zero; the nearest bound where an i64 cannot hold it.
     pub(crate) fn scaled(&self, power: i32) -> i64 {
         let rounded = self.rounded_up(power);
         let zeros = if rounded.is_zero() {
@@ -188,7 +189,7 @@ impl Decimal {
             .collect()
     }
 
-    /// The same, but no further from zero than `bound`.
+    /// The number, or `bound` with the number's sign where the number is further from zero than that.
     pub(crate) fn capped(self, bound: i64) -> Self {
         let bound = Decimal {
             negative: self.negative,
@@ -201,7 +202,7 @@ impl Decimal {
         }
     }
 
-    /// Digits and the power of a thousand they count, with the largest such power that leaves a whole number.
+    /// The number as `digits × 10^power`, where the power is the largest multiple of three that leaves whole digits.
     pub(crate) fn in_powers_of_1000(&self) -> (String, i32) {
         let extra = self.power.rem_euclid(3);
         let mut text = String::with_capacity(self.digits.len() + 3);
@@ -238,7 +239,7 @@ impl Decimal {
     }
 }
 
-/// One more in the last place.
+/// Adds one to the last digit.
 fn increment(mut digits: Vec<u8>) -> Vec<u8> {
     for digit in digits.iter_mut().rev() {
         if *digit < 9 {

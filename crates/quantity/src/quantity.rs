@@ -1,5 +1,4 @@
-//! Exact resource quantities (`100m`, `1.5Gi`, `2e3`): parsed, compared, added and printed as the API machinery does.
-//! A value is a whole number of decimal digits and a power of ten; no operation expands an exponent it was sent.
+//! The type `Quantity`: a decimal number and the format in which it is written.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,7 +6,7 @@ use std::str::FromStr;
 
 use crate::decimal::Decimal;
 
-/// How a quantity is written.
+/// The format in which a quantity is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `12e6`
@@ -18,7 +17,7 @@ pub enum Format {
     DecimalSi,
 }
 
-/// Why a text is no quantity.
+/// The reason why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The text is not a number with an optional suffix.
@@ -37,7 +36,7 @@ pub enum ParseError {
 pub struct Quantity {
     amount: Decimal,
     format: Format,
-    /// The text it was parsed from, where upstream takes it for canonical and repeats it.
+    /// The text it was parsed from, where upstream prints that text again without making it canonical.
     verbatim: Option<Box<str>>,
 }
 
@@ -63,7 +62,7 @@ impl Quantity {
         }
     }
 
-    /// How the quantity is written.
+    /// The format in which the quantity is written.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -183,7 +182,7 @@ fn canonical(quantity: &Quantity) -> String {
     let suffix = match quantity.format {
         Format::DecimalExponent if exponent == 0 => String::new(),
         Format::DecimalExponent => format!("e{exponent}"),
-        // Upstream prints no suffix where it knows none: 1000E comes back as 1.
+        // Upstream prints no suffix beyond E: it prints 1000E as 1.
         _ => DECIMAL_SUFFIXES
             .iter()
             .find(|(_, power)| *power == exponent)
@@ -230,7 +229,7 @@ fn read_suffix(text: &str) -> Result<Suffix, ParseError> {
         .map_err(|_| ParseError::Suffix)
 }
 
-/// A quantity's text taken apart: sign, the digits before the point without leading zeros, those after it, the suffix.
+/// The parts of a quantity's text: the sign, the digits before the point without leading zeros, those after it, the suffix.
 struct Parts<'a> {
     negative: bool,
     whole: &'a str,
@@ -328,7 +327,7 @@ fn parse(text: &str) -> Result<Quantity, ParseError> {
     }
 }
 
-/// Upstream's slow path wants a digit; its fast path takes none for zero.
+/// Refuses a number without digits, as upstream's slow path does. Its fast path reads such a number as zero.
 fn require_digits(parts: &Parts<'_>) -> Result<(), ParseError> {
     if parts.has_digits {
         Ok(())

@@ -149,7 +149,7 @@ fn large_exponents_are_compared_and_added_without_writing_out_their_digits() {
 }
 
 fn small() -> impl Strategy<Value = (String, i128)> {
-    // The second half is the value in billionths.
+    // Each suffix is paired with its value in billionths.
     let suffixes = prop::sample::select(vec![("n", 1i128), ("u", 1_000), ("m", 1_000_000), ("", 1_000_000_000)]);
     (-1_000_000_000_000i64..1_000_000_000_000, suffixes)
         .prop_map(|(number, (suffix, unit))| (format!("{number}{suffix}"), i128::from(number) * unit))
@@ -161,7 +161,7 @@ proptest! {
         if let Ok(quantity) = Quantity::parse(&text) {
             let printed = quantity.to_string();
             let again = Quantity::parse(&printed).expect("printed quantities parse");
-            // Beyond E upstream loses the suffix, deliberately repeated here.
+            // Upstream prints no suffix beyond E, so such a text does not parse to the same value.
             if quantity.format() == Format::DecimalExponent || quantity.milli_value().abs() < i64::MAX {
                 prop_assert_eq!(&again, &quantity, "{} printed as {}", text, printed);
             }

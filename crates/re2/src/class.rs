@@ -1,12 +1,12 @@
-//! Character classes of Go's regular expressions, spelled so that nothing in them is an operator.
-//! Which names there are is a matter of Go's version of Unicode, so they are listed.
+//! Character classes of Go's regular expressions, written so that no character of them is an operator of the `regex` crate.
+//! The names of categories and scripts are those of Go's version of Unicode.
 
 use std::fmt::Write as _;
 
-/// The class of no character.
+/// The class that contains no character.
 const NOTHING: &str = r"[^\x00-\x{10ffff}]";
 
-/// The class of a Perl escape (`\d`), without brackets; its letter is lower case.
+/// The class of a Perl escape such as `\d`, without brackets. The letter is in lower case.
 pub(crate) fn perl(letter: char) -> Option<&'static str> {
     Some(match letter {
         'd' => "0-9",
@@ -74,7 +74,7 @@ pub(crate) fn unicode(name: &str, negated: bool) -> Option<String> {
         "Ascii" => (r"[\x00-\x7f]".to_owned(), r"[^\x00-\x7f]".to_owned()),
         "Assigned" => (r"\P{Cn}".to_owned(), r"\p{Cn}".to_owned()),
         "" => return None,
-        // A general category goes before a script of the same letters.
+        // Where a general category and a script have the same name, Go takes the category.
         _ if listed(CATEGORIES) => (format!(r"\p{{gc={canonical}}}"), format!(r"\P{{gc={canonical}}}")),
         _ if listed(SCRIPTS) => (format!(r"\p{{sc={canonical}}}"), format!(r"\P{{sc={canonical}}}")),
         _ => return None,
@@ -82,7 +82,7 @@ pub(crate) fn unicode(name: &str, negated: bool) -> Option<String> {
     Some(if negated { negative } else { positive })
 }
 
-/// A character that stands for itself, inside a class or outside.
+/// Writes a character as a literal, which may stand inside a class or outside.
 pub(crate) fn push_literal(c: char, out: &mut String) {
     if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) {
         out.push(c);
@@ -92,9 +92,9 @@ pub(crate) fn push_literal(c: char, out: &mut String) {
     }
 }
 
-/// The characters from one code point to another, inside a class or, if it is only one, outside.
+/// Writes a range of code points, which may stand inside a class, or outside if it has only one.
 pub(crate) fn push_range(low: u32, high: u32, out: &mut String) {
-    // A surrogate is a character to Go, but never one of a text.
+    // Go accepts a surrogate in a class, but no text contains one.
     let first = char::from_u32(low).unwrap_or('\u{e000}');
     let last = char::from_u32(high).unwrap_or('\u{d7ff}');
     if last < first {

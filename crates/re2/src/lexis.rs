@@ -1,14 +1,14 @@
 //! The smallest parts of a pattern: escaped characters and counts of repetitions.
-//! Every function takes the text that begins with its part, and gives what follows it.
+//! Every function reads the part at the beginning of a text, and returns it with the rest of the text.
 
-/// `{min}`, `{min,}` or `{min,max}`; a number that is too big is none.
+/// `{min}`, `{min,}` or `{min,max}`. A number too large to be read is `None`.
 #[derive(Clone, Copy)]
 pub(crate) struct Counts {
     pub(crate) min: Option<u64>,
     pub(crate) max: Option<u64>,
 }
 
-/// The counts at the beginning of a text, unless its brace is only a brace.
+/// Reads the counts at the beginning of a text. `None` where the brace is a literal one.
 pub(crate) fn counts(text: &str) -> Option<(Counts, &str)> {
     let (min, rest) = number(text.strip_prefix('{')?)?;
     let Some(rest) = rest.strip_prefix(',') else {
@@ -18,7 +18,7 @@ pub(crate) fn counts(text: &str) -> Option<(Counts, &str)> {
         return Some((Counts { min, max: None }, rest));
     }
     let (max, rest) = number(rest)?;
-    // A maximum too big to read spoils both.
+    // Where the maximum is too large to be read, Go reports both as unreadable.
     let min = min.filter(|_| max.is_some());
     Some((Counts { min, max }, rest.strip_prefix('}')?))
 }
@@ -32,7 +32,7 @@ fn number(text: &str) -> Option<(Option<u64>, &str)> {
     Some((digits.parse().ok().filter(|number| *number < 1_000_000_000), rest))
 }
 
-/// One escaped character, backslash included; where reading stopped if it is none.
+/// Reads an escaped character, from its backslash on. The error is the text behind the place where reading stopped.
 pub(crate) fn escaped(text: &str) -> Result<(u32, &str), &str> {
     let mut letters = text.chars();
     letters.next();
@@ -64,7 +64,7 @@ pub(crate) fn escaped(text: &str) -> Result<(u32, &str), &str> {
     Ok((value, rest))
 }
 
-/// What follows `\x`; where reading stopped if it is no number.
+/// Reads the number behind `\x`. The error is the text behind the place where reading stopped.
 fn hexadecimal(text: &str) -> Result<(u32, &str), &str> {
     if let Some(mut rest) = text.strip_prefix('{') {
         let mut value: u32 = 0;

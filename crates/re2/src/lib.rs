@@ -1,5 +1,6 @@
 //! Regular expressions as Go's `regexp` package has them (RE2's syntax), for the patterns of schemas and expressions.
-//! A pattern is read once: what Go refuses is refused with its words, the rest becomes the `regex` crate's syntax.
+//! A pattern is parsed once. If Go would refuse it, the error is Go's own message; otherwise it is translated into the syntax of
+//! the `regex` crate.
 //!
 //! ```
 //! let pattern = kubewright_re2::compile(r"^\d{1,3}$", 1 << 20)?;
@@ -17,24 +18,24 @@ mod translate;
 
 pub use regex::Regex;
 
-/// How deep groups nest in a pattern that Go compiles.
+/// How deep groups may nest in a pattern, as in Go.
 const MAX_HEIGHT: usize = 1000;
-/// How deep what is compiled may nest: a level needs some kilobytes of a stack that is the caller's.
+/// How deep a compiled expression may nest: the `regex` crate uses some kilobytes of the caller's stack for each level.
 const MAX_NESTING: u32 = 250;
 
-/// Why Go does not compile a pattern, in its words.
+/// The message with which Go refuses a pattern, or `None` if Go compiles it.
 pub fn mistake(pattern: &str) -> Option<String> {
-    translate::translate(pattern).err().map(translate::PatternError::words)
+    translate::translate(pattern).err().map(translate::PatternError::message)
 }
 
 /// Compiles a pattern into a program of at most `memory` bytes, so that no pattern can exhaust a server.
-/// The error has the words of Go, also where the limit is ours.
+/// The error is Go's message. Where only our limit is exceeded, it is Go's message for a pattern that is too large.
 pub fn compile(pattern: &str, memory: usize) -> Result<Regex, String> {
-    let translated = translate::translate(pattern).map_err(translate::PatternError::words)?;
+    let translated = translate::translate(pattern).map_err(translate::PatternError::message)?;
     regex::RegexBuilder::new(&translated)
         .size_limit(memory)
         .dfa_size_limit(memory / 8)
         .nest_limit(MAX_NESTING)
         .build()
-        .map_err(|_| translate::PatternError::too_large(pattern).words())
+        .map_err(|_| translate::PatternError::too_large(pattern).message())
 }

@@ -1,10 +1,10 @@
 //! Reads a pattern in Go's syntax and writes it in that of the `regex` crate.
-//! What is wrong is found in Go's order and told in its words, since users see them.
+//! Users see the errors, so they are found in Go's order and have Go's messages.
 
 use crate::class;
 use crate::lexis::{self, Counts};
 
-/// How often a part may be repeated, counts inside counts multiplied.
+/// How often a part may be repeated. The counts of nested repetitions are multiplied.
 const MAX_REPEAT: u64 = 1000;
 
 const BAD_CAPTURE: &str = "invalid named capture";
@@ -12,7 +12,7 @@ const BAD_ESCAPE: &str = "invalid escape sequence";
 const BAD_RANGE: &str = "invalid character class range";
 const BAD_REPEAT: &str = "invalid repeat count";
 
-/// What is wrong, and the part of the pattern that shows it.
+/// An error and the part of the pattern that it quotes.
 #[derive(Debug)]
 pub(crate) struct PatternError<'p> {
     what: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct PatternError<'p> {
 }
 
 impl<'p> PatternError<'p> {
-    /// The pattern is a good one, but its program takes more memory than it may.
+    /// The error for a valid pattern whose program would take more memory than is allowed.
     pub(crate) fn too_large(pattern: &'p str) -> Self {
         PatternError {
             what: "expression too large",
@@ -28,13 +28,13 @@ impl<'p> PatternError<'p> {
         }
     }
 
-    /// What Go says.
-    pub(crate) fn words(self) -> String {
+    /// Go's message.
+    pub(crate) fn message(self) -> String {
         format!("error parsing regexp: {}: `{}`", self.what, self.shown)
     }
 }
 
-/// Refuses a pattern, showing what of `text` stands before `after`.
+/// Refuses a pattern with an error that quotes `text` up to `after`, which is its end.
 fn refuse<'p, T>(what: &'static str, text: &'p str, after: &str) -> Result<T, PatternError<'p>> {
     Err(PatternError {
         what,
@@ -42,12 +42,12 @@ fn refuse<'p, T>(what: &'static str, text: &'p str, after: &str) -> Result<T, Pa
     })
 }
 
-/// What of `text` stands before `after`, which is its end.
+/// The part of `text` before `after`, which is its end.
 fn before<'p>(text: &'p str, after: &str) -> &'p str {
     &text[..text.len() - after.len()]
 }
 
-/// The same pattern in our syntax, or why there is none.
+/// Translates a pattern.
 pub(crate) fn translate(pattern: &str) -> Result<String, PatternError<'_>> {
     let mut translator = Translator {
         pattern,
@@ -59,16 +59,17 @@ pub(crate) fn translate(pattern: &str) -> Result<String, PatternError<'_>> {
     Ok(translator.out)
 }
 
-/// What has been read of a group: the weight of its last part, and of its heaviest.
+/// A group that is being read. The weight of a part is the product of its counted repetitions.
 #[derive(Default)]
 struct Group {
-    /// `None` when there is nothing to repeat.
+    /// The weight of the last part; `None` when there is nothing to repeat.
     last: Option<u64>,
+    /// The largest weight of the parts before it.
     heaviest: u64,
 }
 
 impl Group {
-    /// A part was read whose counted repetitions multiply to `weight`.
+    /// Adds a part with its weight.
     fn push(&mut self, weight: u64) {
         self.heaviest = self.heaviest.max(self.last.unwrap_or(0));
         self.last = Some(weight);
@@ -82,18 +83,18 @@ impl Group {
 struct Translator<'p> {
     pattern: &'p str,
     groups: Vec<Group>,
-    /// Flags that were read and not yet written: a repetition behind them is one of what stands before them.
+    /// Flags that were read and not yet written, since a repetition behind them repeats the part before them.
     held: String,
     out: String,
 }
 
-/// What follows the part that was read.
+/// The text behind the part that was read.
 type Rest<'p> = Result<&'p str, PatternError<'p>>;
 
 impl<'p> Translator<'p> {
     fn run(&mut self) -> Result<(), PatternError<'p>> {
         let mut rest = self.pattern;
-        // What begins with the repetition right before this place.
+        // The text from the repetition that ends right here, if one does.
         let mut last_repeat = "";
         while let Some(first) = rest.chars().next() {
             let mut repeat = "";
@@ -168,7 +169,7 @@ impl<'p> Translator<'p> {
         }
         self.groups.push(Group::default());
         self.release();
-        // Nothing asks what a group found, so none needs to be kept.
+        // No caller reads captures, so every group becomes a non-capturing one.
         self.out.extend(["(?", flags, ":"]);
         Ok(())
     }
@@ -183,7 +184,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// `(?P<name>`, `(?<name>`, `(?flags)` and `(?flags:`.
+    /// Reads `(?P<name>`, `(?<name>`, `(?flags)` or `(?flags:`.
     fn flags(&mut self, text: &'p str) -> Rest<'p> {
         let name_at = if text.len() > 4 && text.starts_with("(?P<") {
             Some(4)
@@ -251,7 +252,7 @@ impl<'p> Translator<'p> {
             }
             group.last = Some(weight);
         }
-        // Whether this one is greedy would depend on flags that come too late.
+        // These flags decide whether this repetition is greedy, so they are written before it.
         if self.held.contains('U') {
             self.release();
         }
@@ -260,7 +261,7 @@ impl<'p> Translator<'p> {
         Ok(after)
     }
 
-    /// A backslash and what it makes of the letters behind it.
+    /// Reads an escape sequence.
     fn escape(&mut self, text: &'p str) -> Rest<'p> {
         if !text.starts_with(r"\Q") {
             self.release();
@@ -281,7 +282,7 @@ impl<'p> Translator<'p> {
                 self.out.push_str(&text[..2]);
                 &text[2..]
             }
-            // Go's words are of ASCII.
+            // Go's word boundaries know ASCII only.
             Some(b'b' | b'B') => {
                 self.out.extend(["(?-u:", &text[..2], ")"]);
                 &text[2..]
@@ -300,7 +301,7 @@ impl<'p> Translator<'p> {
         Ok(rest)
     }
 
-    /// A class that an escape names (`\d`, `\pN`, `\P{^Greek}`), written in brackets of its own.
+    /// Reads a class that an escape names (`\d`, `\pN`, `\P{^Greek}`) and writes it in brackets of its own.
     fn named_class(&mut self, text: &'p str) -> Result<Option<&'p str>, PatternError<'p>> {
         let Some(letter @ (b'd' | b's' | b'w' | b'D' | b'S' | b'W' | b'p' | b'P')) = text.as_bytes().get(1) else {
             return Ok(None);
@@ -326,7 +327,7 @@ impl<'p> Translator<'p> {
         Ok(Some(rest))
     }
 
-    /// A bracket expression. Everything in it that is no class of its own is a character or a range of two.
+    /// Reads a bracket expression. It consists of named classes, characters and ranges of two characters.
     fn class(&mut self, text: &'p str) -> Rest<'p> {
         let mut rest = &text[1..];
         self.out.push('[');
@@ -369,7 +370,7 @@ impl<'p> Translator<'p> {
     }
 }
 
-/// One character of the class that begins with `class`.
+/// Reads a character of the bracket expression that begins with `class`.
 fn class_character<'p>(text: &'p str, class: &'p str) -> Result<(u32, &'p str), PatternError<'p>> {
     match text.chars().next() {
         None => refuse("missing closing ]", class, ""),

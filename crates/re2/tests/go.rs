@@ -1,4 +1,4 @@
-//! What Go makes of patterns, and that nothing exhausts who compiles them.
+//! Patterns that Go refuses, patterns that it compiles and what they match, and patterns that would exhaust memory or stack.
 
 use kubewright_re2::{compile, mistake};
 

@@ -1,4 +1,4 @@
-//! What a certificate says, and what a certificate request asks for.
+//! Reads certificates and certificate requests in DER.
 
 use std::net::IpAddr;
 
@@ -14,26 +14,26 @@ const EXTENSIONS: u8 = 0xa3;
 pub const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 /// The object identifier of organizations, 2.5.4.10, as DER content.
 pub const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
-/// 2.5.29.15, .17, .19 and .37.
+/// The extensions with the object identifiers 2.5.29.15, .17, .19 and .37.
 const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
 const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
-/// 1.3.6.1.5.5.7.3.1 and 2.5.29.37.0.
+/// The extended key usages with the object identifiers 1.3.6.1.5.5.7.3.1 and 2.5.29.37.0.
 const SERVER_AUTH: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01];
 const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
 
-/// From when to when a certificate is valid.
+/// The time in which a certificate is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Validity {
-    /// The first moment.
+    /// The beginning, inclusive.
     pub not_before: Timestamp,
-    /// The last moment; [`Timestamp::MAX`] where it has no end.
+    /// The end, inclusive; [`Timestamp::MAX`] for a certificate that does not expire.
     pub not_after: Timestamp,
 }
 
 impl Validity {
-    /// The validity of a certificate in DER. `None` for what is not one.
+    /// Reads the validity of a certificate in DER. `None` where the bytes are not a certificate.
     pub fn of(certificate: &[u8]) -> Option<Self> {
         Some(Body::read(certificate)?.validity)
     }
@@ -49,16 +49,16 @@ impl Validity {
 pub struct Attribute<'d> {
     /// Its object identifier, as DER content: [`COMMON_NAME`], [`ORGANIZATION`] or another.
     pub kind: &'d [u8],
-    /// Its text, with U+FFFD for what is not UTF-8.
+    /// Its text, with U+FFFD in place of bytes that are not UTF-8.
     pub text: String,
 }
 
-/// The attributes of a certificate's subject, in their order. `None` for what is not a certificate in DER.
+/// Reads the attributes of a certificate's subject, in order. `None` where the bytes are not a certificate in DER.
 pub fn subject(certificate: &[u8]) -> Option<Vec<Attribute<'_>>> {
     name(Body::read(certificate)?.subject.content)
 }
 
-/// The attributes of the subject that a certificate request in DER asks for, in their order. `None` for what is not one.
+/// Reads the attributes of the subject that a certificate request asks for, in order. `None` where the bytes are not a request in DER.
 pub fn request_subject(request: &[u8]) -> Option<Vec<Attribute<'_>>> {
     let mut body = Reader(request).inside(SEQUENCE)?.inside(SEQUENCE)?;
     // The version comes first.
@@ -66,7 +66,7 @@ pub fn request_subject(request: &[u8]) -> Option<Vec<Attribute<'_>>> {
     name(body.content(SEQUENCE)?)
 }
 
-/// What Go's `x509.ParseCertificate` says of bytes whose outermost structure is not that of a certificate.
+/// The message of Go's `x509.ParseCertificate` for bytes whose outermost structure is not that of a certificate.
 pub fn malformation(certificate: &[u8]) -> Option<&'static str> {
     let mut outside = Reader(certificate);
     let Some(mut inside) = outside.inside(SEQUENCE) else {
@@ -80,7 +80,7 @@ pub fn malformation(certificate: &[u8]) -> Option<&'static str> {
 
 /// The signed part of a certificate, up to its subject.
 struct Body<'d> {
-    /// What follows the signed part: the signature's algorithm, the signature.
+    /// The elements behind the signed part: the signature's algorithm and the signature.
     outside: Reader<'d>,
     signed: &'d [u8],
     version: u8,
@@ -102,7 +102,7 @@ impl<'d> Body<'d> {
             version = body.inside(VERSION)?.content(INTEGER)?.last()?.saturating_add(1);
         }
         let serial = body.content(INTEGER)?;
-        // The signature's algorithm, once more.
+        // The signed part repeats the signature's algorithm.
         body.expect(SEQUENCE)?;
         let issuer = body.expect(SEQUENCE)?.whole;
         let mut validity = body.inside(SEQUENCE)?;
@@ -139,10 +139,10 @@ fn name(text: &[u8]) -> Option<Vec<Attribute<'_>>> {
     Some(attributes)
 }
 
-/// A certificate as far as Go's verifier looks at it.
+/// The parts of a certificate that Go's verifier uses.
 #[derive(Clone, Debug, Default)]
 pub struct Certificate {
-    /// The whole certificate.
+    /// The whole certificate in DER.
     pub raw: Vec<u8>,
     /// The part that is signed.
     pub signed: Vec<u8>,
@@ -154,25 +154,25 @@ pub struct Certificate {
     pub key_algorithm: Vec<u8>,
     /// The public key.
     pub key: Vec<u8>,
-    /// 1, 2 or 3.
+    /// The version of X.509: 1, 2 or 3.
     pub version: u8,
     /// The serial number, big-endian.
     pub serial: Vec<u8>,
     /// The name of the issuer, as DER.
     pub issuer: Vec<u8>,
-    /// Its own name, as DER.
+    /// The name of the subject, as DER.
     pub subject: Vec<u8>,
     /// The last common name of the subject.
     pub common_name: String,
     /// The first organization of the subject.
     pub organization: String,
-    /// From when to when it is valid.
+    /// The time in which it is valid.
     pub validity: Validity,
     /// Whether it has basic constraints.
     pub has_constraints: bool,
     /// Whether its basic constraints make it an authority.
     pub is_ca: bool,
-    /// How many certificates may be between it and the last one.
+    /// How many intermediate certificates may follow it in a chain, if its basic constraints limit that.
     pub max_path: Option<usize>,
     /// Whether its key may sign certificates, if it has key usages.
     pub may_sign: Option<bool>,
@@ -187,7 +187,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads a certificate in DER. `None` for what is not one.
+    /// Reads a certificate in DER. `None` where the bytes are not one.
     pub fn read(raw: &[u8]) -> Option<Certificate> {
         let Body {
             mut outside,

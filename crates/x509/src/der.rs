@@ -14,7 +14,7 @@ pub(crate) const GENERALIZED_TIME: u8 = 0x18;
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
 
-/// What is left to read. Every method reads the next element, and has `None` for what is not one, or another one.
+/// The bytes left to read. Every method reads the next element, and returns `None` where that is malformed or has another tag.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'d>(pub(crate) &'d [u8]);
 
@@ -42,7 +42,7 @@ impl<'d> Reader<'d> {
         let (&first, rest) = rest.split_first()?;
         let (length, rest) = match first {
             short @ 0..=0x7f => (usize::from(short), rest),
-            // The indefinite form is not DER, and nothing here has four gigabytes.
+            // DER has no indefinite form, and lengths beyond four gigabytes are refused.
             long @ 0x81..=0x84 => {
                 let (length, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
                 (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
@@ -89,7 +89,7 @@ impl<'d> Reader<'d> {
         let pair =
             |at: usize| Some(i8::try_from(digits.get(at)? - b'0').ok()? * 10 + (digits.get(at + 1)? - b'0') as i8);
         let (year, rest) = match (tag, digits.len()) {
-            // RFC 5280: two digits are of 1950 to 2049.
+            // RFC 5280: years of two digits are 1950 to 2049.
             (UTC_TIME, 12) => {
                 let year = i16::from(pair(0)?);
                 (if year < 50 { 2000 + year } else { 1900 + year }, 2)
@@ -99,7 +99,7 @@ impl<'d> Reader<'d> {
         };
         let [month, day, hour, minute, second] = [0, 2, 4, 6, 8].map(|at| pair(rest + at));
         let time = DateTime::new(year, month?, day?, hour?, minute?, second?, 0).ok()?;
-        // RFC 5280 writes "never" as 9999-12-31T23:59:59Z, which is some hours behind the last `Timestamp`.
+        // RFC 5280 writes "never expires" as 9999-12-31T23:59:59Z, which is some hours after `Timestamp::MAX`.
         let zoned = TimeZone::UTC.to_ambiguous_zoned(time).compatible();
         let limit = if year < 9999 { None } else { Some(Timestamp::MAX) };
         zoned.ok().map(|zoned| zoned.timestamp()).or(limit)

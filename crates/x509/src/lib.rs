@@ -1,9 +1,9 @@
-//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, what a certificate says, what a certificate request asks for.
+//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, certificates and certificate requests.
 //!
-//! The API server has to agree with Go on what is a certificate and on the words for what is not, and its signature checks
-//! compare the bytes of algorithm identifiers; an operator wants to know how long its certificate is valid. General X.509
-//! libraries have verdicts and words of their own, parse algorithm identifiers away, and weigh ten crates in an operator.
-//! Nothing here decides about trust: verification is rustls' and `apiserver`'s.
+//! The API server has to accept the certificates that Go accepts, to refuse others with Go's messages, and to compare the bytes of
+//! algorithm identifiers; an operator reads how long its certificate is valid. General X.509 libraries accept other
+//! certificates, have messages of their own, do not keep the bytes of algorithm identifiers, and add ten crates to an operator.
+//! This crate does not decide which certificates to trust: rustls and `apiserver` verify them.
 //!
 //! ```
 //! use kubewright_x509::{Validity, pem};

@@ -5,7 +5,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use memchr::memmem;
 
-/// Go ignores bits behind the last byte.
+/// Base64 as Go decodes it: bits behind the last byte are ignored.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -26,7 +26,7 @@ pub struct Block {
     pub bytes: Vec<u8>,
 }
 
-/// The first block, and what follows it. `None` where there is none; what precedes a block is skipped.
+/// Reads the first block and returns it with the text behind it. Text before the block is skipped. `None` where there is no block.
 pub fn decode(pem: &[u8]) -> Option<(Block, &[u8])> {
     let mut rest = pem;
     loop {
@@ -39,7 +39,7 @@ pub fn decode(pem: &[u8]) -> Option<(Block, &[u8])> {
     }
 }
 
-/// All blocks.
+/// Reads all blocks.
 pub fn blocks(pem: &[u8]) -> impl Iterator<Item = Block> {
     let mut rest = pem;
     std::iter::from_fn(move || {
@@ -49,7 +49,7 @@ pub fn blocks(pem: &[u8]) -> impl Iterator<Item = Block> {
     })
 }
 
-/// A block as text: lines of 64 characters.
+/// Writes a block with lines of 64 characters.
 pub fn encode(kind: &str, bytes: &[u8]) -> String {
     let base64 = BASE64.encode(bytes);
     let mut text = format!("-----BEGIN {kind}-----\n");
@@ -63,7 +63,7 @@ pub fn encode(kind: &str, bytes: &[u8]) -> String {
     text
 }
 
-/// The block that begins last in `before`, if `after` continues its END line.
+/// Reads the last block that begins in `before`, if `after` has the rest of its END line.
 fn block<'p>(before: &[u8], after: &'p [u8]) -> Option<(Block, &'p [u8])> {
     let begin = memmem::rfind(before, BEGIN)?;
     if begin > 0 && before[begin - 1] != b'\n' {
@@ -80,7 +80,7 @@ fn block<'p>(before: &[u8], after: &'p [u8]) -> Option<(Block, &'p [u8])> {
         has_headers = true;
         body = next;
     }
-    // A line must be between headers and the END line.
+    // Go requires a line between the headers and the END line.
     if has_headers && body.is_none() {
         return None;
     }
@@ -98,7 +98,7 @@ fn block<'p>(before: &[u8], after: &'p [u8]) -> Option<(Block, &'p [u8])> {
     Some((block, rest.unwrap_or_default()))
 }
 
-/// The first line without spaces at its end, and what follows its line break, if it has one.
+/// The first line without trailing spaces, and the text behind its line break, if it has one.
 fn line(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let (line, rest) = match memchr::memchr(b'\n', text) {
         Some(at) => (

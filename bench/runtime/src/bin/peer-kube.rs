@@ -51,7 +51,7 @@ async fn noop(task: &Task, tally: &Arc<Tally>, api: Api<ConfigMap>) {
     if task.scenario == Work::Idle {
         let (store, tally) = (store.clone(), Arc::clone(tally));
         tokio::spawn(async move {
-            // Of several who wait only the last is woken, and the controller waits as well: so ask again and again.
+            // The store wakes only the last of several waiters, and the controller is one of them, so this one polls.
             let mut ticks = tokio::time::interval(Duration::from_millis(1));
             while store.wait_until_ready().now_or_never().is_none() {
                 ticks.tick().await;

@@ -1,4 +1,4 @@
-//! This toolkit, as its examples build controllers.
+//! Controllers written with this toolkit as its examples write them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) async fn run(task: &Task, tally: &Arc<Tally>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Says that everything is there once the cache has seen all objects of a kind.
+/// Reports completion once the cache has all objects of a kind.
 fn once_synced<K: Object>(
     tally: &Arc<Tally>,
 ) -> impl Fn(RunContext) -> std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>> + Clone + Send + Sync + 'static

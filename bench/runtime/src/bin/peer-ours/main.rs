@@ -1,4 +1,4 @@
-//! The peer that is this toolkit.
+//! The peer that is written with this toolkit.
 
 mod controllers;
 mod micro;

@@ -19,7 +19,7 @@ const BATCHES: usize = 15;
 /// How many objects one namespace has.
 const NAMESPACE: usize = 100;
 
-/// The best of some batches of calls, so that neighbours on the machine do not count; `go/micro.go` measures the same way.
+/// The best of some batches of calls, so that other processes on the machine do not count. `go/micro.go` measures in the same way.
 fn measure(name: &str, calls: usize, mut work: impl FnMut(usize)) -> Figure {
     let mut batch = || {
         let began = Instant::now();
@@ -55,7 +55,7 @@ fn as_sent(object: serde_json::Value, i: usize) -> Vec<u8> {
 struct Filled {
     kind: Kind,
     store: Store,
-    /// Each object as it was sent.
+    /// The JSON of each object, as a watch sends it.
     sent: Vec<Vec<u8>>,
     keys: Vec<ObjectKey>,
 }
@@ -80,7 +80,7 @@ fn filled(kind: Kind, count: usize, make: impl Fn(usize) -> Result<Vec<u8>, Fail
     })
 }
 
-/// All of them; those that the peer in Go has too have the same names.
+/// Measures all operations. Those that the peer in Go measures, too, have the same names there.
 pub(crate) fn figures() -> Result<Vec<Figure>, Failure> {
     let config_maps = filled(Kind::of::<ConfigMap>(), KEYS, |i| {
         Ok(as_sent(serde_json::to_value(config_map(i)?)?, i))
@@ -128,7 +128,7 @@ fn queue(keys: &[ObjectKey]) -> Result<Vec<Figure>, Failure> {
 fn cache(config_maps: &Filled, pods: &Filled) -> Result<Vec<Figure>, Failure> {
     let pods_lister = Lister::<Pod>::new(pods.store.clone());
     let lister = Lister::<ConfigMap>::new(config_maps.store.clone());
-    // An index that answered wrongly would be measured happily.
+    // The figures mean something only if the listers find the objects.
     if lister.get(&config_maps.keys[7])?.is_none() || pods_lister.get(&pods.keys[7])?.is_none() {
         return Err("the cache does not find what was put into it".into());
     }
