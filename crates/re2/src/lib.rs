@@ -25,7 +25,9 @@ const MAX_NESTING: u32 = 250;
 
 /// The message with which Go refuses a pattern, or `None` if Go compiles it.
 pub fn mistake(pattern: &str) -> Option<String> {
-    translate::translate(pattern).err().map(translate::PatternError::message)
+    translate::translate(pattern)
+        .err()
+        .map(translate::PatternError::message)
 }
 
 /// Compiles a pattern into a program of at most `memory` bytes, so that no pattern can exhaust a server.

@@ -62,8 +62,7 @@ impl TestEnv {
     }
 
     /// Whether a write sets the address of the operator's own webhooks: with every start the manager writes it for a
-    /// server that calls it
-    /// over the network. No reconcile does that.
+    /// server that calls it over the network. No reconcile does that.
     fn is_upkeep(&self, api_request: &ApiRequest) -> bool {
         let places = [
             "customresourcedefinitions",

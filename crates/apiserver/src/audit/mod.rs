@@ -1,7 +1,6 @@
 //! The audit trail: who asked for what, what was decided and what came of it, for the last so many requests.
 //!
-//! Recording costs a few clones per request; what a request asked for is worked out when the trail is read. Bodies
-//! are
+//! Recording costs a few clones per request; what a request asked for is worked out when the trail is read. Bodies are
 //! never part of it, so no secret's value can be.
 
 mod event;

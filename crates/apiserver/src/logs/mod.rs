@@ -121,15 +121,12 @@ fn entry<'a>(
 
 impl ApiServer {
     /// Begins the log of a container that starts, or starts again: what is written is what `kubectl logs` shows, and the log
-    /// of the run before is what it shows with `--previous`. A reader that follows it ends when the writer and its
-    /// clones are
-    /// dropped.
+    /// of the run before is what it shows with `--previous`. A reader that follows it ends when the writer and its clones
+    /// are dropped.
     ///
-    /// The newest 4 MiB of a run are kept for as long as the Pod exists. Each line counts 48 bytes more than its
-    /// text, so that of
-    /// short lines less text is kept. A line of more than 16 KiB is kept, counted and dated in pieces of that size.
-    /// What is written
-    /// for a Pod that does not exist is lost.
+    /// The newest 4 MiB of a run are kept for as long as the Pod exists. Each line counts 48 bytes more than its text,
+    /// so that of short lines less text is kept. A line of more than 16 KiB is kept, counted and dated in pieces of
+    /// that size. What is written for a Pod that does not exist is lost.
     ///
     /// ```
     /// use kubewright_apiserver::{ApiServer, Options};

@@ -226,9 +226,8 @@ impl Following {
     /// Reads the changes of the Pod.
     fn look(&mut self) {
         let Some(Ok(batch)) = self.watcher.as_mut().map(|watcher| watcher.try_next(256)) else {
-            // The history of the Pod was compacted, so its end will not be seen; a writer still ends its log. A
-            // watcher at its end is
-            // always ready: it must not be waited for again.
+            // The history of the Pod was compacted, so its end will not be seen; a writer still ends its log. A watcher
+            // at its end is always ready: it must not be waited for again.
             self.watcher = None;
             self.has_ended = true;
             return;

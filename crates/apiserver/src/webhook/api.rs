@@ -11,8 +11,7 @@ use super::local_endpoints::{Handler, WebhookAddress};
 use crate::server::ApiServer;
 
 impl ApiServer {
-    /// Directs calls of webhooks to a port of this Service to a listener of this machine, whether the Service exists
-    /// or
+    /// Directs calls of webhooks to a port of this Service to a listener of this machine, whether the Service exists or
     /// not. Its certificate must be for `name.namespace.svc`, as in a cluster.
     pub fn serve_service(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
         let webhooks = &self.server.webhooks;
@@ -65,9 +64,8 @@ impl ApiServer {
     }
 
     /// Directs calls of webhooks to a Pod with this address to another one, such as 127.0.0.1 for a Pod whose
-    /// containers are
-    /// processes of this machine; with `None`, to its own again. A Pod cannot have such an address itself: no
-    /// `EndpointSlice` may name it.
+    /// containers are processes of this machine; with `None`, to its own again. A Pod cannot have such an address
+    /// itself: no `EndpointSlice` may name it.
     ///
     /// ```
     /// # use kubewright_apiserver::{ApiServer, Options};

@@ -1,7 +1,6 @@
 //! Verifies the certificate of a server as Go does, with Go's messages.
 //!
-//! The order matters, because the first error is the one that is reported: validity of the leaf, its names, a chain
-//! to a
+//! The order matters, because the first error is the one that is reported: validity of the leaf, its names, a chain to a
 //! root, and what it may be used for. A root may be the leaf itself, so that a `caBundle` with a leaf certificate works.
 
 use std::collections::HashSet;

@@ -33,8 +33,7 @@ pub(super) fn is_private(_: &Path) -> io::Result<bool> {
 const MARKER: &str = ".kubewright-pods";
 
 /// Marks a folder as one for the files of Pods if it is empty. A folder with contents is not marked, because they may
-/// belong to
-/// the user.
+/// belong to the user.
 pub(super) fn mark(path: &Path) -> io::Result<()> {
     if fs::read_dir(path)?.next().is_none() {
         write_new(&path.join(MARKER), b"Removed with its server.\n", 0o600)?;
