@@ -19,7 +19,7 @@ use kubewright_conformance::operators;
 use kubewright_conformance::print;
 use kubewright_conformance::record::{record, server_version};
 use kubewright_conformance::remote::{Remote, RemoteSettings};
-use kubewright_conformance::replay::{Outcome, Settings, Verdict, replay};
+use kubewright_conformance::replay::{Comparison, Outcome, Settings, replay};
 use kubewright_conformance::report::Report;
 use kubewright_conformance::target::Target;
 use kubewright_conformance::transcript::Recording;
@@ -209,7 +209,7 @@ fn replay_all(filter: Option<&str>, brief: bool, server: ServerArguments) -> Res
         embedded(filter)?
     };
     for case in &outcome.cases {
-        if !matches!(case.verdict, Verdict::Equal) {
+        if !matches!(case.comparison, Comparison::Equal) {
             let text = case.to_string();
             println!(
                 "{}",

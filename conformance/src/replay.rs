@@ -32,12 +32,12 @@ pub struct Replayed {
     /// The sentence it proves.
     pub title: String,
     /// How it compares with the recording.
-    pub verdict: Verdict,
+    pub comparison: Comparison,
 }
 
 /// How a replay compares with the recording.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum Comparison {
     /// Nothing differs.
     Equal,
     /// It differs, and only where `differences.yaml` says so; the reasons.
@@ -67,7 +67,7 @@ impl Outcome {
     pub fn equal(&self) -> usize {
         self.cases
             .iter()
-            .filter(|case| matches!(case.verdict, Verdict::Equal))
+            .filter(|case| matches!(case.comparison, Comparison::Equal))
             .count()
     }
 
@@ -77,7 +77,7 @@ impl Outcome {
             && self
                 .cases
                 .iter()
-                .all(|case| matches!(case.verdict, Verdict::Equal | Verdict::Decided(_)))
+                .all(|case| matches!(case.comparison, Comparison::Equal | Comparison::Decided(_)))
     }
 }
 
@@ -147,10 +147,10 @@ async fn one(
 ) -> Replayed {
     let case = file.case_id(&variant);
     let (covers, title) = (file.covers.clone(), file.title.clone());
-    let verdict = match recording {
-        Err(problem) => Verdict::Unrecorded(problem),
+    let comparison = match recording {
+        Err(problem) => Comparison::Unrecorded(problem),
         Ok(recording) => match recording.transcripts.get(&variant.name) {
-            None => Verdict::Unrecorded(format!(
+            None => Comparison::Unrecorded(format!(
                 "{} has no transcript of this variant",
                 file.recording().display()
             )),
@@ -158,7 +158,7 @@ async fn one(
                 let expected = expected.clone();
                 // In a task of its own, a panic of the server fails this case and not the whole replay.
                 let compared = tokio::spawn(async move { compare(&*target, &file, &variant, &expected, &run).await });
-                compared.await.unwrap_or_else(|error| Verdict::Different {
+                compared.await.unwrap_or_else(|error| Comparison::Different {
                     differences: Vec::new(),
                     failure: Some(format!("the server panicked: {error}")),
                 })
@@ -169,11 +169,11 @@ async fn one(
         case,
         covers,
         title,
-        verdict,
+        comparison,
     }
 }
 
-async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expected: &Value, run: &str) -> Verdict {
+async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expected: &Value, run: &str) -> Comparison {
     let mut played = play(target, file, variant, run).await;
     for attempt in 1..ATTEMPTS {
         if !seconds::crossed(file, &played.steps) {
@@ -185,18 +185,18 @@ async fn compare(target: &dyn Target, file: &CaseFile, variant: &Variant, expect
     let actual = transcript(file, variant, &played);
     let differences = differences(expected, &actual);
     if differences.is_empty() && played.failure.is_none() {
-        Verdict::Equal
+        Comparison::Equal
     } else {
-        Verdict::Different {
+        Comparison::Different {
             differences,
             failure: played.failure,
         }
     }
 }
 
-/// Removes the differences that are decided. A case that has no other differences is [`Verdict::Decided`].
+/// Removes the differences that are decided. A case that has no other differences is [`Comparison::Decided`].
 fn decide(mut case: Replayed, decisions: &[Decision], used: &mut [bool]) -> Replayed {
-    if let Verdict::Different { differences, failure } = &mut case.verdict {
+    if let Comparison::Different { differences, failure } = &mut case.comparison {
         let mut reasons: Vec<String> = Vec::new();
         differences.retain(|difference| {
             let decided = decisions
@@ -211,7 +211,7 @@ fn decide(mut case: Replayed, decisions: &[Decision], used: &mut [bool]) -> Repl
             decided.is_none()
         });
         if differences.is_empty() && failure.is_none() {
-            case.verdict = Verdict::Decided(reasons);
+            case.comparison = Comparison::Decided(reasons);
         }
     }
     case
@@ -219,11 +219,11 @@ fn decide(mut case: Replayed, decisions: &[Decision], used: &mut [bool]) -> Repl
 
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            Verdict::Equal => write!(f, "equal      {}", self.case),
-            Verdict::Decided(reasons) => write!(f, "decided    {} ({})", self.case, reasons.join("; ")),
-            Verdict::Unrecorded(problem) => write!(f, "unrecorded {}: {problem}", self.case),
-            Verdict::Different { differences, failure } => {
+        match &self.comparison {
+            Comparison::Equal => write!(f, "equal      {}", self.case),
+            Comparison::Decided(reasons) => write!(f, "decided    {} ({})", self.case, reasons.join("; ")),
+            Comparison::Unrecorded(problem) => write!(f, "unrecorded {}: {problem}", self.case),
+            Comparison::Different { differences, failure } => {
                 write!(f, "different  {} [{}]", self.case, self.covers.join(" "))?;
                 for difference in differences.iter().take(SHOWN) {
                     write!(f, "\n{difference}")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::kubectl;
-use crate::replay::{Outcome, Replayed, Verdict};
+use crate::replay::{Comparison, Outcome, Replayed};
 use crate::scope;
 
 /// The results of a replay, by behaviour.
@@ -27,10 +27,10 @@ impl Row {
         let mut row = Self::default();
         for case in cases {
             row.cases += 1;
-            match case.verdict {
-                Verdict::Equal => row.equal += 1,
-                Verdict::Decided(_) => row.decided += 1,
-                Verdict::Different { .. } | Verdict::Unrecorded(_) => {}
+            match case.comparison {
+                Comparison::Equal => row.equal += 1,
+                Comparison::Decided(_) => row.decided += 1,
+                Comparison::Different { .. } | Comparison::Unrecorded(_) => {}
             }
         }
         row

@@ -21,7 +21,7 @@ fn the_embedded_server_answers_as_the_real_one_did() {
     let mut complaints: Vec<String> = outcome
         .cases
         .iter()
-        .filter(|case| !matches!(case.verdict, Verdict::Equal | Verdict::Decided(_)))
+        .filter(|case| !matches!(case.comparison, Comparison::Equal | Comparison::Decided(_)))
         .map(ToString::to_string)
         .collect();
     for decision in &outcome.idle_decisions {
@@ -80,7 +80,7 @@ fn no_case_is_content_with_a_hollow_server() {
         .block_on(replay(hollow, &corpus, &settings));
     let content: Vec<_> = cases
         .iter()
-        .filter(|case| matches!(case.verdict, Verdict::Equal))
+        .filter(|case| matches!(case.comparison, Comparison::Equal))
         .map(|case| &case.case)
         .collect();
     assert!(content.is_empty(), "these cases compare nothing: {content:?}");

@@ -17,7 +17,7 @@ pub(crate) enum Goal {
 
 /// Whether a goal was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum GoalResult {
     Met,
     Missed,
     /// A figure to compare with is missing.
@@ -25,15 +25,17 @@ pub(crate) enum Verdict {
 }
 
 impl Goal {
-    pub(crate) fn verdict(self, theirs: Option<f64>, ours: Option<f64>) -> Option<Verdict> {
-        let judge = |met: bool| if met { Verdict::Met } else { Verdict::Missed };
+    pub(crate) fn result(self, theirs: Option<f64>, ours: Option<f64>) -> Option<GoalResult> {
+        let result_of = |met: bool| if met { GoalResult::Met } else { GoalResult::Missed };
         let compared = theirs.zip(ours);
         Some(match self {
             Goal::None => return None,
-            Goal::Zero => ours.map_or(Verdict::Unknown, |ours| judge(ours == 0.0)),
-            Goal::AtLeast(times) => compared.map_or(Verdict::Unknown, |(theirs, ours)| judge(ours >= times * theirs)),
+            Goal::Zero => ours.map_or(GoalResult::Unknown, |ours| result_of(ours == 0.0)),
+            Goal::AtLeast(times) => {
+                compared.map_or(GoalResult::Unknown, |(theirs, ours)| result_of(ours >= times * theirs))
+            }
             Goal::AtMost(part) | Goal::AtMostAiming(part, _) => {
-                compared.map_or(Verdict::Unknown, |(theirs, ours)| judge(ours <= part * theirs))
+                compared.map_or(GoalResult::Unknown, |(theirs, ours)| result_of(ours <= part * theirs))
             }
         })
     }
@@ -65,20 +67,20 @@ mod tests {
     #[test]
     fn a_goal_is_met_at_its_limit_and_missed_beyond() {
         let half = Goal::AtMost(0.5);
-        assert_eq!(half.verdict(Some(10.0), Some(5.0)), Some(Verdict::Met));
-        assert_eq!(half.verdict(Some(10.0), Some(5.1)), Some(Verdict::Missed));
+        assert_eq!(half.result(Some(10.0), Some(5.0)), Some(GoalResult::Met));
+        assert_eq!(half.result(Some(10.0), Some(5.1)), Some(GoalResult::Missed));
         assert_eq!(
-            Goal::AtLeast(2.0).verdict(Some(10.0), Some(19.0)),
-            Some(Verdict::Missed)
+            Goal::AtLeast(2.0).result(Some(10.0), Some(19.0)),
+            Some(GoalResult::Missed)
         );
-        assert_eq!(Goal::Zero.verdict(None, Some(0.0)), Some(Verdict::Met));
-        assert_eq!(Goal::Zero.verdict(Some(3.0), Some(1.0)), Some(Verdict::Missed));
+        assert_eq!(Goal::Zero.result(None, Some(0.0)), Some(GoalResult::Met));
+        assert_eq!(Goal::Zero.result(Some(3.0), Some(1.0)), Some(GoalResult::Missed));
     }
 
     #[test]
     fn a_goal_without_the_other_figure_is_not_called_met() {
-        assert_eq!(Goal::AtMost(0.5).verdict(None, Some(1.0)), Some(Verdict::Unknown));
-        assert_eq!(Goal::None.verdict(Some(1.0), Some(1.0)), None);
+        assert_eq!(Goal::AtMost(0.5).result(None, Some(1.0)), Some(GoalResult::Unknown));
+        assert_eq!(Goal::None.result(Some(1.0), Some(1.0)), None);
     }
 
     #[test]

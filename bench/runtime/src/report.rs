@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::child::Peer;
-use crate::goals::{Goal, Verdict};
+use crate::goals::{Goal, GoalResult};
 use crate::statistics::median;
 use kubewright_bench_runtime::protocol::Figure;
 
@@ -73,16 +73,16 @@ impl Table {
                 let _ = write!(text, " {shown} |");
             }
             let (theirs, ours) = (row.value(Peer::ControllerRuntime), row.value(Peer::Ours));
-            let verdict = row.metric.goal.verdict(theirs, ours);
+            let result = row.metric.goal.result(theirs, ours);
             let _ = write!(text, " {} | {} |", ratio(theirs, ours), row.metric.goal.words());
-            let word = match verdict {
+            let word = match result {
                 None => "",
-                Some(Verdict::Met) => "met",
-                Some(Verdict::Missed) => "**missed**",
-                Some(Verdict::Unknown) => "not compared",
+                Some(GoalResult::Met) => "met",
+                Some(GoalResult::Missed) => "**missed**",
+                Some(GoalResult::Unknown) => "not compared",
             };
-            met += usize::from(verdict == Some(Verdict::Met));
-            judged += usize::from(matches!(verdict, Some(Verdict::Met | Verdict::Missed)));
+            met += usize::from(result == Some(GoalResult::Met));
+            judged += usize::from(matches!(result, Some(GoalResult::Met | GoalResult::Missed)));
             let _ = write!(text, " {word} |");
         }
         let _ = write!(text, "\n\ngoals met: {met} of {judged}");
