@@ -47,7 +47,7 @@ mod wire;
 mod write;
 
 pub use access::{Attributes, User};
-pub use audit::{AuditEvent, AuditQuery, AuditVerdict};
+pub use audit::{AuditDecision, AuditEvent, AuditQuery};
 pub use logs::LogWriter;
 pub use server::ApiServer;
 pub use server::options::{AuthorizationMode, Options};

@@ -143,9 +143,9 @@ enum Failure {
     TemporaryFolder(#[source] io::Error),
 }
 
-impl From<&Arguments> for processes::Around {
+impl From<&Arguments> for processes::ServerFlags {
     fn from(arguments: &Arguments) -> Self {
-        processes::Around {
+        processes::ServerFlags {
             address: arguments.bind_address,
             is_anonymous: arguments.anonymous_auth == Some(true),
             allows_everything: arguments.authorization_mode.0 == AuthorizationMode::AlwaysAllow,
@@ -186,7 +186,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // Kept until all is over: Pods' files are in it.
     let mut pods = None;
     if let Some(which) = arguments.run_images {
-        let folder = kubeconfig::temporary_folder().map_err(processes::Refusal::Folder)?;
+        let folder = kubeconfig::temporary_folder().map_err(processes::RunImagesError::Folder)?;
         let processes = processes::processes(which, &server, &listener, &place.path, folder.path())?;
         controllers = controllers.processes(processes);
         pods = Some(folder);

@@ -124,8 +124,8 @@ impl Server {
         }
         let claims = match self.signer.verify(token) {
             Ok(claims) => claims,
-            Err(tokens::Fault::NotOurs) => return Err(INVALID.to_owned()),
-            Err(tokens::Fault::Wrong(why)) => return Err(format!("[{INVALID}, {why}]")),
+            Err(tokens::TokenError::NotOurs) => return Err(INVALID.to_owned()),
+            Err(tokens::TokenError::Wrong(why)) => return Err(format!("[{INVALID}, {why}]")),
         };
         let judge = || {
             let named = texts(claims.get("aud"));

@@ -10,7 +10,7 @@ use super::{Attributes, RBAC, decide, forbidden_status};
 use crate::object::{meta_text, metadata, metadata_mut};
 use crate::registry::{BuiltInId, Resource, name_of};
 use crate::request::call::Call;
-use crate::wire::status::{About, Result, Status};
+use crate::wire::status::{GroupResource, Result, Status};
 
 /// Whether the author of a role or binding may give what it gives; all other kinds pass. Comes after objects are
 /// mutated and before they are validated, as upstream has it.
@@ -127,7 +127,7 @@ fn confirm(call: &Call<'_>, resource: &Resource, object: &Value, rules: &[Rule])
 }
 
 fn refusal(resource: &Resource, object: &Value, why: &str) -> Box<Status> {
-    let about = About {
+    let about = GroupResource {
         group: RBAC,
         resource: &resource.plural,
     };

@@ -23,7 +23,7 @@ use serde_json::Value;
 pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
 pub(crate) use signers::check_signer;
 
-use crate::audit::{AuditDraft, Verdict};
+use crate::audit::{AccessOutcome, AuditDraft};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::RequestHead;
@@ -31,7 +31,7 @@ use crate::server::Server;
 use crate::server::options::{AuthorizationMode, Options};
 use crate::wire::body::Body;
 use crate::wire::respond;
-use crate::wire::status::{About, Status};
+use crate::wire::status::{GroupResource, Status};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -236,14 +236,14 @@ impl Server {
                         user
                     }
                     Err(forbidden) => {
-                        draft.verdict = Verdict::MayNotImpersonate;
+                        draft.outcome = AccessOutcome::MayNotImpersonate;
                         return Err(forbid(&forbidden));
                     }
                 }
             }
         };
         let decision = decide(self, &user, &asked);
-        draft.verdict = Verdict::Decided(decision.clone());
+        draft.outcome = AccessOutcome::Decided(decision.clone());
         if !decision.allowed {
             return Err(forbid(&Forbidden::of(&user, &asked, &decision)));
         }
@@ -289,7 +289,7 @@ fn no_sniff(mut response: Box<Response<Body>>) -> Box<Response<Body>> {
 
 /// The 403 of a refusal.
 pub(crate) fn forbidden_status(forbidden: &Forbidden) -> Box<Status> {
-    let about = About {
+    let about = GroupResource {
         group: &forbidden.group,
         resource: &forbidden.resource,
     };

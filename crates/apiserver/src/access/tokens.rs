@@ -38,7 +38,7 @@ struct Key {
 
 /// Why a token is not accepted.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum TokenError {
     /// It is no token of this issuer.
     NotOurs,
     /// It says it is, but this is wrong with it.
@@ -57,34 +57,36 @@ impl Signer {
     }
 
     /// The claims of a token that this key has signed.
-    pub(crate) fn verify(&self, token: &str) -> Result<Arc<Value>, Fault> {
+    pub(crate) fn verify(&self, token: &str) -> Result<Arc<Value>, TokenError> {
         if token.len() > LONGEST {
-            return Err(Fault::NotOurs);
+            return Err(TokenError::NotOurs);
         }
         let parts: Vec<&str> = token.split('.').collect();
         let [header, payload, signature] = parts.as_slice() else {
-            return Err(Fault::NotOurs);
+            return Err(TokenError::NotOurs);
         };
-        let key = self.key().ok_or(Fault::NotOurs)?;
+        let key = self.key().ok_or(TokenError::NotOurs)?;
         if let Some(claims) = key.verified.lock().get(token) {
             return Ok(Arc::clone(claims));
         }
-        let claims = decoded(payload).ok_or(Fault::NotOurs)?;
+        let claims = decoded(payload).ok_or(TokenError::NotOurs)?;
         if claims.get("iss").and_then(Value::as_str) != Some(ISSUER) {
-            return Err(Fault::NotOurs);
+            return Err(TokenError::NotOurs);
         }
-        let header = decoded(header).filter(Value::is_object).ok_or(Fault::NotOurs)?;
-        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| Fault::NotOurs)?;
+        let header = decoded(header).filter(Value::is_object).ok_or(TokenError::NotOurs)?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::NotOurs)?;
         let id = header.get("kid").and_then(Value::as_str).unwrap_or_default();
         if !id.is_empty() && id != key.id {
-            return Err(Fault::Wrong("invalid signature, no keys found".into()));
+            return Err(TokenError::Wrong("invalid signature, no keys found".into()));
         }
         let signed = &token[..parts[0].len() + 1 + parts[1].len()];
         let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.pair.public_key().as_ref());
         let is_right = header.get("alg").and_then(Value::as_str) == Some("ES256")
             && public.verify(signed.as_bytes(), &signature).is_ok();
         if !is_right {
-            return Err(Fault::Wrong("go-jose/go-jose: error in cryptographic primitive".into()));
+            return Err(TokenError::Wrong(
+                "go-jose/go-jose: error in cryptographic primitive".into(),
+            ));
         }
         let claims = Arc::new(claims);
         let mut verified = key.verified.lock();
@@ -134,7 +136,7 @@ mod tests {
             assert_eq!(*signer.clone().verify(&token).unwrap(), claims());
         }
         let other = Signer::default();
-        let refusal = Fault::Wrong("invalid signature, no keys found".into());
+        let refusal = TokenError::Wrong("invalid signature, no keys found".into());
         assert_eq!(other.verify(&token), Err(refusal));
     }
 
@@ -167,7 +169,7 @@ mod tests {
     fn what_is_no_token_is_not_ours() {
         let signer = Signer::default();
         for text in ["", ".", "..", "a.b.c", "garbage", "....."] {
-            assert_eq!(signer.verify(text), Err(Fault::NotOurs), "{text}");
+            assert_eq!(signer.verify(text), Err(TokenError::NotOurs), "{text}");
         }
     }
 }

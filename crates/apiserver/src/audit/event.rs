@@ -1,53 +1,53 @@
-//! Reading the trail: events with what they asked for, and queries that narrow them down.
+//! Reads the audit trail: events, and queries that filter them.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use kubewright_access::Attributes;
 
-use super::{Entry, Verdict};
+use super::{AccessOutcome, Entry};
 use crate::access::User;
 use crate::request::attributes_of;
 
-/// One request.
+/// The record of a request.
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
-    /// When it came.
+    /// When the server received it.
     pub time: Timestamp,
-    /// Its id, which the answer's `Audit-Id` header carries.
+    /// Its id, which the response has in its header `Audit-Id`.
     pub id: String,
-    /// Who sent it; `None` if what it said of that was wrong.
+    /// The user who sent it; `None` if authentication failed.
     pub user: Option<Arc<User>>,
-    /// As whom it acted.
+    /// The impersonated user.
     pub impersonated: Option<Arc<User>>,
-    /// The verb that allowed it (`impersonate:user-info`); empty for the old `impersonate`.
+    /// The verb that allowed the impersonation (`impersonate:user-info`); empty for the verb `impersonate`.
     pub impersonation_constraint: Option<String>,
-    /// What it asked for: what a rule must allow.
+    /// The attributes that a rule must allow.
     pub attributes: Attributes<'static>,
     /// Path and query.
     pub uri: String,
-    /// What was decided.
-    pub verdict: AuditVerdict,
-    /// Why: the binding that allowed it, or what stood in the way. Empty if there is nothing to say.
+    /// Whether it was allowed.
+    pub decision: AuditDecision,
+    /// The reason: the binding that allowed it, or why none did. Empty if there is none.
     pub reason: String,
-    /// The status code of the answer; 0 if the client went away before there was one.
+    /// The status code of the response; 0 if the client disconnected before there was one.
     pub code: u16,
-    /// Whether nothing was to be changed.
+    /// Whether it was a dry run.
     pub dry_run: bool,
-    /// What else was noted, under the keys that upstream has for it.
+    /// Annotations, with the keys that upstream uses.
     pub annotations: Vec<(String, String)>,
 }
 
-/// What was decided about a request.
+/// Whether a request was allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuditVerdict {
+pub enum AuditDecision {
     /// It was allowed.
     Allowed,
     /// It was forbidden.
     Forbidden,
-    /// It was not known who asked.
+    /// Authentication failed.
     Unauthenticated,
-    /// It was refused before anything was decided.
+    /// It was refused before it was authenticated.
     Undecided,
 }
 
@@ -66,14 +66,16 @@ impl AuditEvent {
         let (impersonated, impersonation_constraint) = rare.impersonated.unzip();
         let mut annotations = Vec::new();
         let mut note = |key: &str, value: &str| annotations.push((key.to_owned(), value.to_owned()));
-        let (verdict, reason) = match &entry.verdict {
-            Verdict::Decided(decision) if decision.allowed => (AuditVerdict::Allowed, decision.reason.to_string()),
-            Verdict::Decided(decision) => (AuditVerdict::Forbidden, decision.reason.to_string()),
-            Verdict::MayNotImpersonate => (AuditVerdict::Forbidden, String::new()),
-            Verdict::Unauthenticated => (AuditVerdict::Unauthenticated, String::new()),
-            Verdict::Undecided => (AuditVerdict::Undecided, String::new()),
+        let (decision, reason) = match &entry.outcome {
+            AccessOutcome::Decided(decision) if decision.allowed => {
+                (AuditDecision::Allowed, decision.reason.to_string())
+            }
+            AccessOutcome::Decided(decision) => (AuditDecision::Forbidden, decision.reason.to_string()),
+            AccessOutcome::MayNotImpersonate => (AuditDecision::Forbidden, String::new()),
+            AccessOutcome::Unauthenticated => (AuditDecision::Unauthenticated, String::new()),
+            AccessOutcome::Undecided => (AuditDecision::Undecided, String::new()),
         };
-        if let Verdict::Decided(decision) = &entry.verdict {
+        if let AccessOutcome::Decided(decision) = &entry.outcome {
             let word = if decision.allowed { "allow" } else { "forbid" };
             note("authorization.k8s.io/decision", word);
             note("authorization.k8s.io/reason", &reason);
@@ -91,7 +93,7 @@ impl AuditEvent {
             impersonation_constraint,
             attributes,
             uri: uri.to_owned(),
-            verdict,
+            decision,
             reason,
             code: entry.code,
             dry_run: entry.dry_run || asks_for_dry_run,
@@ -169,12 +171,17 @@ impl AuditQuery {
 
     /// Requests that were forbidden or not authenticated.
     pub fn refused(self) -> Self {
-        self.filter(|event| matches!(event.verdict, AuditVerdict::Forbidden | AuditVerdict::Unauthenticated))
+        self.filter(|event| {
+            matches!(
+                event.decision,
+                AuditDecision::Forbidden | AuditDecision::Unauthenticated
+            )
+        })
     }
 
     /// Those that were allowed.
     pub fn allowed(self) -> Self {
-        self.filter(|event| event.verdict == AuditVerdict::Allowed)
+        self.filter(|event| event.decision == AuditDecision::Allowed)
     }
 
     /// Those that came at or after a time.

@@ -1,7 +1,7 @@
-//! The audit trail: who asked for what, what was decided and what came of it, for the last so many requests.
+//! The audit trail: for the most recent requests, who sent them, what they asked for, whether they were allowed, and their results.
 //!
-//! Recording costs a few clones per request; what a request asked for is worked out when the trail is read. Bodies are
-//! never part of it, so no secret's value can be.
+//! Recording costs a few clones per request; the attributes of a request are computed when the trail is read. Bodies are
+//! not recorded, so the trail never has the values of Secrets.
 
 mod event;
 
@@ -14,21 +14,22 @@ use jiff::Timestamp;
 use kubewright_access::Decision;
 use parking_lot::Mutex;
 
-pub use event::{AuditEvent, AuditQuery, AuditVerdict};
+pub use event::{AuditDecision, AuditEvent, AuditQuery};
 
 use crate::access::User;
 use crate::server::{ApiServer, Server};
 use crate::wire::body::Body;
 
 static AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
-/// As much of a client's own id is kept.
+/// How many bytes of an audit id are kept that a client sent.
 const LONGEST_ID: usize = 64;
-/// As much of a method is kept; those that mean something are shorter.
+/// How many bytes of a method are kept. All known methods are shorter.
 const LONGEST_METHOD: usize = 16;
-/// As much of an annotation is kept, and as many of them.
+/// How many bytes of an annotation are kept.
 const LONGEST_ANNOTATION: usize = 4 * 1024;
+/// How many annotations of a request are kept.
 const MOST_ANNOTATIONS: usize = 64;
-/// As much of an address is kept.
+/// How many bytes of path and query are kept.
 const LONGEST_URI: usize = 8 * 1024;
 
 /// The last requests of a server.
@@ -37,60 +38,60 @@ pub(crate) struct AuditTrail {
     ring: Mutex<VecDeque<Entry>>,
 }
 
-/// What is kept of a request: small, since thousands of them are.
+/// The record of a request. It is small, since the trail has thousands of them.
 #[derive(Clone)]
 struct Entry {
     time: Timestamp,
-    /// Its id, its method and its address, parted by blanks.
+    /// Its id, method and URI, separated by blanks.
     line: Box<str>,
     user: Option<Arc<User>>,
-    verdict: Verdict,
+    outcome: AccessOutcome,
     code: u16,
     dry_run: bool,
-    /// What few requests have.
-    rare: Option<Box<Rare>>,
+    /// Fields that few requests have.
+    rare: Option<Box<RareFields>>,
 }
 
 #[derive(Clone, Default)]
-struct Rare {
+struct RareFields {
     impersonated: Option<(Arc<User>, String)>,
     annotations: Vec<(String, String)>,
 }
 
-/// What is known of a request that is not answered yet.
+/// The record of a request that is not answered yet.
 pub(crate) struct AuditDraft {
     time: Timestamp,
     id: HeaderValue,
-    /// Id, method and address; empty when nothing is kept.
+    /// Id, method and URI; empty if the trail is off.
     line: Box<str>,
     pub(crate) user: Option<Arc<User>>,
-    /// As whom the request acts, and the verb that allowed it.
+    /// The impersonated user, and the verb that allowed the impersonation.
     pub(crate) impersonated: Option<(Arc<User>, String)>,
-    pub(crate) verdict: Verdict,
+    pub(crate) outcome: AccessOutcome,
     /// Set where the body, not the query, asks for a dry run.
     pub(crate) dry_run: bool,
     pub(crate) annotations: Vec<(String, String)>,
 }
 
-/// What was decided.
+/// The outcome of authentication and authorization.
 #[derive(Clone, Debug)]
-pub(crate) enum Verdict {
-    /// Nothing: the request was refused before.
+pub(crate) enum AccessOutcome {
+    /// The request was refused before it was authenticated.
     Undecided,
     /// The request was not authenticated.
     Unauthenticated,
-    /// The user may not act as the one they wanted to be.
+    /// The user may not impersonate the other user.
     MayNotImpersonate,
-    /// The authorizer's answer.
+    /// The authorizer's decision.
     Decided(Decision),
 }
 
-/// Annotations that the steps of a request leave for the trail.
+/// Annotations that the stages of a request add to its record.
 #[derive(Default)]
 pub(crate) struct AuditAnnotations(Mutex<Vec<(String, String)>>);
 
 impl AuditAnnotations {
-    /// Adds one. Of two with the same key the first stays, as upstream has it.
+    /// Adds an annotation. Of two with the same key the first is kept, as upstream does.
     pub(crate) fn add(&self, key: impl Into<String>, value: impl Into<String>) {
         let (mut annotations, key, value) = (self.0.lock(), key.into(), value.into());
         if annotations.len() < MOST_ANNOTATIONS
@@ -114,14 +115,14 @@ impl AuditTrail {
         }
     }
 
-    /// The trail of a fork, which begins with the fork.
+    /// The empty trail of a fork.
     pub(crate) fn fork(&self) -> Self {
         AuditTrail::new(self.most)
     }
 
-    /// Begins the entry of a request that has come.
+    /// Begins the record of a received request.
     pub(crate) fn begin(&self, server: &Server, parts: &Parts) -> AuditDraft {
-        // A client may bring an id of its own.
+        // A client may send an id of its own.
         let given = parts.headers.get(&AUDIT_ID).filter(|id| !id.is_empty()).cloned();
         let fresh = || HeaderValue::from_str(&server.random.uuid()).unwrap_or(HeaderValue::from_static(""));
         let id = given.unwrap_or_else(fresh);
@@ -135,7 +136,7 @@ impl AuditTrail {
             id,
             user: None,
             impersonated: None,
-            verdict: Verdict::Undecided,
+            outcome: AccessOutcome::Undecided,
             dry_run: false,
             annotations: Vec::new(),
         }
@@ -212,7 +213,7 @@ impl AuditDraft {
         }
         let is_rare = self.impersonated.is_some() || !self.annotations.is_empty();
         let rare = is_rare.then(|| {
-            Box::new(Rare {
+            Box::new(RareFields {
                 impersonated: self.impersonated,
                 annotations: self.annotations,
             })
@@ -221,7 +222,7 @@ impl AuditDraft {
             time: self.time,
             line: self.line,
             user: self.user,
-            verdict: self.verdict,
+            outcome: self.outcome,
             code,
             dry_run: self.dry_run,
             rare,

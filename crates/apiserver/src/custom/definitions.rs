@@ -24,12 +24,12 @@ pub(crate) struct Definitions {
     /// definition deletes its objects, the last of which asks for the definition again: the same thread may enter twice.
     turn: ReentrantMutex<()>,
     /// The names every definition has or waits for, by the definition's name.
-    claims: Mutex<BTreeMap<String, Claim>>,
+    claims: Mutex<BTreeMap<String, NameClaim>>,
 }
 
 /// What others of its group need to know of a definition.
 #[derive(Clone)]
-pub(super) struct Claim {
+pub(super) struct NameClaim {
     /// The definition, reduced to its group and the names it was given.
     pub(super) named: Value,
     /// A name that it wants belongs to another.
@@ -76,7 +76,7 @@ impl Definitions {
     }
 
     /// Notes what a definition claims. Returns whether its names are others than before.
-    pub(super) fn claim(&self, name: &str, claim: Option<Claim>) -> bool {
+    pub(super) fn claim(&self, name: &str, claim: Option<NameClaim>) -> bool {
         let mut claims = self.claims.lock();
         let named = claim.as_ref().map(|claim| claim.named.clone());
         let before = match claim {
@@ -104,7 +104,7 @@ impl Definitions {
         self.of_group(group, except, |name, claim| claim.waits.then(|| name.to_owned()))
     }
 
-    fn of_group<T>(&self, group: &str, except: &str, pick: impl Fn(&str, &Claim) -> Option<T>) -> Vec<T> {
+    fn of_group<T>(&self, group: &str, except: &str, pick: impl Fn(&str, &NameClaim) -> Option<T>) -> Vec<T> {
         let claims = self.claims.lock();
         claims
             .iter()

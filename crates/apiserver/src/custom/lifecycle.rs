@@ -7,7 +7,7 @@ use kubewright_store::{Record, Revision};
 use kubewright_structural::crd::{self, Definition};
 use serde_json::{Value, json};
 
-use super::definitions::Claim;
+use super::definitions::NameClaim;
 use super::kind::CustomKind;
 use crate::object::{self, finalizers, meta_text};
 use crate::registry::{BuiltInId, Resource, Subresource};
@@ -185,9 +185,9 @@ impl Server {
 }
 
 /// What others of its group need to know of a definition.
-fn claim(object: &Value, settled: Revision) -> Claim {
+fn claim(object: &Value, settled: Revision) -> NameClaim {
     let at = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
-    Claim {
+    NameClaim {
         named: json!({
             "spec": { "group": at("/spec/group") },
             "status": { "acceptedNames": at("/status/acceptedNames") },

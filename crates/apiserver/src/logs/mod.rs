@@ -1,9 +1,9 @@
 //! The logs of containers, for `pods/log`: of the current and of the previous run of each, dropped with the Pod.
-//! [`Log`] is one of them, [`LogWriter`] writes it, [`Reading`] reads it as [`LogOptions`] say.
+//! [`Log`] is one of them, [`LogWriter`] writes it, [`LogCursor`] reads it as [`LogOptions`] say.
 
+mod cursor;
 mod log;
 mod options;
-mod reading;
 mod writer;
 
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 
+pub(crate) use cursor::LogCursor;
 pub(crate) use log::{Line, Log};
 pub(crate) use options::LogOptions;
-pub(crate) use reading::Reading;
 pub use writer::LogWriter;
 
 use crate::object;

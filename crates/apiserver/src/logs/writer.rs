@@ -17,7 +17,7 @@ const LONGEST_LINE: usize = 16 * 1024;
 /// of them is dropped. Writing never fails.
 #[derive(Debug)]
 pub struct LogWriter {
-    open: Arc<Open>,
+    open: Arc<EndOnDrop>,
     clock: Clock,
     /// The beginning of a line that has not ended.
     begun: Vec<u8>,
@@ -25,9 +25,9 @@ pub struct LogWriter {
 
 /// Marks the log as complete when the last writer is dropped.
 #[derive(Debug)]
-struct Open(Arc<Log>);
+struct EndOnDrop(Arc<Log>);
 
-impl Drop for Open {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -36,7 +36,7 @@ impl Drop for Open {
 impl LogWriter {
     pub(super) fn new(log: Arc<Log>, clock: Clock) -> Self {
         LogWriter {
-            open: Arc::new(Open(log)),
+            open: Arc::new(EndOnDrop(log)),
             clock,
             begun: Vec::new(),
         }

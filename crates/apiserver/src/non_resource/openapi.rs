@@ -38,12 +38,12 @@ impl Document {
 /// The documents of one server; those of the built-ins are made once per process.
 #[derive(Default)]
 pub(crate) struct Documents {
-    made: Mutex<Made>,
+    made: Mutex<BuiltDocuments>,
 }
 
 /// What was made for one set of definitions.
 #[derive(Default)]
-struct Made {
+struct BuiltDocuments {
     generation: u64,
     documents: BTreeMap<String, Arc<Document>>,
     swagger: Option<Arc<Document>>,
@@ -107,12 +107,12 @@ impl Documents {
     }
 
     /// What was made for these definitions; what was made for others is dropped.
-    fn current(&self, served: &ServedResources) -> parking_lot::MutexGuard<'_, Made> {
+    fn current(&self, served: &ServedResources) -> parking_lot::MutexGuard<'_, BuiltDocuments> {
         let mut made = self.made.lock();
         if made.generation != served.generation {
-            *made = Made {
+            *made = BuiltDocuments {
                 generation: served.generation,
-                ..Made::default()
+                ..BuiltDocuments::default()
             };
         }
         made

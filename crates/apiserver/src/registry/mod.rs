@@ -25,7 +25,7 @@ pub(crate) use verb::Verb;
 use crate::custom;
 use crate::registry::convert::Conversion;
 use crate::registry::name::Name;
-use crate::wire::status::About;
+use crate::wire::status::GroupResource;
 
 /// A resource in one version.
 pub(crate) struct Resource {
@@ -135,8 +135,8 @@ impl Resource {
     }
 
     /// What errors call this resource.
-    pub(crate) fn about(&self) -> About<'_> {
-        About {
+    pub(crate) fn about(&self) -> GroupResource<'_> {
+        GroupResource {
             group: &self.group,
             resource: &self.plural,
         }

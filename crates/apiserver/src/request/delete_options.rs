@@ -45,7 +45,7 @@ impl DeleteOptions {
 
 /// The options as they were given.
 #[derive(Default)]
-struct Given {
+struct RawDeleteOptions {
     grace_period_seconds: Option<i64>,
     uid: Option<String>,
     resource_version: Option<String>,
@@ -54,18 +54,18 @@ struct Given {
     dry_run: Vec<String>,
 }
 
-fn from_query(call: &Call<'_>) -> Result<Given> {
+fn from_query(call: &Call<'_>) -> Result<RawDeleteOptions> {
     let query = call.query;
-    Ok(Given {
+    Ok(RawDeleteOptions {
         grace_period_seconds: query.integer("gracePeriodSeconds")?,
         orphan_dependents: query.flag("orphanDependents"),
         propagation: query.get("propagationPolicy").map(str::to_owned),
         dry_run: query.all("dryRun").into_iter().map(str::to_owned).collect(),
-        ..Given::default()
+        ..RawDeleteOptions::default()
     })
 }
 
-fn from_body(call: &Call<'_>) -> Result<Given> {
+fn from_body(call: &Call<'_>) -> Result<RawDeleteOptions> {
     let value = match negotiate::input(call.headers)? {
         Encoding::Json => {
             json::decode(&call.body)
@@ -115,7 +115,7 @@ pub(crate) fn of_value(value: &Value) -> Result<DeleteOptions> {
     given(value.clone())?.check()
 }
 
-fn given(value: Value) -> Result<Given> {
+fn given(value: Value) -> Result<RawDeleteOptions> {
     let ty = Types::builtin().named(DELETE_OPTIONS);
     let value = match ty {
         Some(ty) => {
@@ -126,7 +126,7 @@ fn given(value: Value) -> Result<Given> {
         None => value,
     };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    Ok(Given {
+    Ok(RawDeleteOptions {
         grace_period_seconds: value.get("gracePeriodSeconds").and_then(Value::as_i64),
         uid: text("/preconditions/uid"),
         resource_version: text("/preconditions/resourceVersion"),
@@ -142,7 +142,7 @@ fn given(value: Value) -> Result<Given> {
     })
 }
 
-impl Given {
+impl RawDeleteOptions {
     fn check(self) -> Result<DeleteOptions> {
         let mut errors = Errors::new();
         let path = PathRef::root("propagationPolicy");

@@ -33,7 +33,7 @@ use crate::server::metrics::Observation;
 use crate::server::{ApiServer, Server};
 use crate::stream::OutsideHttp;
 use crate::wire::body::Body;
-use crate::wire::negotiate::{self, Offer, Output};
+use crate::wire::negotiate::{self, OfferedForms, Output};
 use crate::wire::query::percent_decode;
 use crate::wire::respond;
 use crate::wire::status::Status;
@@ -213,7 +213,7 @@ impl AuthorizedRequest<'_> {
         };
         observation.route(verb, target);
         observation.refine(headers, query);
-        let offer = Offer {
+        let offer = OfferedForms {
             watches: target.name.is_empty() && reads,
             tables: &|| table::printer(target).is_some(),
             protobuf: !is_custom || target.subresource == Some(Subresource::Scale),

@@ -13,7 +13,7 @@ use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
-use crate::wire::status::{About, Result, Status};
+use crate::wire::status::{GroupResource, Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode;
 
@@ -49,7 +49,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
         let mut pod = object::to_value(pods, &record, record.revision);
         binding::apply(&mut pod, &wanted, &time).map_err(|why| {
             Status::conflict(
-                About {
+                GroupResource {
                     group: "",
                     resource: "pods/binding",
                 },

@@ -14,7 +14,7 @@ use crate::request::delete_options::{self, DeleteOptions};
 use crate::request::write_options::OptionsKind;
 use crate::verbs::delete::{check_preconditions, delete_one};
 use crate::wire::respond::Reply;
-use crate::wire::status::{About, Cause, Details, Result, Status};
+use crate::wire::status::{Cause, Details, GroupResource, Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode;
 
@@ -109,7 +109,7 @@ async fn evict(call: &mut Call<'_>, options: &DeleteOptions) -> Result<()> {
                 );
             }
             EvictionDecision::Forbidden { budget, reason } => {
-                let about = About {
+                let about = GroupResource {
                     group: "policy",
                     resource: "poddisruptionbudget",
                 };

@@ -10,7 +10,7 @@ use kubewright_apimachinery::go::quote;
 use kubewright_store::Watcher;
 use serde_json::Value;
 
-use crate::logs::{Log, LogOptions, Reading};
+use crate::logs::{Log, LogCursor, LogOptions};
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::HandlerOutput;
@@ -185,8 +185,8 @@ fn nobody_to_ask() -> Response<Body> {
 }
 
 /// A log that is followed until the container ends, or its Pod.
-struct Following {
-    reading: Reading,
+struct FollowedLog {
+    cursor: LogCursor,
     /// The watcher of the Pod; `None` once it has ended.
     watcher: Option<Watcher>,
     resource: Arc<Resource>,
@@ -208,8 +208,8 @@ impl Following {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             // Checked before reading, so that what is written before the end is read.
-            let is_over = self.reading.is_over() || (self.has_ended && !self.reading.has_writer());
-            let text = self.reading.now();
+            let is_over = self.cursor.is_over() || (self.has_ended && !self.cursor.has_writer());
+            let text = self.cursor.now();
             if !text.is_empty() {
                 return Some(text);
             }
@@ -217,7 +217,7 @@ impl Following {
                 return None;
             }
             tokio::select! {
-                () = self.reading.more() => {}
+                () = self.cursor.more() => {}
                 () = ready(&mut self.watcher) => self.look(),
             }
         }

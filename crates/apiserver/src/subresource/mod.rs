@@ -13,7 +13,7 @@ mod token;
 
 use http::StatusCode;
 
-use self::reviews::About;
+use self::reviews::ReviewSubject;
 use crate::registry::{BuiltInId, Subresource, Verb};
 use crate::request::HandlerOutput;
 use crate::request::call::Call;
@@ -60,9 +60,9 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Han
 async fn posted(call: &mut Call<'_>, id: BuiltInId) -> Result<HandlerOutput> {
     match id {
         BuiltInId::Bindings => binding::create(call).await,
-        BuiltInId::SubjectAccessReviews => reviews::access(call, About::Anybody).await,
-        BuiltInId::LocalSubjectAccessReviews => reviews::access(call, About::AnybodyHere).await,
-        BuiltInId::SelfSubjectAccessReviews => reviews::access(call, About::Oneself).await,
+        BuiltInId::SubjectAccessReviews => reviews::access(call, ReviewSubject::Anybody).await,
+        BuiltInId::LocalSubjectAccessReviews => reviews::access(call, ReviewSubject::AnybodyInNamespace).await,
+        BuiltInId::SelfSubjectAccessReviews => reviews::access(call, ReviewSubject::Requester).await,
         BuiltInId::SelfSubjectRulesReviews => reviews::rules(call).await,
         BuiltInId::TokenReviews => reviews::token(call).await,
         BuiltInId::SelfSubjectReviews => reviews::myself(call).await,

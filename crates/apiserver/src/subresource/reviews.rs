@@ -18,27 +18,27 @@ use crate::server::options::AuthorizationMode;
 use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
 use crate::write::addressed::place_in_namespace;
-use crate::write::decode::{self, Expected};
+use crate::write::decode::{self, ExpectedKind};
 use crate::write::go_text;
 use crate::write::managed_fields::FieldWriter;
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
-/// Who a review is about, and where.
+/// The user whose access a review asks about.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    /// Whoever it names.
+pub(super) enum ReviewSubject {
+    /// The user whom the review names.
     Anybody,
-    /// Whoever it names, in its namespace.
-    AnybodyHere,
-    /// Who asks.
-    Oneself,
+    /// The user whom the review names, in the review's namespace.
+    AnybodyInNamespace,
+    /// The user who sends the review.
+    Requester,
 }
 
 /// The review in a request's body, as storage would hold it.
 async fn received(call: &mut Call<'_>) -> Result<Value> {
     let resource = call.resource();
-    let (options, mut review) = decode::received(call, OptionsKind::Create, Expected::of(resource))?;
+    let (options, mut review) = decode::received(call, OptionsKind::Create, ExpectedKind::of(resource))?;
     if let Some(metadata) = object::metadata_mut(&mut review) {
         meta::wipe_system_fields(metadata);
     }
@@ -56,7 +56,7 @@ async fn received(call: &mut Call<'_>) -> Result<Value> {
 }
 
 /// `SubjectAccessReview`, `LocalSubjectAccessReview`, `SelfSubjectAccessReview`.
-pub(super) async fn access(call: &mut Call<'_>, about: About) -> Result<HandlerOutput> {
+pub(super) async fn access(call: &mut Call<'_>, about: ReviewSubject) -> Result<HandlerOutput> {
     let mut review = received(call).await?;
     let errors = validate(&review, about);
     if !errors.is_empty() {
@@ -65,7 +65,11 @@ pub(super) async fn access(call: &mut Call<'_>, about: About) -> Result<HandlerO
     body_kind::validate_review(call, &review).await?;
     let spec = &review["spec"];
     let named = user(spec);
-    let user = if about == About::Oneself { call.user } else { &named };
+    let user = if about == ReviewSubject::Requester {
+        call.user
+    } else {
+        &named
+    };
     let (asked, faults) = asked(spec);
     let decision = access::decide(call.server, user, &asked);
     let mut status = Map::new();
@@ -116,7 +120,7 @@ fn asked(spec: &Value) -> (Attributes<'_>, String) {
     (asked, selectors::faults(resource))
 }
 
-fn validate(review: &Value, about: About) -> Errors {
+fn validate(review: &Value, about: ReviewSubject) -> Errors {
     let spec = &review["spec"];
     let root = PathRef::root("spec");
     let mut errors = Errors::new();
@@ -143,7 +147,7 @@ fn validate(review: &Value, about: About) -> Errors {
         _ => {}
     }
     let names_nobody = text(spec, "user").is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if about != About::Oneself && names_nobody {
+    if about != ReviewSubject::Requester && names_nobody {
         let detail = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(&root.child("user"), "", detail));
     }
@@ -151,15 +155,16 @@ fn validate(review: &Value, about: About) -> Errors {
         selectors::validate(resource, &PathRef::root("spec.resourceAttributes"), &mut errors);
     }
     let metadata = object::metadata(review);
-    let is_extra = |key: &str| key != "managedFields" && !(about == About::AnybodyHere && key == "namespace");
+    let is_extra =
+        |key: &str| key != "managedFields" && !(about == ReviewSubject::AnybodyInNamespace && key == "namespace");
     if metadata.is_some_and(|metadata| metadata.iter().any(|(key, value)| is_extra(key) && !is_nothing(value))) {
         let detail = match about {
-            About::AnybodyHere => "must be empty except for namespace",
-            About::Anybody | About::Oneself => "must be empty",
+            ReviewSubject::AnybodyInNamespace => "must be empty except for namespace",
+            ReviewSubject::Anybody | ReviewSubject::Requester => "must be empty",
         };
         errors.push(bad_metadata(review, detail));
     }
-    if about == About::AnybodyHere {
+    if about == ReviewSubject::AnybodyInNamespace {
         let namespace = text(resource, "namespace");
         if resource.is_object() && namespace != object::meta_text(review, "namespace") {
             let path = PathRef::root("spec.resourceAttributes.namespace");

@@ -20,7 +20,7 @@ use crate::verbs::patch::{Language, refusal};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
-use crate::write::decode::{self, Expected};
+use crate::write::decode::{self, ExpectedKind};
 use crate::write::managed_fields;
 use crate::write::scale::{ScaleWrite, UNSET, check, of, write_into};
 use crate::write::{self, IfMissing, Mode, Proposal, Written};
@@ -123,7 +123,7 @@ fn typed(ty: TypeRef<'static>, value: Value) -> Result<Value> {
     Ok(scale)
 }
 
-fn expected() -> Result<Expected<'static>> {
+fn expected() -> Result<ExpectedKind<'static>> {
     decode::expected("autoscaling", "v1", "Scale")
 }
 

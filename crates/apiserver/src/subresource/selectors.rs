@@ -72,12 +72,12 @@ fn validate_requirement(requirement: &Value, of_labels: bool, path: &PathRef<'_>
 /// What of the selectors cannot be read and is left out; upstream decides without it and says so.
 pub(super) fn faults(attributes: &Value) -> String {
     let mut told = Vec::new();
-    let mut tell = |key: &str, read: Read| match read {
-        Read::All => {}
-        Read::Some => told.push(format!(
+    let mut tell = |key: &str, read: ReadableRequirements| match read {
+        ReadableRequirements::All => {}
+        ReadableRequirements::Some => told.push(format!(
             "spec.resourceAttributes.{key} partially ignored due to parse error"
         )),
-        Read::Nothing => told.push(format!("spec.resourceAttributes.{key} ignored due to parse error")),
+        ReadableRequirements::Nothing => told.push(format!("spec.resourceAttributes.{key} ignored due to parse error")),
     };
     tell(
         "fieldSelector",
@@ -103,28 +103,32 @@ pub(super) fn faults(attributes: &Value) -> String {
     told.join("; ")
 }
 
-enum Read {
+enum ReadableRequirements {
     All,
     Some,
     Nothing,
 }
 
-fn read(selector: &Value, is_raw_fine: impl Fn(&str) -> bool, is_fine: impl Fn(&Value) -> bool) -> Read {
+fn read(
+    selector: &Value,
+    is_raw_fine: impl Fn(&str) -> bool,
+    is_fine: impl Fn(&Value) -> bool,
+) -> ReadableRequirements {
     let requirements = requirements(selector);
     if requirements.is_empty() {
         let raw = text(selector, "rawSelector");
         return if raw.is_empty() || is_raw_fine(raw) {
-            Read::All
+            ReadableRequirements::All
         } else {
-            Read::Nothing
+            ReadableRequirements::Nothing
         };
     }
     let fine = requirements.iter().filter(|requirement| is_fine(requirement)).count();
     if fine == requirements.len() {
-        Read::All
+        ReadableRequirements::All
     } else if fine == 0 {
-        Read::Nothing
+        ReadableRequirements::Nothing
     } else {
-        Read::Some
+        ReadableRequirements::Some
     }
 }

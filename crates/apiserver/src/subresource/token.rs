@@ -19,7 +19,7 @@ use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
-use crate::wire::status::{About, Result, Status};
+use crate::wire::status::{GroupResource, Result, Status};
 use crate::write::addressed::place_in_namespace;
 use crate::write::decode;
 
@@ -166,7 +166,7 @@ fn check_uid(name: &str, wanted: &str, found: &str) -> Result<()> {
     }
     let why =
         format!("the UID in the token request ({wanted}) does not match the UID of the service account ({found})");
-    let about = About {
+    let about = GroupResource {
         group: GROUP,
         resource: "TokenRequest",
     };
@@ -242,7 +242,7 @@ fn bound(call: &Call<'_>, request: &Value) -> Result<Vec<(&'static str, Value)>>
             "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
         );
         // The kind stands here where other conflicts name the resource.
-        let about = About {
+        let about = GroupResource {
             group: "",
             resource: &resource.kind,
         };

@@ -11,13 +11,13 @@ use crate::wire::respond::Reply;
 use crate::wire::status::Result;
 use crate::write;
 use crate::write::addressed::place_in_namespace;
-use crate::write::decode::{self, Expected};
+use crate::write::decode::{self, ExpectedKind};
 use crate::write::defaults::{dedup_owners, default};
 use crate::write::managed_fields::FieldWriter;
 
 pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
-    let (options, mut object) = decode::received(call, OptionsKind::Create, Expected::of(resource))?;
+    let (options, mut object) = decode::received(call, OptionsKind::Create, ExpectedKind::of(resource))?;
     default(resource, &mut object);
     if let Some(metadata) = object::metadata_mut(&mut object) {
         meta::wipe_system_fields(metadata);

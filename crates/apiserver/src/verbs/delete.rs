@@ -17,7 +17,7 @@ use crate::request::call::{Call, record_value};
 use crate::request::delete_options::{DeleteOptions, Propagation};
 use crate::server::Server;
 use crate::wire::respond::{Reply, text_of};
-use crate::wire::status::{About, Result, Status};
+use crate::wire::status::{GroupResource, Result, Status};
 use crate::write::bump_generation;
 use crate::write::effects::is_definition;
 
@@ -408,7 +408,7 @@ fn commit(
 
 pub(crate) fn check_preconditions(resource: &Resource, live: &Value, options: &DeleteOptions) -> Result<()> {
     // Upstream names the kind here where other conflicts name the resource.
-    let about = About {
+    let about = GroupResource {
         group: &resource.group,
         resource: &resource.kind,
     };

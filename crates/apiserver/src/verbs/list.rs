@@ -6,7 +6,7 @@ use http::StatusCode;
 use kubewright_codec::json;
 use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
 
-use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
+use crate::custom::conversion::{ConversionCache, NeededConversions, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::Resource;
 use crate::request::call::{Call, record_text};
@@ -124,7 +124,7 @@ impl Page {
             .custom()
             .is_some_and(|version| version.kind.webhook().is_some());
         let mut records = Vec::new();
-        let mut gathered = Gathered::default();
+        let mut gathered = NeededConversions::default();
         let mut more = false;
         let first = first.and_then(|key| snapshot.get(key));
         for record in first.into_iter().chain(snapshot.records(namespace, after)) {

@@ -18,7 +18,7 @@ use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Details, Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace};
-use crate::write::decode::{self, Expected, TypeDefect};
+use crate::write::decode::{self, ExpectedKind, TypeDefect};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
 use crate::write::go_text;
@@ -181,7 +181,7 @@ impl Patch<'_> {
         };
         if language != Language::Strategic
             && resource.custom().is_none()
-            && let Some(why) = decode::kind_changed(&merged, Expected::of(resource))
+            && let Some(why) = decode::kind_changed(&merged, ExpectedKind::of(resource))
         {
             return Err(in_words(why));
         }

@@ -7,14 +7,14 @@ use crate::request::write_options::OptionsKind;
 use crate::wire::respond::Reply;
 use crate::wire::status::Result;
 use crate::write::addressed::{check_name, check_uid, place_in_namespace};
-use crate::write::decode::{self, Expected};
+use crate::write::decode::{self, ExpectedKind};
 use crate::write::defaults::{dedup_owners, default};
 use crate::write::managed_fields::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
 
 pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
-    let (options, mut object) = decode::received(call, OptionsKind::Update, Expected::of(resource))?;
+    let (options, mut object) = decode::received(call, OptionsKind::Update, ExpectedKind::of(resource))?;
     default(resource, &mut object);
     place_in_namespace(call, &mut object)?;
     check_name(call, &object)?;

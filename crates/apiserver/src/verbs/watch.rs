@@ -14,7 +14,7 @@ use kubewright_tables::Table;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::custom::conversion::{ConversionCache, Gathered, Unfinished, with_conversions};
+use crate::custom::conversion::{ConversionCache, NeededConversions, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::{Resource, Verb};
 use crate::request::call::{Call, record_text};
@@ -150,14 +150,14 @@ struct Frames {
     _running: LongRunning,
 }
 
-enum Pending {
+enum QueuedFrame {
     Initial(Arc<Record>),
     Event(Event),
     Error(Box<Status>),
 }
 
 /// Whether a frame could be written, or needs its object converted first.
-type Framed = std::result::Result<(), Unfinished>;
+type FrameResult = std::result::Result<(), Unfinished>;
 
 impl Frames {
     /// Places the cursor (V2): behind the requested revision, or behind the present state, which is sent first.
@@ -169,10 +169,10 @@ impl Frames {
         if wants_state {
             let (snapshot, watcher) = store.snapshot_and_watch(table, namespace);
             let selected = with_conversions(call.server, &self.resource, |cache| {
-                let (mut selected, mut gathered) = (VecDeque::new(), Gathered::default());
+                let (mut selected, mut gathered) = (VecDeque::new(), NeededConversions::default());
                 for record in snapshot.records(namespace, None) {
                     if gathered.take(self.selection.matches(record, cache)) == Some(true) {
-                        selected.push_back(Pending::Initial(Arc::clone(record)));
+                        selected.push_back(QueuedFrame::Initial(Arc::clone(record)));
                     }
                 }
                 gathered.check().map(|()| selected)
@@ -189,7 +189,7 @@ impl Frames {
             Ok(watcher) => self.source = Some(watcher),
             Err(compacted) => {
                 let message = format!("too old resource version: {after} ({})", compacted.oldest);
-                self.queue.push_back(Pending::Error(Status::expired(message)));
+                self.queue.push_back(QueuedFrame::Error(Status::expired(message)));
             }
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Frames {
             let source = self.source.as_mut()?;
             match source.try_next(BATCH) {
                 Ok(batch) if !batch.events.is_empty() => {
-                    self.queue.extend(batch.events.into_iter().map(Pending::Event));
+                    self.queue.extend(batch.events.into_iter().map(QueuedFrame::Event));
                     match self.queued().await {
                         Some(chunk) => return Some(chunk),
                         None => continue,
@@ -228,7 +228,7 @@ impl Frames {
                 Err(WatchEnd::Compacted(_)) => {
                     self.source = None;
                     let status = Status::expired("The resourceVersion for the provided watch is too old.");
-                    self.queue.push_back(Pending::Error(status));
+                    self.queue.push_back(QueuedFrame::Error(status));
                     return self.queued().await;
                 }
             }
@@ -278,11 +278,11 @@ impl Frames {
         (!out.is_empty()).then(|| out.into())
     }
 
-    fn pending(&mut self, out: &mut Vec<u8>, pending: &Pending, cache: &ConversionCache) -> Framed {
+    fn pending(&mut self, out: &mut Vec<u8>, pending: &QueuedFrame, cache: &ConversionCache) -> FrameResult {
         match pending {
-            Pending::Initial(record) => self.frame(out, "ADDED", (record, record.revision), cache),
-            Pending::Event(event) => self.event(out, event, cache),
-            Pending::Error(status) => {
+            QueuedFrame::Initial(record) => self.frame(out, "ADDED", (record, record.revision), cache),
+            QueuedFrame::Event(event) => self.event(out, event, cache),
+            QueuedFrame::Error(status) => {
                 self.value_frame(out, "ERROR", &status.to_value());
                 Ok(())
             }
@@ -291,8 +291,8 @@ impl Frames {
 
     /// An event as this watch's selectors see it: entering is ADDED, leaving is DELETED with the last state that
     /// matched (V4).
-    fn event(&mut self, out: &mut Vec<u8>, event: &Event, cache: &ConversionCache) -> Framed {
-        let mut gathered = Gathered::default();
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event, cache: &ConversionCache) -> FrameResult {
+        let mut gathered = NeededConversions::default();
         let mut matches = |record: &Record| gathered.take(self.selection.matches(record, cache)) == Some(true);
         let after = event.kind != EventKind::Deleted && matches(&event.record);
         let previous = event.previous.as_ref().filter(|previous| matches(previous));
@@ -311,7 +311,7 @@ impl Frames {
         kind: &str,
         (record, revision): (&Record, Revision),
         cache: &ConversionCache,
-    ) -> Framed {
+    ) -> FrameResult {
         if self.output == Output::JSON && self.resource.serves_as_stored(record) {
             frame_head(out, kind);
             object::splice(out, &self.resource.type_meta, revision, &record.body);

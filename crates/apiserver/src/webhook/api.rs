@@ -18,7 +18,7 @@ impl ApiServer {
         webhooks
             .local_endpoints
             .listen(WebhookAddress::Service(namespace, name, port), address);
-        webhooks.callers.close_all();
+        webhooks.clients.close_all();
     }
 
     /// Answers calls of webhooks to a port of this Service with `handler`, without a socket and without TLS. All else is
@@ -72,13 +72,13 @@ impl ApiServer {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let server = ApiServer::new(Options::new());
-    /// server.place_pod("10.244.0.2".parse().unwrap(), Some("127.0.0.1".parse().unwrap()));
+    /// server.redirect_pod_ip("10.244.0.2".parse().unwrap(), Some("127.0.0.1".parse().unwrap()));
     /// # }
     /// ```
-    pub fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
+    pub fn redirect_pod_ip(&self, pod_ip: IpAddr, to: Option<IpAddr>) {
         let webhooks = &self.server.webhooks;
-        webhooks.local_endpoints.place_pod(pod_ip, at);
-        webhooks.callers.close_all();
+        webhooks.local_endpoints.redirect_pod_ip(pod_ip, to);
+        webhooks.clients.close_all();
     }
 
     /// Removes what was registered for a port of this Service.
@@ -87,7 +87,7 @@ impl ApiServer {
         webhooks
             .local_endpoints
             .forget(WebhookAddress::Service(namespace, name, port));
-        webhooks.callers.close_all();
+        webhooks.clients.close_all();
     }
 }
 

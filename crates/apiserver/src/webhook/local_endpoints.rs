@@ -55,10 +55,10 @@ impl LocalEndpoints {
         )
     }
 
-    pub(super) fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
+    pub(super) fn redirect_pod_ip(&self, pod_ip: IpAddr, to: Option<IpAddr>) {
         let mut pods = self.1.write();
-        match at {
-            Some(at) => pods.insert(pod_ip, at),
+        match to {
+            Some(to) => pods.insert(pod_ip, to),
             None => pods.remove(&pod_ip),
         };
     }

@@ -19,7 +19,7 @@ pub(crate) use call::post;
 pub(crate) use dispatch::too_late;
 
 use crate::registry::Resource;
-use call::Callers;
+use call::WebhookClients;
 use local_endpoints::LocalEndpoints;
 use set::WebhookSet;
 
@@ -28,7 +28,7 @@ use set::WebhookSet;
 pub(crate) struct Webhooks {
     mutating: WebhookSet,
     validating: WebhookSet,
-    callers: Callers,
+    clients: WebhookClients,
     local_endpoints: LocalEndpoints,
 }
 
@@ -39,7 +39,7 @@ impl Webhooks {
             mutating: self.mutating.fork(),
             validating: self.validating.fork(),
             local_endpoints: self.local_endpoints.fork(),
-            callers: Callers::default(),
+            clients: WebhookClients::default(),
         }
     }
 

@@ -49,19 +49,19 @@ pub(crate) const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;st
 pub(crate) const OBJECT_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 pub(crate) const STREAM_TYPES: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// What a path offers beyond objects in JSON and YAML, and their metadata.
+/// The forms of a response that a path offers in addition to JSON, YAML and metadata only.
 #[derive(Clone, Copy)]
-pub(crate) struct Offer<'a> {
-    /// It also streams watches, which shows in a refusal.
+pub(crate) struct OfferedForms<'a> {
+    /// Whether it serves watches; then an error lists the media types of streams.
     pub(crate) watches: bool,
-    /// Whether it has columns, which is looked up only for who asks.
+    /// Whether it serves Tables. This is called only for a client that asks for one.
     pub(crate) tables: &'a dyn Fn() -> bool,
-    /// Its objects have a form in protobuf.
+    /// Whether its objects can be encoded in protobuf.
     pub(crate) protobuf: bool,
 }
 
 /// Reads the `Accept` header; a clause that asks for what is not offered does not count.
-pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: Offer<'_>) -> Result<Output> {
+pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: OfferedForms<'_>) -> Result<Output> {
     choose(headers, query_pretty, offer.watches, |clause, pretty| {
         clause.output(pretty).filter(|output| match output.view {
             // Rows have no form in protobuf.
@@ -282,7 +282,7 @@ mod tests {
         output(
             &headers,
             None,
-            Offer {
+            OfferedForms {
                 watches: true,
                 tables: &|| true,
                 protobuf: true,

@@ -68,12 +68,12 @@ pub(crate) struct Cause {
 
 /// The group and plural name of a resource, or group and kind: what an error is about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct About<'a> {
+pub(crate) struct GroupResource<'a> {
     pub(crate) group: &'a str,
     pub(crate) resource: &'a str,
 }
 
-impl About<'_> {
+impl GroupResource<'_> {
     /// `deployments.apps`, or `pods` in the core group.
     fn qualified(self) -> String {
         if self.group.is_empty() {
@@ -118,7 +118,7 @@ impl Status {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    pub(crate) fn forbidden(about: About<'_>, name: &str, why: &str) -> Box<Self> {
+    pub(crate) fn forbidden(about: GroupResource<'_>, name: &str, why: &str) -> Box<Self> {
         let subject = if name.is_empty() {
             about.qualified()
         } else {
@@ -132,7 +132,7 @@ impl Status {
         .with_details(about.details(name))
     }
 
-    pub(crate) fn not_found(about: About<'_>, name: &str) -> Box<Self> {
+    pub(crate) fn not_found(about: GroupResource<'_>, name: &str) -> Box<Self> {
         Self::new(
             StatusCode::NOT_FOUND,
             "NotFound",
@@ -161,7 +161,7 @@ impl Status {
     }
 
     /// A verb that a custom resource or a part of it does not have.
-    pub(crate) fn method_not_supported(about: About<'_>, verb: &str) -> Box<Self> {
+    pub(crate) fn method_not_supported(about: GroupResource<'_>, verb: &str) -> Box<Self> {
         let message = format!(
             "{verb} is not supported on resources of kind {}",
             quote(&about.qualified())
@@ -169,7 +169,7 @@ impl Status {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(about.details(""))
     }
 
-    pub(crate) fn already_exists(about: About<'_>, name: &str) -> Box<Self> {
+    pub(crate) fn already_exists(about: GroupResource<'_>, name: &str) -> Box<Self> {
         Self::new(
             StatusCode::CONFLICT,
             "AlreadyExists",
@@ -179,7 +179,7 @@ impl Status {
     }
 
     /// The generated name was taken, eight times over (E7).
-    pub(crate) fn generated_name_exists(about: About<'_>, name: &str) -> Box<Self> {
+    pub(crate) fn generated_name_exists(about: GroupResource<'_>, name: &str) -> Box<Self> {
         let mut details = about.details(name);
         details.retry_after_seconds = 1;
         Self::new(
@@ -194,7 +194,7 @@ impl Status {
         .with_details(details)
     }
 
-    pub(crate) fn conflict(about: About<'_>, name: &str, why: &str) -> Box<Self> {
+    pub(crate) fn conflict(about: GroupResource<'_>, name: &str, why: &str) -> Box<Self> {
         Self::new(
             StatusCode::CONFLICT,
             "Conflict",
@@ -208,7 +208,7 @@ impl Status {
     }
 
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &Errors) -> Box<Self> {
-        let about = About { group, resource: kind };
+        let about = GroupResource { group, resource: kind };
         let mut details = about.details(name);
         details.causes = errors
             .iter()

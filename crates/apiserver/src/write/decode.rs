@@ -17,41 +17,41 @@ use crate::wire::negotiate::{self, Encoding};
 use crate::wire::status::{Result, Status};
 use crate::write::go_text;
 
-/// The kind a body must be.
+/// The kind that a body must have.
 #[derive(Clone, Copy)]
-pub(crate) struct Expected<'r> {
+pub(crate) struct ExpectedKind<'r> {
     pub(crate) group: &'r str,
     pub(crate) version: &'r str,
     pub(crate) kind: &'r str,
-    shape: Shape<'r>,
+    shape: ExpectedType<'r>,
 }
 
-/// What a body must look like.
+/// The type that a body must have.
 #[derive(Clone, Copy)]
-enum Shape<'r> {
-    /// A type of the table of facts.
+enum ExpectedType<'r> {
+    /// A built-in type.
     Typed(TypeRef<'static>),
-    /// Whatever its definition says.
+    /// A custom resource, whose definition has the schema.
     Custom(&'r Resource),
 }
 
-impl<'r> Expected<'r> {
+impl<'r> ExpectedKind<'r> {
     pub(crate) fn of(resource: &'r Resource) -> Self {
-        Expected {
+        ExpectedKind {
             group: &resource.group,
             version: &resource.version,
             kind: &resource.kind,
             shape: match resource.ty() {
-                Some(ty) => Shape::Typed(ty),
-                None => Shape::Custom(resource),
+                Some(ty) => ExpectedType::Typed(ty),
+                None => ExpectedType::Custom(resource),
             },
         }
     }
 
     fn decode(&self, value: Value, source: &dyn schema::Source) -> std::result::Result<schema::Decoded, String> {
         match self.shape {
-            Shape::Typed(ty) => schema::decode(ty, value, Some(source)).map_err(|error| error.to_string()),
-            Shape::Custom(resource) => resource.decode(value, None),
+            ExpectedType::Typed(ty) => schema::decode(ty, value, Some(source)).map_err(|error| error.to_string()),
+            ExpectedType::Custom(resource) => resource.decode(value, None),
         }
     }
 }
@@ -60,7 +60,7 @@ impl<'r> Expected<'r> {
 pub(crate) fn received(
     call: &mut Call<'_>,
     kind: OptionsKind,
-    expected: Expected<'_>,
+    expected: ExpectedKind<'_>,
 ) -> Result<(WriteOptions, Value)> {
     let encoding = negotiate::input(call.headers)?;
     let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
@@ -70,15 +70,19 @@ pub(crate) fn received(
 }
 
 /// A kind that only exists as a subresource's body.
-pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'static str) -> Result<Expected<'static>> {
+pub(crate) fn expected(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+) -> Result<ExpectedKind<'static>> {
     let ty = Types::builtin()
         .kind(group, version, kind)
         .ok_or_else(|| Status::internal(&format!("the table of facts has no {kind}")))?;
-    Ok(Expected {
+    Ok(ExpectedKind {
         group,
         version,
         kind,
-        shape: Shape::Typed(ty),
+        shape: ExpectedType::Typed(ty),
     })
 }
 
@@ -86,7 +90,7 @@ pub(crate) fn expected(group: &'static str, version: &'static str, kind: &'stati
 pub(crate) fn decode(
     body: &[u8],
     encoding: Encoding,
-    expected: Expected<'_>,
+    expected: ExpectedKind<'_>,
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
@@ -107,7 +111,7 @@ pub(crate) fn decode(
         Encoding::Protobuf => from_protobuf(body, expected)?,
         Encoding::Json | Encoding::Yaml => std::mem::take(&mut decoded.value),
     };
-    if matches!(expected.shape, Shape::Custom(_)) {
+    if matches!(expected.shape, ExpectedType::Custom(_)) {
         check_custom_type(&value, expected, body, &unrecognized)?;
         if let Some(why) = decoded.range_error().or_else(|| too_deep(&decoded)) {
             return Err(handled(expected, expected.version, &why));
@@ -118,8 +122,8 @@ pub(crate) fn decode(
             return Err(handled(expected, expected.version, &why));
         }
     }
-    let resets = resets_managed_fields(&value) && matches!(expected.shape, Shape::Typed(_));
-    let is_definition = expected.kind == "CustomResourceDefinition" && matches!(expected.shape, Shape::Typed(_));
+    let resets = resets_managed_fields(&value) && matches!(expected.shape, ExpectedType::Typed(_));
+    let is_definition = expected.kind == "CustomResourceDefinition" && matches!(expected.shape, ExpectedType::Typed(_));
     let before = (is_definition || memchr::memmem::find(body, b"[]").is_some()).then(|| value.clone());
     let document = (encoding == Encoding::Json).then_some(body);
     let source = Source {
@@ -131,8 +135,8 @@ pub(crate) fn decode(
         .map_err(|why| handled(expected, expected.version, &why))?;
     if validation != FieldValidation::Ignore {
         let complaints = match expected.shape {
-            Shape::Typed(_) => strict::complaints(&decoded, &typed.unknown, document),
-            Shape::Custom(_) => strict::untyped_complaints(&decoded, &typed.unknown),
+            ExpectedType::Typed(_) => strict::complaints(&decoded, &typed.unknown, document),
+            ExpectedType::Custom(_) => strict::untyped_complaints(&decoded, &typed.unknown),
         };
         if !complaints.is_empty() {
             if validation == FieldValidation::Strict {
@@ -147,14 +151,14 @@ pub(crate) fn decode(
         object::set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
     }
     // A custom resource of another kind is refused by its rules, under the name it gave itself.
-    if let (Some(object), Shape::Typed(_)) = (value.as_object_mut(), expected.shape) {
+    if let (Some(object), ExpectedType::Typed(_)) = (value.as_object_mut(), expected.shape) {
         object.insert("kind".into(), expected.kind.into());
         object.insert(
             "apiVersion".into(),
             api_version(expected.group, expected.version).into(),
         );
     }
-    if let (Some(before), Shape::Typed(_)) = (before, expected.shape) {
+    if let (Some(before), ExpectedType::Typed(_)) = (before, expected.shape) {
         restore_empty_lists(&before, &mut value);
         if is_definition {
             empties::restore(&before, &mut value);
@@ -185,7 +189,7 @@ pub(crate) fn restore_empty_lists(given: &Value, typed: &mut Value) {
 }
 
 /// An object in its protobuf envelope, which must say the expected kind before the bytes inside mean anything (H6).
-fn from_protobuf(body: &[u8], expected: Expected<'_>) -> Result<Value> {
+fn from_protobuf(body: &[u8], expected: ExpectedKind<'_>) -> Result<Value> {
     let envelope = Envelope::open(body).map_err(|error| unreadable(body, expected, &error))?;
     let mut type_meta = Map::new();
     for (key, text) in [("kind", envelope.kind), ("apiVersion", envelope.api_version)] {
@@ -195,14 +199,14 @@ fn from_protobuf(body: &[u8], expected: Expected<'_>) -> Result<Value> {
     }
     let type_meta = Value::Object(type_meta);
     check_type_meta(&type_meta, expected, &Status::bad_request)?;
-    let Shape::Typed(ty) = expected.shape else {
+    let ExpectedType::Typed(ty) = expected.shape else {
         return Err(Status::unsupported_media_type("application/json, application/yaml"));
     };
     protobuf::decode(ty, envelope.raw).map_err(|error| handled(expected, expected.version, &error.to_string()))
 }
 
 /// A body that is not even of its media type.
-fn unreadable(body: &[u8], expected: Expected<'_>, error: &dyn Display) -> Box<Status> {
+fn unreadable(body: &[u8], expected: ExpectedKind<'_>, error: &dyn Display) -> Box<Status> {
     let (kind, shown) = (expected.kind, summary(body));
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {error} ({shown})"
@@ -218,7 +222,7 @@ pub(crate) fn resets_managed_fields(value: &Value) -> bool {
 }
 
 /// `ConfigMap in version "v1" cannot be handled as a ConfigMap: …`
-fn handled(expected: Expected<'_>, version: &str, why: &str) -> Box<Status> {
+fn handled(expected: ExpectedKind<'_>, version: &str, why: &str) -> Box<Status> {
     let kind = expected.kind;
     Status::bad_request(format!(
         "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
@@ -254,7 +258,7 @@ fn check_type_is_text(value: &Value, unrecognized: &dyn Fn(String) -> Box<Status
 /// A custom resource must name its type, and be of the version in the path; its kind is for its rules to judge.
 fn check_custom_type(
     value: &Value,
-    expected: Expected<'_>,
+    expected: ExpectedKind<'_>,
     body: &[u8],
     unrecognized: &dyn Fn(String) -> Box<Status>,
 ) -> Result<()> {
@@ -322,7 +326,11 @@ fn no_group_version(api_version: &str) -> Option<String> {
 }
 
 /// The body's own kind and apiVersion must be those of the path, as far as it names them.
-fn check_type_meta(value: &Value, expected: Expected<'_>, unrecognized: &dyn Fn(String) -> Box<Status>) -> Result<()> {
+fn check_type_meta(
+    value: &Value,
+    expected: ExpectedKind<'_>,
+    unrecognized: &dyn Fn(String) -> Box<Status>,
+) -> Result<()> {
     check_type_is_text(value, unrecognized)?;
     let Value::Object(object) = value else {
         return Ok(());
@@ -354,7 +362,7 @@ enum Mismatch {
 }
 
 /// Why a patched document is not of the expected kind any more.
-pub(crate) fn kind_changed(value: &Value, expected: Expected<'_>) -> Option<String> {
+pub(crate) fn kind_changed(value: &Value, expected: ExpectedKind<'_>) -> Option<String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
     // A patch may leave the kind to the path.
@@ -366,7 +374,7 @@ pub(crate) fn kind_changed(value: &Value, expected: Expected<'_>) -> Option<Stri
     }
 }
 
-fn mismatch(group: &str, version: &str, kind: &str, expected: Expected<'_>) -> Option<Mismatch> {
+fn mismatch(group: &str, version: &str, kind: &str, expected: ExpectedKind<'_>) -> Option<Mismatch> {
     if (group, version, kind) == (expected.group, expected.version, expected.kind) {
         return None;
     }

@@ -73,12 +73,12 @@ struct PendingWrite<'c, 'a> {
     object: Value,
     scale: Option<ScaleWrite>,
     /// What is replaced; `None` for a create.
-    live: Option<Live>,
+    live: Option<LiveObject>,
     dry_run: bool,
 }
 
 /// The object that a write replaces.
-struct Live {
+struct LiveObject {
     record: Arc<Record>,
     object: Value,
 }
@@ -96,7 +96,7 @@ impl<'c, 'a> PendingWrite<'c, 'a> {
         }
     }
 
-    fn update(call: &'c mut Call<'a>, proposal: Proposal, live: Live, dry_run: bool) -> Self {
+    fn update(call: &'c mut Call<'a>, proposal: Proposal, live: LiveObject, dry_run: bool) -> Self {
         PendingWrite {
             resource: call.resource().stored(),
             attributes: Attributes::new(call, Operation::Update, call.target.name, dry_run),

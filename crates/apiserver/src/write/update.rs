@@ -4,7 +4,7 @@ use kubewright_kinds::meta;
 use serde_json::Value;
 
 use super::defaults::dedup_owners;
-use super::{Live, PendingWrite, Proposal, Written, create};
+use super::{LiveObject, PendingWrite, Proposal, Written, create};
 use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
 use crate::request::call::{Call, record_value};
@@ -66,7 +66,7 @@ pub(crate) async fn update<P: Into<Proposal>>(
         });
         let old = old.await?;
         let proposal = with_conversions(server, resource, |cache| make(call, Some(&old), cache)).await?;
-        let live = Live { record, object: old };
+        let live = LiveObject { record, object: old };
         let warned = call.warnings.len();
         let write = PendingWrite::update(call, proposal.into(), live, dry_run);
         match attempt(write).await? {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use kubewright_apiserver::{ApiServer, AuditVerdict, AuthorizationMode, Options, User};
+use kubewright_apiserver::{ApiServer, AuditDecision, AuthorizationMode, Options, User};
 use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
@@ -364,7 +364,7 @@ async fn the_trail_tells_who_did_what_and_by_which_right_and_no_secret() {
             (
                 &*event.attributes.verb,
                 &*event.attributes.resource,
-                event.verdict,
+                event.decision,
                 event.code,
             )
         })
@@ -372,9 +372,9 @@ async fn the_trail_tells_who_did_what_and_by_which_right_and_no_secret() {
     assert_eq!(
         told,
         [
-            ("list", "configmaps", AuditVerdict::Allowed, 200),
-            ("get", "secrets", AuditVerdict::Forbidden, 403),
-            ("delete", "configmaps", AuditVerdict::Forbidden, 403),
+            ("list", "configmaps", AuditDecision::Allowed, 200),
+            ("get", "secrets", AuditDecision::Forbidden, 403),
+            ("delete", "configmaps", AuditDecision::Forbidden, 403),
         ]
     );
     assert_eq!(

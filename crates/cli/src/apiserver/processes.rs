@@ -20,7 +20,7 @@ pub(super) enum RunImages {
 }
 
 /// What else was asked for.
-pub(super) struct Around {
+pub(super) struct ServerFlags {
     pub(super) address: IpAddr,
     pub(super) is_anonymous: bool,
     pub(super) allows_everything: bool,
@@ -28,7 +28,7 @@ pub(super) struct Around {
 
 /// Why nothing is run.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum RunImagesError {
     #[error(
         "--run-images needs the controller {0}, without which Pods do not start or have no account: add --controllers=all"
     )]
@@ -57,15 +57,15 @@ pub(super) enum Refusal {
 }
 
 /// Refuses to run anything where others than this machine's user could have it run.
-pub(super) fn check(around: &Around, controllers: &Controllers) -> Result<(), Refusal> {
+pub(super) fn check(around: &ServerFlags, controllers: &Controllers) -> Result<(), RunImagesError> {
     if around.is_anonymous {
-        return Err(Refusal::Anonymous);
+        return Err(RunImagesError::Anonymous);
     }
     if around.allows_everything {
-        return Err(Refusal::AlwaysAllow);
+        return Err(RunImagesError::AlwaysAllow);
     }
     if !around.address.is_loopback() {
-        return Err(Refusal::Address(around.address));
+        return Err(RunImagesError::Address(around.address));
     }
     let needed = [
         ControllerName::Kubelet,
@@ -74,7 +74,7 @@ pub(super) fn check(around: &Around, controllers: &Controllers) -> Result<(), Re
         ControllerName::RootCa,
     ];
     match needed.into_iter().find(|name| !controllers.contains(*name)) {
-        Some(missing) => Err(Refusal::NoController(missing)),
+        Some(missing) => Err(RunImagesError::NoController(missing)),
         None => Ok(()),
     }
 }
@@ -86,9 +86,9 @@ pub(super) fn processes(
     listener: &Listener,
     kubeconfig: &Path,
     folder: &Path,
-) -> Result<Processes, Refusal> {
-    let images = ImageFolder::open(image::folder_beside(kubeconfig)).map_err(Refusal::Images)?;
-    let program = std::env::current_exe().map_err(Refusal::Program)?;
+) -> Result<Processes, RunImagesError> {
+    let images = ImageFolder::open(image::folder_beside(kubeconfig)).map_err(RunImagesError::Images)?;
+    let program = std::env::current_exe().map_err(RunImagesError::Program)?;
     let unloaded_images = match which {
         RunImages::Loaded => UnloadedImages::Simulated,
         RunImages::Only => UnloadedImages::Refused,
@@ -108,8 +108,8 @@ impl ProcessHost for Host {
         [Box::new(log.clone()), Box::new(log)]
     }
 
-    fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
-        self.0.place_pod(pod_ip, at);
+    fn redirect_pod_ip(&self, pod_ip: IpAddr, to: Option<IpAddr>) {
+        self.0.redirect_pod_ip(pod_ip, to);
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
 
     use super::*;
 
-    fn around() -> Around {
-        Around {
+    fn around() -> ServerFlags {
+        ServerFlags {
             address: Ipv4Addr::LOCALHOST.into(),
             is_anonymous: false,
             allows_everything: false,
@@ -132,15 +132,15 @@ mod tests {
         let all = Controllers::all();
         assert!(check(&around(), &all).is_ok());
         let refused = [
-            Around {
+            ServerFlags {
                 is_anonymous: true,
                 ..around()
             },
-            Around {
+            ServerFlags {
                 allows_everything: true,
                 ..around()
             },
-            Around {
+            ServerFlags {
                 address: Ipv4Addr::UNSPECIFIED.into(),
                 ..around()
             },

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kubewright_apiserver::{ApiServer, AuditVerdict, Options, User};
+use kubewright_apiserver::{ApiServer, AuditDecision, Options, User};
 use kubewright_manifests::rules::check::{Origin, Request, check};
 use kubewright_runtime::controller::Controller;
 use kubewright_runtime::operator::{Description, Operator, Rule};
@@ -145,7 +145,7 @@ async fn the_audit_of_a_server_is_what_is_checked() {
             namespace: event.attributes.namespace.to_string(),
             name: event.attributes.name.to_string(),
             path: event.attributes.path.to_string(),
-            allowed: event.verdict == AuditVerdict::Allowed,
+            allowed: event.decision == AuditDecision::Allowed,
         })
         .collect();
     let lines: Vec<String> = check(&operator(), &requests)

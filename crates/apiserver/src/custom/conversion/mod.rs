@@ -23,7 +23,7 @@ const MOST_ROUNDS: usize = 64;
 
 /// An object that is needed in another version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Wanted {
+struct WantedObject {
     /// Group and version.
     api_version: String,
     /// The object's text.
@@ -33,12 +33,12 @@ struct Wanted {
 /// What a webhook has converted for one piece of work, or could not convert.
 #[derive(Default)]
 pub(crate) struct ConversionCache {
-    answers: BTreeMap<Wanted, Result<Value, String>>,
+    answers: BTreeMap<WantedObject, Result<Value, String>>,
 }
 
 /// Objects that a webhook has to convert before a piece of work can be done.
 #[derive(Debug, Default)]
-pub(crate) struct NeedsConversion(Vec<Wanted>);
+pub(crate) struct NeedsConversion(Vec<WantedObject>);
 
 /// Why an object is not at hand in another version.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl From<Unconverted> for Unfinished {
 impl ConversionCache {
     /// The object as the webhook converted it.
     pub(super) fn converted(&self, object: &Value, api_version: &str) -> Result<Value, Unconverted> {
-        let wanted = Wanted {
+        let wanted = WantedObject {
             api_version: api_version.to_owned(),
             object: object.to_string(),
         };
@@ -107,14 +107,14 @@ impl NeedsConversion {
     }
 }
 
-/// Gathers what many objects need, so that the webhook is asked about all of them at once.
+/// Collects the conversions that many objects need, so that the webhook is called once for all of them.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct NeededConversions {
     needed: NeedsConversion,
     refused: Option<Box<Status>>,
 }
 
-impl Gathered {
+impl NeededConversions {
     /// The result for one object, if there is one; why not is kept.
     pub(crate) fn take<T>(&mut self, result: Result<T, Unfinished>) -> Option<T> {
         match result {
@@ -187,7 +187,8 @@ async fn ask(server: &Server, kind: &CustomKind, needed: NeedsConversion, cache:
     open.retain(|wanted| seen.insert(wanted.clone()));
     while let Some(first) = open.first() {
         let api_version = first.api_version.clone();
-        let (asked, later): (Vec<Wanted>, _) = open.into_iter().partition(|wanted| wanted.api_version == api_version);
+        let (asked, later): (Vec<WantedObject>, _) =
+            open.into_iter().partition(|wanted| wanted.api_version == api_version);
         open = later;
         let objects: Vec<Value> = asked
             .iter()
@@ -229,12 +230,12 @@ mod tests {
                 .converted(&object, "g/v2")
                 .map_err(Unfinished::from)
         };
-        let mut gathered = Gathered::default();
+        let mut gathered = NeededConversions::default();
         gathered.take(failed());
         gathered.take(missing("a"));
         gathered.take(missing("b"));
         assert!(matches!(gathered.check(), Err(Unfinished::NeedsConversion(needed)) if needed.0.len() == 2));
-        let mut gathered = Gathered::default();
+        let mut gathered = NeededConversions::default();
         assert_eq!(gathered.take(Ok(1)), Some(1));
         gathered.take(failed());
         assert!(matches!(gathered.check(), Err(Unfinished::Refused(status)) if status.message == "no"));

@@ -105,7 +105,7 @@ fn converted_objects(answer: &Value, sent: &ReviewKind, found: &ReviewKind, uid:
 }
 
 /// Why a converted object is no good.
-enum Refusal {
+enum InvalidConversion {
     /// It is not an object of any kind.
     Undecodable(String),
     /// It is not the object that was asked for.
@@ -114,46 +114,48 @@ enum Refusal {
     Metadata(String),
 }
 
-impl Refusal {
+impl InvalidConversion {
     /// As upstream says it of one object, or of one among several.
     fn in_words(self, subject: &str, at: usize, single: bool) -> String {
         let webhook = format!("conversion webhook for {subject} returned");
         match (self, single) {
-            (Refusal::Undecodable(why), true) => why,
-            (Refusal::Other(why), true) if why.starts_with("invalid ") => {
+            (InvalidConversion::Undecodable(why), true) => why,
+            (InvalidConversion::Other(why), true) if why.starts_with("invalid ") => {
                 format!("{webhook} invalid object at index 0: {why}")
             }
-            (Refusal::Other(why), true) => format!("{webhook} invalid object: {why}"),
-            (Refusal::Metadata(why), true) => format!("{webhook} invalid metadata: {why}"),
-            (Refusal::Undecodable(why) | Refusal::Other(why), false) => {
+            (InvalidConversion::Other(why), true) => format!("{webhook} invalid object: {why}"),
+            (InvalidConversion::Metadata(why), true) => format!("{webhook} invalid metadata: {why}"),
+            (InvalidConversion::Undecodable(why) | InvalidConversion::Other(why), false) => {
                 format!("{webhook} invalid converted object at index {at}: {why}")
             }
-            (Refusal::Metadata(why), false) => format!("{webhook} invalid metadata in object at index {at}: {why}"),
+            (InvalidConversion::Metadata(why), false) => {
+                format!("{webhook} invalid metadata in object at index {at}: {why}")
+            }
         }
     }
 }
 
 /// A converted object with the metadata of the original, of which only labels and annotations may be the webhook's.
-fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value, Refusal> {
+fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value, InvalidConversion> {
     if !converted.is_object() {
         let kind = json_kind(&converted);
         let why = format!("json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}");
-        return Err(Refusal::Undecodable(why));
+        return Err(InvalidConversion::Undecodable(why));
     }
     if text(&converted, "kind").is_empty() {
-        return Err(Refusal::Undecodable(format!(
+        return Err(InvalidConversion::Undecodable(format!(
             "Object 'Kind' is missing in '{converted}'"
         )));
     }
     let got = text(&converted, "apiVersion");
     if got != wanted {
-        return Err(Refusal::Other(format!(
+        return Err(InvalidConversion::Other(format!(
             "invalid groupVersion (expected {wanted}, received {got})"
         )));
     }
     let (expected, got) = (text(original, "kind"), text(&converted, "kind"));
     if expected != got {
-        return Err(Refusal::Other(format!(
+        return Err(InvalidConversion::Other(format!(
             "invalid kind (expected {expected}, received {got})"
         )));
     }
@@ -161,17 +163,21 @@ fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value
         let of = |object: &Value| object.get("metadata").map(|metadata| text(metadata, field).to_owned());
         let (expected, got) = (of(original).unwrap_or_default(), of(&converted).unwrap_or_default());
         if expected != got {
-            return Err(Refusal::Other(format!(
+            return Err(InvalidConversion::Other(format!(
                 "must have the same {shown}: {expected} != {got}"
             )));
         }
     }
     let given = match converted.get_mut("metadata").map(Value::take) {
-        None => return Err(Refusal::Metadata("missing metadata in converted object".into())),
+        None => {
+            return Err(InvalidConversion::Metadata(
+                "missing metadata in converted object".into(),
+            ));
+        }
         Some(Value::Object(given)) => given,
         Some(other) => {
             let kind = type_name(&other, Numbers::Int64);
-            return Err(Refusal::Metadata(format!(
+            return Err(InvalidConversion::Metadata(format!(
                 "invalid metadata of type {kind} in converted object"
             )));
         }
@@ -180,7 +186,7 @@ fn checked(original: &Value, mut converted: Value, wanted: &str) -> Result<Value
         .get("metadata")
         .cloned()
         .unwrap_or_else(|| Value::Object(Map::new()));
-    converted["metadata"] = restored(before, &given).map_err(Refusal::Metadata)?;
+    converted["metadata"] = restored(before, &given).map_err(InvalidConversion::Metadata)?;
     Ok(converted)
 }
 

@@ -48,11 +48,11 @@ pub(crate) async fn post(
     document: Vec<u8>,
     timeout: Duration,
 ) -> Result<Bytes, CallError> {
-    let callers = &server.webhooks.callers;
-    let caller = callers.of(config, server.clock).map_err(CallError::NoClient)?;
+    let clients = &server.webhooks.clients;
+    let client = clients.of(config, server.clock).map_err(CallError::NoClient)?;
     let call = OneCall {
         server,
-        caller: &caller,
+        client: &client,
         document: document.into(),
         // Rounded up to whole seconds.
         query: format!("timeout={}s", timeout.as_nanos().div_ceil(1_000_000_000)),
@@ -61,7 +61,7 @@ pub(crate) async fn post(
     match tokio::time::timeout(timeout, call.run()).await {
         Ok(outcome) => outcome,
         Err(_) if call.reading.load(Ordering::Relaxed) => Err(CallError::Body(DEADLINE.into())),
-        Err(_) => Err(exchange("Post", caller.target.url(&call.query), DEADLINE.into())),
+        Err(_) => Err(exchange("Post", client.target.url(&call.query), DEADLINE.into())),
     }
 }
 
@@ -69,12 +69,12 @@ fn exchange(method: &'static str, url: String, why: String) -> CallError {
     CallError::Exchange { method, url, why }
 }
 
-/// The callers of webhooks, by configuration.
+/// The clients of webhooks, by the webhook's `clientConfig`.
 #[derive(Default)]
-pub(super) struct Callers(Mutex<HashMap<ClientConfig, Arc<Caller>>>);
+pub(super) struct WebhookClients(Mutex<HashMap<ClientConfig, Arc<WebhookClient>>>);
 
-/// What is kept for a webhook between calls.
-struct Caller {
+/// The client of a webhook, which keeps connections between calls.
+struct WebhookClient {
     target: Target,
     /// Made when first needed, because the certificates that the system trusts may have to be read.
     tls: OnceLock<Arc<rustls::ClientConfig>>,
@@ -83,19 +83,19 @@ struct Caller {
     used: Mutex<Instant>,
 }
 
-impl Callers {
-    fn of(&self, config: &ClientConfig, clock: Clock) -> Result<Arc<Caller>, String> {
-        let mut callers = self.0.lock();
+impl WebhookClients {
+    fn of(&self, config: &ClientConfig, clock: Clock) -> Result<Arc<WebhookClient>, String> {
+        let mut clients = self.0.lock();
         let now = Instant::now();
-        if let Some(caller) = callers.get(config) {
-            *caller.used.lock() = now;
-            return Ok(Arc::clone(caller));
+        if let Some(client) = clients.get(config) {
+            *client.used.lock() = now;
+            return Ok(Arc::clone(client));
         }
         let tls = OnceLock::new();
         if !config.ca_bundle.is_empty() {
             let _ = tls.set(tls::config(&config.ca_bundle, clock)?);
         }
-        let caller = Arc::new(Caller {
+        let client = Arc::new(WebhookClient {
             target: Target::of(config)?,
             tls,
             clock,
@@ -103,12 +103,12 @@ impl Callers {
             used: Mutex::new(now),
         });
         // Callers of configurations that have changed are not used again.
-        callers.retain(|_, other| now.duration_since(*other.used.lock()) < IDLE_TIME);
-        if callers.len() >= MAX_CALLERS {
-            callers.clear();
+        clients.retain(|_, other| now.duration_since(*other.used.lock()) < IDLE_TIME);
+        if clients.len() >= MAX_CALLERS {
+            clients.clear();
         }
-        callers.insert(config.clone(), Arc::clone(&caller));
-        Ok(caller)
+        clients.insert(config.clone(), Arc::clone(&client));
+        Ok(client)
     }
 
     /// Forgets every open connection.
@@ -117,7 +117,7 @@ impl Callers {
     }
 }
 
-impl Caller {
+impl WebhookClient {
     fn tls(&self) -> Result<Arc<rustls::ClientConfig>, String> {
         if let Some(config) = self.tls.get() {
             return Ok(Arc::clone(config));
@@ -144,7 +144,7 @@ impl Caller {
 /// One call, with its redirects and repetitions.
 struct OneCall<'a> {
     server: &'a Server,
-    caller: &'a Caller,
+    client: &'a WebhookClient,
     document: Bytes,
     query: String,
     /// Whether a response has begun.
@@ -175,7 +175,7 @@ impl OneCall<'_> {
 
     /// Posts, and follows redirects.
     async fn follow(&self) -> Result<(Parts, Bytes), CallError> {
-        let (mut target, mut query) = (self.caller.target.clone(), self.query.clone());
+        let (mut target, mut query) = (self.client.target.clone(), self.query.clone());
         let mut method = Method::POST;
         for redirects in 0.. {
             let name = if method == Method::POST { "Post" } else { "Get" };
@@ -213,11 +213,11 @@ impl OneCall<'_> {
             *whole.uri_mut() = target.url(query).parse().map_err(|_| "invalid URL".to_owned())?;
             // In a task of its own, as behind a socket: one that calls this server back does not nest into the call, and
             // one that panics ends its connection.
-            let mut answering = Answering(tokio::spawn(async move { handler(whole).await }));
+            let mut answering = HandlerTask(tokio::spawn(async move { handler(whole).await }));
             let answered = (&mut answering.0).await;
             return answered.map(Response::Ready).map_err(|_| "EOF".to_owned());
         }
-        if own && let Some(mut connection) = self.caller.idle() {
+        if own && let Some(mut connection) = self.client.idle() {
             match connection.send(request).await {
                 Ok(response) => return Ok(Response::Incoming(response, connection)),
                 Err(SendError { stale: false, why }) => return Err(why),
@@ -230,12 +230,12 @@ impl OneCall<'_> {
             None => connection::look_up(target.host(), target.port()).await?,
         };
         // A certificate must be for the name of the Service, whatever address the Service resolves to.
-        let name = match &self.caller.target.service {
-            Some(_) => self.caller.target.host(),
+        let name = match &self.client.target.service {
+            Some(_) => self.client.target.host(),
             None => target.host(),
         };
         let secured = if target.tls {
-            Some((self.caller.tls()?, name))
+            Some((self.client.tls()?, name))
         } else {
             None
         };
@@ -294,15 +294,15 @@ impl OneCall<'_> {
             body.extend_from_slice(&data);
         }
         self.reading.store(false, Ordering::Relaxed);
-        self.caller.keep(connection);
+        self.client.keep(connection);
         Ok((parts, body.freeze()))
     }
 }
 
 /// A running handler of this process. Dropping this aborts it.
-struct Answering(tokio::task::JoinHandle<http::Response<Bytes>>);
+struct HandlerTask(tokio::task::JoinHandle<http::Response<Bytes>>);
 
-impl Drop for Answering {
+impl Drop for HandlerTask {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -47,7 +47,7 @@ struct Request<'a> {
 }
 
 /// Why a webhook did not let a request pass.
-enum Refusal {
+enum WebhookRefusal {
     /// The call failed; the webhook's `failurePolicy` decides.
     Failed(CallFailure),
     /// It denied the request, or the request cannot be sent to it at all.
@@ -133,15 +133,15 @@ impl<'a> Request<'a> {
         invocation: &Invocation,
         objects: &VersionedObjects,
         warnings: &mut Vec<String>,
-    ) -> std::result::Result<WebhookDecision, Refusal> {
-        let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
+    ) -> std::result::Result<WebhookDecision, WebhookRefusal> {
+        let failed = |reason: Reason| WebhookRefusal::Failed(failed_call(webhook, reason));
         if self.facts.dry_run {
             match webhook.side_effects {
                 SideEffects::NoneOnDryRun => {}
                 SideEffects::Unstated => return Err(failed(Reason::UnstatedSideEffects)),
                 SideEffects::Some => {
                     let why = failure::no_dry_run(&webhook.name);
-                    return Err(Refusal::Final(Status::bad_request(why)));
+                    return Err(WebhookRefusal::Final(Status::bad_request(why)));
                 }
             }
         }
@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
         let own = std::time::Duration::from_secs(webhook.timeout_seconds.unwrap_or(DEFAULT_SECONDS));
         let left = self.attributes.deadline().at.saturating_duration_since(Instant::now());
         let answer = post(server, config, document, own.min(left)).await;
-        self.check_deadline().map_err(Refusal::Final)?;
+        self.check_deadline().map_err(WebhookRefusal::Final)?;
         let answer = answer.map_err(|error| {
             failed(match error {
                 CallError::NoClient(why) => Reason::NoClient(why),
@@ -176,7 +176,7 @@ impl<'a> Request<'a> {
         if decision.allowed {
             Ok(decision)
         } else {
-            Err(Refusal::Final(denied(&failure::denial(
+            Err(WebhookRefusal::Final(denied(&failure::denial(
                 &webhook.name,
                 &decision.status,
             ))))

@@ -9,7 +9,7 @@ use kubewright_admission::response::WebhookDecision;
 use kubewright_admission::{Phase, Webhook, patch};
 use serde_json::{Value, json};
 
-use super::{Refusal, Request, VersionedObjects, failed_call};
+use super::{Request, VersionedObjects, WebhookRefusal, failed_call};
 use crate::admit::Attributes;
 use crate::object::{meta_text, set_meta};
 use crate::wire::status::{Result, Status};
@@ -100,8 +100,8 @@ pub(crate) async fn mutate(
         }
         match outcome {
             Ok(_) => {}
-            Err(Refusal::Final(status)) => return Err(status),
-            Err(Refusal::Failed(failure)) => request.apply_failure_policy(webhook, at, round.round, &failure)?,
+            Err(WebhookRefusal::Final(status)) => return Err(status),
+            Err(WebhookRefusal::Failed(failure)) => request.apply_failure_policy(webhook, at, round.round, &failure)?,
         }
     }
     if dirty && let Some(mut objects) = objects {
@@ -127,12 +127,12 @@ fn apply(
     decision: WebhookDecision,
     objects: &mut VersionedObjects,
     dirty: &mut bool,
-) -> std::result::Result<bool, Refusal> {
+) -> std::result::Result<bool, WebhookRefusal> {
     let Some((bytes, ty)) = decision.patch else {
         return Ok(false);
     };
-    let failed = |reason: Reason| Refusal::Failed(failed_call(webhook, reason));
-    let internal = |why: String| Refusal::Final(Status::internal(&why));
+    let failed = |reason: Reason| WebhookRefusal::Failed(failed_call(webhook, reason));
+    let internal = |why: String| WebhookRefusal::Final(Status::internal(&why));
     let Some(patch) = patch::read(&bytes).map_err(|why| failed(Reason::UndecodablePatch(why)))? else {
         return Ok(false);
     };
@@ -151,7 +151,9 @@ fn apply(
                 body_kind: Some(_),
                 resource,
                 ..
-            } if resource.custom().is_some() => Refusal::Final(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)),
+            } if resource.custom().is_some() => {
+                WebhookRefusal::Final(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+            }
             _ => internal(why),
         })?;
     *dirty = true;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use kubewright_admission::{GroupVersionKind, Invocation, Phase, Webhook};
 use serde_json::Value;
 
-use super::{Refusal, Request, VersionedObjects};
+use super::{Request, VersionedObjects, WebhookRefusal};
 use crate::admit::Attributes;
 use crate::wire::status::Result;
 
@@ -56,8 +56,8 @@ pub(crate) async fn validate(
                 .await;
             let outcome = match outcome {
                 Ok(_) => Ok(()),
-                Err(Refusal::Final(status)) => Err(status),
-                Err(Refusal::Failed(failure)) => request.apply_failure_policy(webhook, at, 0, &failure),
+                Err(WebhookRefusal::Final(status)) => Err(status),
+                Err(WebhookRefusal::Failed(failure)) => request.apply_failure_policy(webhook, at, 0, &failure),
             };
             (outcome, new_warnings)
         });

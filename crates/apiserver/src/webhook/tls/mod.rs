@@ -74,7 +74,7 @@ struct Verifier {
 /// An error with Go's message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Complaint(String);
+struct VerificationError(String);
 
 impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
@@ -86,7 +86,7 @@ impl ServerCertVerifier for Verifier {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let refuse = |why: String| {
-            let complaint: Arc<dyn std::error::Error + Send + Sync> = Arc::new(Complaint(why));
+            let complaint: Arc<dyn std::error::Error + Send + Sync> = Arc::new(VerificationError(why));
             Error::InvalidCertificate(CertificateError::Other(OtherError(complaint)))
         };
         let leaf = Certificate::read(leaf).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;

@@ -9,7 +9,7 @@ use super::{Line, Log};
 
 /// A position in a log, and how much of it may still be returned.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct LogCursor {
     log: Arc<Log>,
     options: LogOptions,
     /// The number of the next line.
@@ -19,9 +19,9 @@ pub(crate) struct Reading {
     has_begun: bool,
 }
 
-impl Reading {
+impl LogCursor {
     pub(crate) fn new(log: Arc<Log>, options: LogOptions) -> Self {
-        Reading {
+        LogCursor {
             log,
             options,
             next: 0,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn read(options: LogOptions) -> String {
-        String::from_utf8(Reading::new(log(), options).now().to_vec()).unwrap()
+        String::from_utf8(LogCursor::new(log(), options).now().to_vec()).unwrap()
     }
 
     #[test]
@@ -128,10 +128,10 @@ mod tests {
             tail: Some(1),
             ..LogOptions::default()
         };
-        let mut reading = Reading::new(Arc::clone(&log), options);
-        assert_eq!(reading.now(), "line 5\n");
+        let mut cursor = LogCursor::new(Arc::clone(&log), options);
+        assert_eq!(cursor.now(), "line 5\n");
         log.push(Timestamp::UNIX_EPOCH, "a\n".into());
         log.push(Timestamp::UNIX_EPOCH, "b\n".into());
-        assert_eq!(reading.now(), "a\nb\n");
+        assert_eq!(cursor.now(), "a\nb\n");
     }
 }
