@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use kube::CustomResourceExt as _;
 use kube::api::{Api, Patch, PatchParams};
 use kubewright_runtime::flags::{Environment, Flags};
-use kubewright_runtime::webhook::Reach;
+use kubewright_runtime::webhook::ClientConfig;
 use markdown_view::MarkdownView;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,8 +44,8 @@ async fn install() -> Result<(), Box<dyn Error>> {
     let config = Flags::default().config(&Environment::system()).await?;
     let client = kube::Client::try_from(config)?;
     apply(&client, &MarkdownView::crd()).await?;
-    let reach = Reach::service("markdown-view-system", "markdown-view-webhook-service");
-    let configurations = markdown_view::operator().webhook_configurations(&reach);
+    let config = ClientConfig::service("markdown-view-system", "markdown-view-webhook-service");
+    let configurations = markdown_view::operator().webhook_configurations(&config);
     if let Some(mutating) = configurations.mutating {
         apply(&client, &mutating).await?;
     }

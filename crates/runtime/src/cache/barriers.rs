@@ -26,7 +26,7 @@ pub(super) enum Readers<'a> {
 
 /// The barriers of one key, oldest first. Each asks for all that those before it ask for, so they are lifted in this order.
 #[derive(Debug)]
-struct Raised {
+struct KeyBarriers {
     standing: VecDeque<(Age, Barrier)>,
     scope: Option<ScopeId>,
 }
@@ -35,7 +35,7 @@ struct Raised {
 /// thousands of them.
 #[derive(Debug, Default)]
 pub(super) struct Barriers {
-    by_key: BTreeMap<ObjectKey, Raised>,
+    by_key: BTreeMap<ObjectKey, KeyBarriers>,
     by_age: BTreeMap<Age, ObjectKey>,
     /// The same for each namespace; what has none is under the empty one.
     by_namespace: BTreeMap<Box<str>, BTreeMap<Age, ObjectKey>>,
@@ -52,7 +52,7 @@ impl Barriers {
     pub(super) fn set(&mut self, key: &ObjectKey, scope: Option<ScopeId>, barrier: Barrier) {
         self.forget_revision(key);
         let awaited = Age(self.awaited.load(Ordering::Relaxed));
-        let raised = self.by_key.entry(key.clone()).or_insert_with(|| Raised {
+        let raised = self.by_key.entry(key.clone()).or_insert_with(|| KeyBarriers {
             standing: VecDeque::new(),
             scope,
         });

@@ -91,10 +91,10 @@ impl Delivery {
 
 /// Calls the handlers with a batch and all that is queued behind it, unless a caller further up on this thread does so already.
 fn deliver(queue: &RefCell<Queue>, batch: Batch) {
-    /// Ends the delivery even if it panics.
-    struct Delivering<'a>(&'a RefCell<Queue>);
+    /// Marks the delivery as ended, even if a handler panics.
+    struct DeliveryGuard<'a>(&'a RefCell<Queue>);
 
-    impl Drop for Delivering<'_> {
+    impl Drop for DeliveryGuard<'_> {
         fn drop(&mut self) {
             self.0.borrow_mut().is_delivering = false;
         }
@@ -104,7 +104,7 @@ fn deliver(queue: &RefCell<Queue>, batch: Batch) {
     if std::mem::replace(&mut queue.borrow_mut().is_delivering, true) {
         return;
     }
-    let _delivering = Delivering(queue);
+    let _delivering = DeliveryGuard(queue);
     let next = || queue.borrow_mut().batches.pop_front();
     while let Some(batch) = next() {
         for event in &batch.events {

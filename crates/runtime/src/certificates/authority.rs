@@ -7,9 +7,9 @@ use kubewright_system::certificates::{self, Error, KeyedCertificate, Leaf, Signe
 use kubewright_x509::Validity;
 use rustls::pki_types::CertificateDer;
 
-use super::bundle::Hidden;
+use super::bundle::RedactedText;
 
-/// Certificates begin that long before they are made, for API servers whose clock is late.
+/// How long before they are made certificates become valid, for API servers whose clock is late.
 pub(super) const BACKDATED: Duration = Duration::from_hours(1);
 
 /// The longest common name of X.509.
@@ -17,12 +17,12 @@ const LONGEST_COMMON_NAME: usize = 64;
 
 /// A certificate and its key.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct IssuedCertificate {
     pub(super) certificate: CertificateDer<'static>,
-    pub(super) key: Hidden,
+    pub(super) key: RedactedText,
 }
 
-/// When it was made.
+/// When a certificate was made.
 pub(super) fn made_at(validity: Validity) -> Timestamp {
     validity
         .not_before
@@ -30,17 +30,17 @@ pub(super) fn made_at(validity: Validity) -> Timestamp {
         .unwrap_or(validity.not_before)
 }
 
-impl From<KeyedCertificate> for Made {
+impl From<KeyedCertificate> for IssuedCertificate {
     fn from(made: KeyedCertificate) -> Self {
-        Made {
+        IssuedCertificate {
             certificate: made.certificate_der(),
-            key: Hidden(made.key_pem()),
+            key: RedactedText(made.key_pem()),
         }
     }
 }
 
 /// A new authority.
-pub(super) fn authority(now: Timestamp, lifetime: Duration) -> Result<Made, Error> {
+pub(super) fn authority(now: Timestamp, lifetime: Duration) -> Result<IssuedCertificate, Error> {
     let validity = validity(now, lifetime);
     let name = authority_name(validity.not_before);
     Ok(certificates::authority(&name, Some(validity))?.into())
@@ -49,11 +49,11 @@ pub(super) fn authority(now: Timestamp, lifetime: Duration) -> Result<Made, Erro
 /// A serving certificate, signed by an authority that [`authority`] made. It does not outlive it.
 pub(super) fn issue(
     authority: Validity,
-    authority_key: &Hidden,
+    authority_key: &RedactedText,
     names: &[String],
     now: Timestamp,
     lifetime: Duration,
-) -> Result<Made, Error> {
+) -> Result<IssuedCertificate, Error> {
     let signer = Signer::new(&authority_name(authority.not_before), &authority_key.0)?;
     let name = names.first().filter(|name| name.len() <= LONGEST_COMMON_NAME);
     let mut validity = validity(now, lifetime);

@@ -8,15 +8,16 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
 
-/// A longer text is refused; two certificates take three kilobytes.
+/// The limit of a bundle in bytes. Two certificates take three kilobytes.
 const LONGEST: usize = 64 << 10;
+/// The limit of certificates in a bundle.
 const MOST: usize = 16;
 
-/// A text that must never be seen: a key in PEM.
+/// A text that is not printed, such as a key in PEM.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Hidden(pub(super) String);
+pub(super) struct RedactedText(pub(super) String);
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for RedactedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(hidden)")
     }
@@ -84,6 +85,6 @@ mod tests {
 
     #[test]
     fn a_key_is_not_shown() {
-        assert_eq!(format!("{:?}", Hidden("key".to_owned())), "(hidden)");
+        assert_eq!(format!("{:?}", RedactedText("key".to_owned())), "(hidden)");
     }
 }

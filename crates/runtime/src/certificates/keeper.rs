@@ -12,7 +12,7 @@ use super::keys::Material;
 use super::local::rewrite::{LeftBehind, left_behind};
 use super::objects::{ObjectRef, Objects, Write, Written};
 use super::options::ManagedOptions;
-use super::plan::{Terms, carry_out};
+use super::plan::{CertificateTerms, carry_out};
 use super::retry::{LogOnce, RetryTimer};
 use super::secret::SharedSecret;
 use super::serving::Progress;
@@ -31,7 +31,7 @@ pub(super) struct Keeper {
     kube: kube::Client,
     clock: Clock,
     options: ManagedOptions,
-    terms: Terms,
+    terms: CertificateTerms,
     service: Service,
     certificates: Certificates,
     random: Random,
@@ -48,7 +48,7 @@ impl Keeper {
         Keeper {
             kube,
             clock,
-            terms: Terms::of(&options),
+            terms: CertificateTerms::of(&options),
             service: Service {
                 namespace: options.namespace.clone(),
                 name: options.service.clone(),

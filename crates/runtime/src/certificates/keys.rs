@@ -16,8 +16,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::sign::CertifiedKey;
 
-use super::authority::Made;
-use super::bundle::{self, Hidden};
+use super::authority::IssuedCertificate;
+use super::bundle::{self, RedactedText};
 
 /// The fields of the Secret. The serving pair has the names of a TLS Secret, the bundle that of cert-manager.
 pub(super) const BUNDLE: &str = "ca.crt";
@@ -55,11 +55,11 @@ impl Authority {
 pub(super) struct Leaf {
     pub(super) validity: Validity,
     pub(super) certified: Arc<CertifiedKey>,
-    key: Hidden,
+    key: RedactedText,
 }
 
 impl Leaf {
-    fn read(chain: Vec<CertificateDer<'static>>, key: Hidden) -> Option<Self> {
+    fn read(chain: Vec<CertificateDer<'static>>, key: RedactedText) -> Option<Self> {
         let chain: Vec<_> = chain.into_iter().take(LONGEST_CHAIN).collect();
         let validity = Validity::of(chain.first()?)?;
         let certified = Arc::new(certify(chain, &key)?);
@@ -93,7 +93,7 @@ impl Leaf {
 pub(super) struct Material {
     /// The newest comes first.
     pub(super) authorities: Vec<Authority>,
-    pub(super) authority_key: Option<Hidden>,
+    pub(super) authority_key: Option<RedactedText>,
     pub(super) leaf: Option<Leaf>,
     /// The fields that are missing or cannot be read.
     pub(super) broken: Vec<&'static str>,
@@ -178,7 +178,7 @@ impl Material {
     }
 
     /// Trusts one more authority, which signs from now on.
-    pub(super) fn add_authority(&mut self, made: Made) {
+    pub(super) fn add_authority(&mut self, made: IssuedCertificate) {
         if let Some(authority) = Authority::read(made.certificate) {
             self.authorities.insert(0, authority);
             self.authority_key = Some(made.key);
@@ -187,7 +187,7 @@ impl Material {
     }
 
     /// Shows another certificate.
-    pub(super) fn set_leaf(&mut self, made: Made) {
+    pub(super) fn set_leaf(&mut self, made: IssuedCertificate) {
         self.leaf = Leaf::read(vec![made.certificate], made.key);
     }
 
@@ -216,15 +216,15 @@ impl fmt::Debug for Material {
     }
 }
 
-fn read_key(pem: &[u8]) -> Option<Hidden> {
+fn read_key(pem: &[u8]) -> Option<RedactedText> {
     const LONGEST: usize = 16 << 10;
     let text = std::str::from_utf8(pem).ok().filter(|text| text.len() <= LONGEST)?;
     PrivateKeyDer::from_pem_slice(pem).ok()?;
-    Some(Hidden(text.to_owned()))
+    Some(RedactedText(text.to_owned()))
 }
 
 /// A chain with its key, if they fit.
-fn certify(chain: Vec<CertificateDer<'static>>, key: &Hidden) -> Option<CertifiedKey> {
+fn certify(chain: Vec<CertificateDer<'static>>, key: &RedactedText) -> Option<CertifiedKey> {
     let key = PrivateKeyDer::from_pem_slice(key.0.as_bytes()).ok()?;
     CertifiedKey::from_der(chain, key, &ring::default_provider()).ok()
 }

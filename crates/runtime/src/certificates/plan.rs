@@ -1,8 +1,8 @@
-//! What to do next with the certificates: a pure decision from what there is and what time it is.
+//! Decides what to do next with the certificates, from their state and the time, without I/O.
 //!
-//! A new authority is trusted for a while before anything it signed is shown, and an old one for a while after. So there is no
-//! moment in which an API server, or a replica that is late, meets a certificate it does not trust. All times follow from the
-//! certificates themselves: every replica comes to the same decision, and nobody leads.
+//! A new authority is added to the caBundles for a while before a certificate that it signed is served, and an old one stays there
+//! for a while after. So an API server, or a replica that is late, never meets a certificate that it does not trust. All times are
+//! computed from the certificates themselves, so that every replica makes the same decision without a leader.
 
 use std::time::Duration;
 
@@ -16,38 +16,38 @@ use super::options::ManagedOptions;
 /// The shortest lifetime, whatever the options say.
 const SHORTEST: Duration = Duration::from_mins(1);
 
-/// What is asked of certificates.
+/// The names and lifetimes of certificates.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct CertificateTerms {
     pub(super) names: Vec<String>,
     pub(super) lifetime: Duration,
     pub(super) authority_lifetime: Duration,
     pub(super) overlap: Duration,
 }
 
-impl Terms {
+impl CertificateTerms {
     pub(super) fn of(options: &ManagedOptions) -> Self {
         let lifetime = options.lifetime.max(SHORTEST);
         let authority_lifetime = options.ca_lifetime.max(SHORTEST);
-        Terms {
+        CertificateTerms {
             names: options.dns_names(),
             lifetime,
             authority_lifetime,
-            // A third of a life is left when something is renewed: two waits and some failures must fit into it.
+            // A certificate is renewed when a third of its lifetime is left: two waits and some failures must fit into it.
             overlap: options.overlap.min(lifetime.min(authority_lifetime) / 10),
         }
     }
 
-    /// The name that clients ask for.
+    /// The name that clients send.
     pub(super) fn name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
     }
 }
 
-/// The next thing to do.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlanStep {
-    /// Nothing until then.
+    /// Wait until then.
     Wait(Timestamp),
     /// Trust a new authority.
     NewAuthority,
@@ -57,8 +57,8 @@ pub(super) enum PlanStep {
     Forget,
 }
 
-/// The next thing to do. `announced`: everybody who checks our certificates is known to trust all authorities.
-pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, announced: bool) -> PlanStep {
+/// The next step. `announced` means that all caBundles have all authorities.
+pub(super) fn next_step(material: &Material, terms: &CertificateTerms, now: Timestamp, announced: bool) -> PlanStep {
     let signer = material
         .signer()
         .filter(|at| material.authorities[*at].validity.covers(now));
@@ -99,7 +99,7 @@ pub(super) fn next_step(material: &Material, terms: &Terms, now: Timestamp, anno
 /// Does everything that is to be done now. Says whether that was anything, and when to look again.
 pub(super) fn carry_out(
     material: &mut Material,
-    terms: &Terms,
+    terms: &CertificateTerms,
     now: Timestamp,
     announced: bool,
 ) -> Result<(bool, Timestamp), MakeError> {
@@ -186,15 +186,15 @@ mod tests {
 
     const DAY: Duration = Duration::from_hours(24);
 
-    fn terms() -> Terms {
-        Terms::of(&ManagedOptions::new("shop", "webhooks"))
+    fn terms() -> CertificateTerms {
+        CertificateTerms::of(&ManagedOptions::new("shop", "webhooks"))
     }
 
     fn start() -> Timestamp {
         "2026-11-16T08:00:00Z".parse().unwrap()
     }
 
-    fn fresh(terms: &Terms, now: Timestamp) -> Material {
+    fn fresh(terms: &CertificateTerms, now: Timestamp) -> Material {
         let mut material = Material::default();
         let (made, _) = carry_out(&mut material, terms, now, false).unwrap();
         assert!(made);
@@ -392,7 +392,7 @@ mod tests {
         carry_out(&mut late, &terms, end, false).unwrap();
         assert!(late.is_sound(terms.name(), end));
 
-        let other = Terms::of(&ManagedOptions::new("shop", "other"));
+        let other = CertificateTerms::of(&ManagedOptions::new("shop", "other"));
         let mut renamed = fresh(&terms, now);
         let bundle = renamed.bundle();
         carry_out(&mut renamed, &other, now, false).unwrap();
@@ -407,9 +407,9 @@ mod tests {
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let key = rcgen::KeyPair::generate().unwrap();
         let mut material = Material::default();
-        material.add_authority(crate::certificates::authority::Made {
+        material.add_authority(crate::certificates::authority::IssuedCertificate {
             certificate: params.self_signed(&key).unwrap().der().clone(),
-            key: crate::certificates::bundle::Hidden(key.serialize_pem()),
+            key: crate::certificates::bundle::RedactedText(key.serialize_pem()),
         });
         assert_eq!(material.signer(), Some(0));
         carry_out(&mut material, &terms, now, false).unwrap();
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn names_that_no_server_has_are_an_error_and_no_loop() {
         for service in ["", "sp ace", "ü"] {
-            let terms = Terms::of(&ManagedOptions::new("shop", service));
+            let terms = CertificateTerms::of(&ManagedOptions::new("shop", service));
             let error = carry_out(&mut Material::default(), &terms, start(), false).unwrap_err();
             assert!(error.to_string().starts_with("no certificate can be made"), "{error}");
         }
@@ -435,7 +435,7 @@ mod tests {
         ] {
             let mut options = ManagedOptions::new("shop", "webhooks");
             (options.lifetime, options.ca_lifetime, options.overlap) = (lifetime, ca_lifetime, overlap);
-            let terms = Terms::of(&options);
+            let terms = CertificateTerms::of(&options);
             let mut now = start();
             let mut material = Material::default();
             let mut writes = 0;

@@ -10,11 +10,11 @@ use super::inject::{Injection, Service, inject};
 use super::keys::{AUTHORITY_KEY, BUNDLE, CERTIFICATE, KEY, Material};
 use super::local::rewrite::left_behind;
 use super::options::ManagedOptions;
-use super::plan::{Terms, carry_out};
+use super::plan::{CertificateTerms, carry_out};
 use super::target::TargetKind;
 
-fn terms() -> Terms {
-    Terms::of(&ManagedOptions::new("shop", "webhooks"))
+fn terms() -> CertificateTerms {
+    CertificateTerms::of(&ManagedOptions::new("shop", "webhooks"))
 }
 
 fn whole() -> BTreeMap<String, ByteString> {

@@ -1,4 +1,4 @@
-//! The Secret that all replicas share. Who writes at the same time as another is told so by the API server, and reads again.
+//! The Secret that all replicas share. If two replicas write it at the same time, one gets a conflict and reads it again.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::inject::CERT_MANAGER_CERTIFICATE;
 use super::keys::Material;
 use super::objects::{ObjectRef, Objects, Write, Written};
 
-/// Says that a Secret is ours, and may be repaired.
+/// The label of Secrets that the runtime created, and may repair.
 pub(super) const LABEL: &str = "kubewright.dev/certificates";
 
-/// The Secret as it was read.
-pub(super) struct Found {
+/// A Secret that was read.
+pub(super) struct StoredSecret {
     object: Value,
     pub(super) material: Material,
 }
 
-impl Found {
-    /// The fields that hold rubbish, as people read it. A Secret that was just made is not broken.
+impl StoredSecret {
+    /// The names of the fields that cannot be read, for a message. A new, empty Secret is not broken.
     pub(super) fn broken(&self) -> Option<String> {
         let is_filled = self.object["data"].as_object().is_some_and(|data| !data.is_empty());
         let broken = self.material.broken.join(", ");
@@ -48,13 +48,13 @@ impl SharedSecret {
         })
     }
 
-    /// As people call it.
+    /// Its name for messages.
     pub(super) fn what(&self) -> &str {
         &self.place.what
     }
 
-    /// Reads it; an empty one is made where there is none.
-    pub(super) async fn read(&self) -> Result<Option<Found>, KeepError> {
+    /// Reads the Secret, and creates an empty one if there is none.
+    pub(super) async fn read(&self) -> Result<Option<StoredSecret>, KeepError> {
         let object = if let Some(object) = self.objects.get(&self.place).await? {
             object
         } else {
@@ -84,11 +84,11 @@ impl SharedSecret {
                 "it has data, but neither the label {LABEL} nor certificates of ours"
             )));
         }
-        Ok(Some(Found { object, material }))
+        Ok(Some(StoredSecret { object, material }))
     }
 
     /// Writes it, unless it was changed since it was read: then the answer is false.
-    pub(super) async fn write(&self, found: Found, material: &Material) -> Result<bool, KeepError> {
+    pub(super) async fn write(&self, found: StoredSecret, material: &Material) -> Result<bool, KeepError> {
         let mut object = found.object;
         let mut written = BTreeMap::new();
         material.write(&mut written);

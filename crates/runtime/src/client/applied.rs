@@ -1,4 +1,4 @@
-//! What was applied last, so that applying the same again needs no call.
+//! Remembers what was applied last, so that applying the same again needs no request.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::object::{Kind, ObjectKey, Record};
 
-/// More objects than this are not remembered; forgetting costs a call, never correctness.
+/// The limit of remembered objects. Applying a forgotten object costs a request.
 const MOST: usize = 100_000;
 
 /// The field owner and the object that was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Slot {
+pub(super) struct ApplyKey {
     pub(super) kind: Kind,
     pub(super) key: ObjectKey,
     pub(super) owner: Arc<str>,
@@ -22,14 +22,14 @@ pub(super) struct Slot {
 }
 
 #[derive(Debug)]
-struct Last {
+struct LastApply {
     fingerprint: u64,
     uid: String,
     resource_version: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct AppliedMemory(Mutex<HashMap<Slot, Last>>);
+pub(super) struct AppliedMemory(Mutex<HashMap<ApplyKey, LastApply>>);
 
 impl AppliedMemory {
     /// Whether applying `wanted` would change nothing, given the object as the cache has it.
@@ -37,7 +37,7 @@ impl AppliedMemory {
     /// It was applied before, so there is nothing to remove; and either nobody changed the object since, or what is wanted is
     /// still part of it. Where that cannot be seen (lists that others added to, values that the server writes differently), the
     /// answer is no, and the server decides.
-    pub(super) fn is_unchanged(&self, slot: &Slot, wanted: &Value, present: &Record) -> bool {
+    pub(super) fn is_unchanged(&self, slot: &ApplyKey, wanted: &Value, present: &Record) -> bool {
         let memory = self.0.lock();
         let Some(last) = memory.get(slot) else {
             return false;
@@ -51,12 +51,12 @@ impl AppliedMemory {
                 .is_ok_and(|present| is_part_of(wanted, &present))
     }
 
-    pub(super) fn remember(&self, slot: Slot, wanted: &Value, answer: &Record) {
+    pub(super) fn remember(&self, slot: ApplyKey, wanted: &Value, answer: &Record) {
         let mut memory = self.0.lock();
         if memory.len() >= MOST {
             memory.clear();
         }
-        let last = Last {
+        let last = LastApply {
             fingerprint: fingerprint(wanted),
             uid: answer.uid().into_owned(),
             resource_version: answer.resource_version().into_owned(),
@@ -101,8 +101,8 @@ mod tests {
 
     use super::*;
 
-    fn slot() -> Slot {
-        Slot {
+    fn slot() -> ApplyKey {
+        ApplyKey {
             kind: Kind::of::<ConfigMap>(),
             key: ObjectKey::namespaced("n", "a"),
             owner: "me".into(),

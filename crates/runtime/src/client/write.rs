@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::applied::Slot;
+use super::applied::ApplyKey;
 use super::request::Call;
 use super::{Client, Error, Objects, Patch};
 use crate::cache::Barrier;
@@ -106,7 +106,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
         if let Some(metadata) = wanted["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
-        let slot = Slot {
+        let slot = ApplyKey {
             kind: self.kind.clone(),
             key: key.clone(),
             owner,
@@ -142,7 +142,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
     }
 
     /// The object as the cache has it, if applying `wanted` would change nothing.
-    async fn unchanged(&self, slot: &Slot, wanted: &Value) -> Result<Option<K>, Error> {
+    async fn unchanged(&self, slot: &ApplyKey, wanted: &Value) -> Result<Option<K>, Error> {
         let Some(informer) = self.client.shared.cache.informer(&self.kind) else {
             return Ok(None);
         };

@@ -182,7 +182,7 @@ impl Controller {
                 tracing::error!(controller = self.name, kind = %watch.kind, "watched, but not declared");
                 continue;
             };
-            let feed = Feed {
+            let feed = StoreHandler {
                 watch: watch.clone(),
                 controller: self.clone(),
                 kind: self.kind.clone(),
@@ -206,8 +206,8 @@ impl Controller {
     }
 }
 
-/// From one store into the queue.
-struct Feed {
+/// A handler of a store's events that adds requests to the controller's queue.
+struct StoreHandler {
     watch: Watch,
     controller: Controller,
     kind: Kind,
@@ -215,7 +215,7 @@ struct Feed {
     stats: ControllerStats,
 }
 
-impl Feed {
+impl StoreHandler {
     fn admits(&self, event: &Event) -> bool {
         self.watch.admits(event)
             && self
@@ -310,7 +310,7 @@ impl Worker {
         if let Some(times) = &self.times {
             times.waited.observe_duration(job.waited());
         }
-        let ended = Ended {
+        let ended = ReconcileTimer {
             stats: &self.stats,
             began,
             outcome: Outcome::Error,
@@ -394,20 +394,20 @@ impl Worker {
     }
 }
 
-/// Counts the end of a reconcile, also of one that is dropped.
-struct Ended<'a> {
+/// Reports the outcome and the duration of a reconcile when it is dropped, so that a cancelled one counts, too.
+struct ReconcileTimer<'a> {
     stats: &'a ControllerStats,
     began: Instant,
     outcome: Outcome,
 }
 
-impl Ended<'_> {
+impl ReconcileTimer<'_> {
     fn with(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
 }
 
-impl Drop for Ended<'_> {
+impl Drop for ReconcileTimer<'_> {
     fn drop(&mut self) {
         self.stats.ended(self.outcome, self.began.elapsed());
     }

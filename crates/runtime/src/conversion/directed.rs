@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::convert::{ConvertError, ConvertFn};
 use super::delta::Delta;
-use super::preserve::Kept;
+use super::preserve::PreservedFields;
 
 /// The conversion from one version to another, one of which is the hub.
 pub(super) struct DirectedConversion<'a> {
@@ -24,7 +24,7 @@ impl DirectedConversion<'_> {
 
     /// Converts, puts back what the target once held, and notes what the target cannot hold.
     pub(super) fn convert_preserving(&self, mut object: Value, annotation: &str) -> Result<Value, ConvertError> {
-        let mut kept = Kept::take(&mut object, annotation);
+        let mut kept = PreservedFields::take(&mut object, annotation);
         let mut target = (self.forward)(&object)?;
         if let Some(delta) = kept.remove(self.to)
             && let Some(restored) = delta.restore(Some(content(target.clone())))

@@ -29,6 +29,8 @@ pub use field::FieldError;
 #[doc(hidden)]
 pub use field::support;
 pub use hub::{Conversion, ConversionError, Hub};
-pub use round_trip::{RoundTrip, RoundTripFailure, Tally, conversion_round_trips, conversion_round_trips_preserving};
+pub use round_trip::{
+    RoundTrip, RoundTripCounts, RoundTripFailure, conversion_round_trips, conversion_round_trips_preserving,
+};
 pub(crate) use set::MAX_BODY;
 pub use set::{Conversions, PATH};

@@ -1,4 +1,4 @@
-//! The annotation in which an object carries what its version cannot hold.
+//! The annotation that preserves the fields of other versions which an object's own version does not have.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::delta::Delta;
 
-/// All annotations of an object together, names and values: the API server accepts no more.
+/// The API server's limit for the names and values of all annotations of an object.
 const MAX_ANNOTATIONS: usize = 256 << 10;
 
-/// What other versions would lose, by the version that can hold it.
+/// The preserved fields, by the version that has them.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Kept {
+pub(super) struct PreservedFields {
     by_version: BTreeMap<String, Delta>,
 }
 
@@ -20,17 +20,17 @@ pub(super) fn annotation(group: &str) -> String {
     format!("{group}/conversion-data")
 }
 
-impl Kept {
-    /// Takes the annotation off an object. What is not of our making is left out.
+impl PreservedFields {
+    /// Removes the annotation from an object and reads it. A malformed annotation is ignored.
     pub(super) fn take(object: &mut Value, annotation: &str) -> Self {
         let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
-            return Kept::default();
+            return PreservedFields::default();
         };
         let Some(Value::Object(annotations)) = metadata.get_mut("annotations") else {
-            return Kept::default();
+            return PreservedFields::default();
         };
         let Some(text) = annotations.remove(annotation) else {
-            return Kept::default();
+            return PreservedFields::default();
         };
         if annotations.is_empty() {
             metadata.remove("annotations");
@@ -38,7 +38,7 @@ impl Kept {
         let by_version = text.as_str().and_then(|text| serde_json::from_str(text).ok());
         let by_version: Map<String, Value> = by_version.unwrap_or_default();
         let known = by_version.into_iter();
-        Kept {
+        PreservedFields {
             by_version: known
                 .filter_map(|(version, delta)| Some((version, Delta::from_json(&delta)?)))
                 .collect(),

@@ -1,4 +1,4 @@
-//! Which events are told to the server, and when: a state machine without clock and network.
+//! Decides which events are written to the server, and when: a state machine without clock and network.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::reference::Reference;
 /// A moment on this process's own steady clock.
 pub(super) type Moment = Duration;
 
-/// A series is over, and a single event forgotten, after so much silence.
+/// How long after its last event a series ends, and a single event is forgotten.
 pub(super) const FINISH: Duration = Duration::from_mins(6);
-/// Series that go on are told this often, so that the server does not forget them.
+/// How often a series that goes on is written, so that the server does not expire it.
 pub(super) const REFRESH: Duration = Duration::from_mins(30);
-/// So many are remembered.
+/// How many events are remembered.
 const MOST_EVENTS: usize = 4096;
 
-/// What makes two events the same.
+/// The fields that are equal in all events of a series.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct EventKey {
     event_type: EventType,
@@ -51,22 +51,22 @@ pub(super) struct SeriesCount {
     pub(super) last: Timestamp,
 }
 
-/// A request to make; tell [`Series::done`] when it is done.
+/// An event to write. The writer calls [`Series::done`] afterwards.
 #[derive(Clone, Debug)]
-pub(super) struct Send {
+pub(super) struct EventWrite {
     pub(super) key: EventKey,
-    /// Without a series it is created, with one it is patched, and created if it is gone.
+    /// An event without a series is created. One with a series is patched, or created if it does not exist any more.
     pub(super) event: Event,
 }
 
-/// What becomes of an event.
+/// What to do with a recorded event.
 #[derive(Debug)]
-pub(super) enum Verdict {
-    /// It is told now.
-    Send(Box<Send>),
-    /// It is counted, and the count will be told.
+pub(super) enum EventAction {
+    /// Write it now.
+    Send(Box<EventWrite>),
+    /// Do nothing: it is counted, and the count is written later.
     Counted,
-    /// There were too many about its object.
+    /// Drop it: there were too many events of its object.
     Limited,
 }
 
@@ -75,13 +75,13 @@ struct Entry {
     event: Event,
     /// When it last happened.
     at: Moment,
-    /// The count the server knows of, or will when the request under way is done.
+    /// The count that was written, including that of a request in flight.
     told: u32,
-    /// Requests about one event never overtake one another.
+    /// Whether a request for this event is in flight. There is at most one, so that requests do not overtake one another.
     in_flight: bool,
-    /// To be told as soon as nothing is in flight.
+    /// Whether to write it once no request is in flight.
     due: bool,
-    /// It ends with the next request.
+    /// Whether the series ends with the next request.
     finished: bool,
 }
 
@@ -93,8 +93,8 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Takes an event.
-    pub(super) fn observe(&mut self, event: Event, now: Moment) -> Verdict {
+    /// Adds an event.
+    pub(super) fn observe(&mut self, event: Event, now: Moment) -> EventAction {
         let key = event.key();
         if let Some(entry) = self.entries.get_mut(&key) {
             let count = entry.count().saturating_add(1);
@@ -104,17 +104,17 @@ impl Series {
             });
             entry.at = now;
             entry.finished = false;
-            // The second is told at once; the others when the series ends or goes on for long.
+            // The second event is written at once; the count of further ones when the series ends or is refreshed.
             if count > 2 || !self.limits.admit(event.limit_key(), now) {
-                return Verdict::Counted;
+                return EventAction::Counted;
             }
             entry.due = true;
             return entry
                 .send(key)
-                .map_or(Verdict::Counted, |send| Verdict::Send(Box::new(send)));
+                .map_or(EventAction::Counted, |send| EventAction::Send(Box::new(send)));
         }
         if !self.limits.admit(event.limit_key(), now) {
-            return Verdict::Limited;
+            return EventAction::Limited;
         }
         if self.entries.len() >= MOST_EVENTS {
             self.forget_oldest();
@@ -129,11 +129,11 @@ impl Series {
         };
         let send = entry.send(key.clone());
         self.entries.insert(key, entry);
-        send.map_or(Verdict::Counted, |send| Verdict::Send(Box::new(send)))
+        send.map_or(EventAction::Counted, |send| EventAction::Send(Box::new(send)))
     }
 
     /// A request is done, with or without success. What waited for it comes back.
-    pub(super) fn done(&mut self, key: &EventKey) -> Option<Send> {
+    pub(super) fn done(&mut self, key: &EventKey) -> Option<EventWrite> {
         let entry = self.entries.get_mut(key)?;
         entry.in_flight = false;
         if let Some(next) = entry.send(key.clone()) {
@@ -146,7 +146,7 @@ impl Series {
     }
 
     /// Ends what has been silent for long: forgets single events, tells the final count of series.
-    pub(super) fn finish(&mut self, now: Moment) -> Vec<Send> {
+    pub(super) fn finish(&mut self, now: Moment) -> Vec<EventWrite> {
         let silent = |entry: &Entry| now.saturating_sub(entry.at) >= FINISH;
         self.entries
             .retain(|_, entry| entry.event.series.is_some() || entry.in_flight || !silent(entry));
@@ -157,16 +157,16 @@ impl Series {
     }
 
     /// Tells of all series, so that the server keeps them.
-    pub(super) fn refresh(&mut self) -> Vec<Send> {
+    pub(super) fn refresh(&mut self) -> Vec<EventWrite> {
         self.tell(|entry| entry.event.series.is_some())
     }
 
     /// Tells the counts that the server does not know yet. For the end.
-    pub(super) fn flush(&mut self) -> Vec<Send> {
+    pub(super) fn flush(&mut self) -> Vec<EventWrite> {
         self.tell(|entry| entry.count() > entry.told)
     }
 
-    fn tell(&mut self, mut which: impl FnMut(&mut Entry) -> bool) -> Vec<Send> {
+    fn tell(&mut self, mut which: impl FnMut(&mut Entry) -> bool) -> Vec<EventWrite> {
         let mut sends = Vec::new();
         for (key, entry) in &mut self.entries {
             if which(entry) {
@@ -190,14 +190,14 @@ impl Entry {
         self.event.series.map_or(1, |series| series.count)
     }
 
-    fn send(&mut self, key: EventKey) -> Option<Send> {
+    fn send(&mut self, key: EventKey) -> Option<EventWrite> {
         if self.in_flight || !self.due {
             return None;
         }
         self.in_flight = true;
         self.due = false;
         self.told = self.count();
-        Some(Send {
+        Some(EventWrite {
             key,
             event: self.event.clone(),
         })
@@ -302,14 +302,14 @@ mod tests {
         }
     }
 
-    fn sent(verdict: Verdict) -> Send {
+    fn sent(verdict: EventAction) -> EventWrite {
         match verdict {
-            Verdict::Send(send) => *send,
+            EventAction::Send(send) => *send,
             other => panic!("not sent: {other:?}"),
         }
     }
 
-    fn count(send: &Send) -> Option<u32> {
+    fn count(send: &EventWrite) -> Option<u32> {
         send.event.series.map(|series| series.count)
     }
 
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(count(&second), Some(2));
         series.done(&second.key);
         for _ in 0..100 {
-            assert!(matches!(series.observe(event("A"), START), Verdict::Counted));
+            assert!(matches!(series.observe(event("A"), START), EventAction::Counted));
         }
         let told = series.refresh();
         assert_eq!(told.iter().map(count).collect::<Vec<_>>(), [Some(102)]);
@@ -335,8 +335,8 @@ mod tests {
     fn a_patch_never_overtakes_its_create() {
         let mut series = Series::default();
         let first = sent(series.observe(event("A"), START));
-        assert!(matches!(series.observe(event("A"), START), Verdict::Counted));
-        assert!(matches!(series.observe(event("A"), START), Verdict::Counted));
+        assert!(matches!(series.observe(event("A"), START), EventAction::Counted));
+        assert!(matches!(series.observe(event("A"), START), EventAction::Counted));
         let second = series.done(&first.key).unwrap();
         assert_eq!(count(&second), Some(3));
         assert!(series.done(&second.key).is_none());
@@ -346,7 +346,7 @@ mod tests {
     fn a_series_ends_with_its_final_count_after_six_minutes_of_silence() {
         let mut series = Series::default();
         for _ in 0..5 {
-            if let Verdict::Send(send) = series.observe(event("A"), START) {
+            if let EventAction::Send(send) = series.observe(event("A"), START) {
                 series.done(&send.key);
             }
         }
@@ -363,7 +363,7 @@ mod tests {
     fn an_event_during_the_final_request_keeps_the_series_alive() {
         let mut series = Series::default();
         for _ in 0..2 {
-            if let Verdict::Send(send) = series.observe(event("A"), START) {
+            if let EventAction::Send(send) = series.observe(event("A"), START) {
                 series.done(&send.key);
             }
         }
@@ -389,9 +389,9 @@ mod tests {
             let send = sent(series.observe(event(&format!("R{number}")), START));
             series.done(&send.key);
         }
-        assert!(matches!(series.observe(event("R25"), START), Verdict::Limited));
+        assert!(matches!(series.observe(event("R25"), START), EventAction::Limited));
         // No token is left for the patch, but the count is not lost.
-        assert!(matches!(series.observe(event("R0"), START), Verdict::Counted));
+        assert!(matches!(series.observe(event("R0"), START), EventAction::Counted));
         assert_eq!(series.flush().iter().map(count).collect::<Vec<_>>(), [Some(2)]);
     }
 
@@ -399,7 +399,7 @@ mod tests {
     fn flushing_tells_only_what_the_server_does_not_know() {
         let mut series = Series::default();
         for _ in 0..2 {
-            if let Verdict::Send(send) = series.observe(event("A"), START) {
+            if let EventAction::Send(send) = series.observe(event("A"), START) {
                 series.done(&send.key);
             }
         }

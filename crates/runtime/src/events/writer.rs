@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout_at};
 
 use super::record::Shared;
-use super::series::{Event, EventKey, FINISH, REFRESH, Send, Series, Verdict};
+use super::series::{Event, EventAction, EventKey, EventWrite, FINISH, REFRESH, Series};
 use super::sink::{KubeSink, Refusal, Sink};
 use crate::client::Client;
 use crate::stop::Stop;
@@ -126,14 +126,14 @@ pub(super) async fn run<S: Sink>(
 impl<S: Sink> Writing<S> {
     fn take(&mut self, event: Event) {
         match self.series.observe(event, self.epoch.elapsed()) {
-            Verdict::Send(send) => self.send(*send),
-            Verdict::Counted => {}
-            Verdict::Limited => self.shared.count("limited"),
+            EventAction::Send(send) => self.send(*send),
+            EventAction::Counted => {}
+            EventAction::Limited => self.shared.count("limited"),
         }
     }
 
-    fn send(&mut self, send: Send) {
-        let Send { key, event } = send;
+    fn send(&mut self, send: EventWrite) {
+        let EventWrite { key, event } = send;
         let (sink, shared) = (Arc::clone(&self.sink), Arc::clone(&self.shared));
         self.sends.spawn(async move {
             shared.count(tell(&*sink, &shared, &event).await);
@@ -141,7 +141,7 @@ impl<S: Sink> Writing<S> {
         });
     }
 
-    fn send_all(&mut self, sends: Vec<Send>) {
+    fn send_all(&mut self, sends: Vec<EventWrite>) {
         for send in sends {
             self.send(send);
         }

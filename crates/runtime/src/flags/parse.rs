@@ -139,9 +139,9 @@ pub struct Flags {
     pub log_level: String,
 }
 
-/// The flags alone.
+/// A command line that has these flags and nothing else.
 #[derive(Parser)]
-struct Alone {
+struct FlagsOnly {
     #[command(flatten)]
     flags: Flags,
 }
@@ -161,7 +161,7 @@ impl Flags {
 
     /// Parses a command line; the first word is the program's name.
     pub fn try_parse_from(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, clap::Error> {
-        parse_words(words).map(|alone: Alone| alone.flags)
+        parse_words(words).map(|alone: FlagsOnly| alone.flags)
     }
 
     /// How leaders are elected, if they are. `id` is the lease's name unless a flag says another.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::kube_lock::KubeLock;
 use super::leadership::{Leadership, Role, Status};
 use super::lock::{Lock, Problem};
-use super::machine::{Command, Input, Machine, Now};
+use super::machine::{Command, Input, Machine, StepInstant};
 use super::options::{ElectionOptions, OptionsError, identity};
 use crate::client::Fence;
 use crate::clock::Clock;
@@ -50,11 +50,11 @@ pub struct Election {
     client: kube::Client,
     options: ElectionOptions,
     identity: String,
-    parts: Parts,
+    parts: ElectionParts,
 }
 
-/// What an election needs besides its lease.
-pub(super) struct Parts {
+/// The dependencies of an election.
+pub(super) struct ElectionParts {
     pub(super) clock: Clock,
     pub(super) random: Random,
     pub(super) fence: Fence,
@@ -72,7 +72,7 @@ impl Election {
         Ok(Election {
             client,
             options,
-            parts: Parts::new(&identity, random),
+            parts: ElectionParts::new(&identity, random),
             identity,
         })
     }
@@ -148,7 +148,7 @@ impl fmt::Debug for Election {
     }
 }
 
-impl Parts {
+impl ElectionParts {
     pub(super) fn new(identity: &str, random: Random) -> Self {
         let (status, _) = watch::channel(Status {
             role: Role::Standby,
@@ -157,7 +157,7 @@ impl Parts {
             transitions: 0,
             renewed: None,
         });
-        Parts {
+        ElectionParts {
             clock: Clock::system(),
             random,
             fence: Fence::closed(),
@@ -182,7 +182,7 @@ struct Running<L> {
     lock: L,
     options: ElectionOptions,
     identity: String,
-    parts: Parts,
+    parts: ElectionParts,
     /// Where the machine's moments count from.
     epoch: Instant,
     slow_paths: u64,
@@ -192,7 +192,7 @@ pub(super) async fn run<L: Lock>(
     lock: L,
     options: ElectionOptions,
     identity: String,
-    parts: Parts,
+    parts: ElectionParts,
     stop: Stop,
 ) -> Result<(), Lost> {
     let mut running = Running {
@@ -259,8 +259,8 @@ impl<L: Lock> Running<L> {
             })
     }
 
-    fn now(&self) -> Now {
-        Now {
+    fn now(&self) -> StepInstant {
+        StepInstant {
             moment: self.epoch.elapsed(),
             wall: self.parts.clock.now(),
             random: self.parts.random.jittered(Duration::from_secs(1), 1.0).as_secs_f64() - 1.0,

@@ -38,9 +38,9 @@ pub(super) enum Command {
     GiveUp,
 }
 
-/// The clocks and the random number of a step.
+/// The time and the random number of a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct StepInstant {
     pub(super) moment: Moment,
     pub(super) wall: Timestamp,
     /// Between 0 and 1.
@@ -71,9 +71,9 @@ struct Observed {
     at: Moment,
 }
 
-/// A leader's lease.
+/// How long the leader may lead.
 #[derive(Clone, Copy, Debug)]
-struct Term {
+struct LeaderTerm {
     /// Writes may start until then.
     writes_until: Moment,
     /// When to give up: set by the first try to renew, removed by its success.
@@ -88,7 +88,7 @@ pub(super) struct Machine {
     observed: Option<Observed>,
     /// The last record that was read, to tell whether it changed.
     read: Option<Record>,
-    term: Option<Term>,
+    term: Option<LeaderTerm>,
     /// When the current try began.
     tried: Moment,
     slow_paths: u64,
@@ -109,7 +109,7 @@ impl Machine {
     }
 
     /// The one transition.
-    pub(super) fn step(&mut self, now: Now, input: Input) -> Command {
+    pub(super) fn step(&mut self, now: StepInstant, input: Input) -> Command {
         // A process that slept past its deadline must not trust an answer that waited for it.
         if self.is_overdue(now.moment) {
             return self.give_up();
@@ -172,7 +172,7 @@ impl Machine {
         })
     }
 
-    fn begin(&mut self, now: Now) -> Command {
+    fn begin(&mut self, now: StepInstant) -> Command {
         self.tried = now.moment;
         if let Some(term) = &mut self.term {
             term.deadline.get_or_insert(now.moment + self.options.renew_deadline);
@@ -204,7 +204,7 @@ impl Machine {
     }
 
     /// Decides on a lease that was read.
-    fn judge(&mut self, now: Now, record: Record) -> Command {
+    fn judge(&mut self, now: StepInstant, record: Record) -> Command {
         if self.read.as_ref() != Some(&record) {
             self.observed = Some(Observed {
                 record: record.clone(),
@@ -234,7 +234,7 @@ impl Machine {
         self.write(now, claim, Command::Update)
     }
 
-    fn write(&mut self, now: Now, record: Record, how: impl FnOnce(Record) -> Command) -> Command {
+    fn write(&mut self, now: StepInstant, record: Record, how: impl FnOnce(Record) -> Command) -> Command {
         self.state = State::Writing {
             record: record.clone(),
             sent: now.moment,
@@ -242,16 +242,16 @@ impl Machine {
         how(record)
     }
 
-    fn won(&mut self, now: Now, record: Record, sent: Moment) -> Command {
+    fn won(&mut self, now: StepInstant, record: Record, sent: Moment) -> Command {
         self.observed = Some(Observed { record, at: now.moment });
-        self.term = Some(Term {
+        self.term = Some(LeaderTerm {
             writes_until: sent + self.options.renew_deadline,
             deadline: None,
         });
         Command::WaitUntil(now.moment + self.options.retry_period)
     }
 
-    fn failed(&mut self, now: Now) -> Command {
+    fn failed(&mut self, now: StepInstant) -> Command {
         let Some(term) = &self.term else {
             let pause = self
                 .options
@@ -275,7 +275,7 @@ impl Machine {
     }
 
     /// The record of a new holder.
-    fn claim(&self, now: Now) -> Record {
+    fn claim(&self, now: StepInstant) -> Record {
         let time = micro_time(now.wall);
         Record {
             holder: self.identity.clone(),

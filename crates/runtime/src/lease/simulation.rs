@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::machine::{Command, Input, Machine, Moment, Now};
+use super::machine::{Command, Input, Machine, Moment, StepInstant};
 use super::options::ElectionOptions;
 use super::record::Record;
 
@@ -230,7 +230,7 @@ impl World {
         let moment = process.clock.shows(at);
         let wall = Timestamp::UNIX_EPOCH + moment;
         let command = process.machine.step(
-            Now {
+            StepInstant {
                 moment,
                 wall,
                 random: 0.5,

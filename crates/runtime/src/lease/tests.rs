@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::election::{Parts, run};
+use super::election::{ElectionParts, run};
 use super::leadership::{Leadership, Role};
 use super::lock::{Lock, Problem};
 use super::options::ElectionOptions;
@@ -134,7 +134,7 @@ impl Candidate {
             way: Arc::clone(&way),
             version: 0,
         };
-        let mut parts = Parts::new(name, Random::seeded(seed));
+        let mut parts = ElectionParts::new(name, Random::seeded(seed));
         parts.clock = Clock::starting_at(wall);
         let (leadership, fence) = (parts.leadership(&options), parts.fence.clone());
         let (stopper, stop) = Stopper::new();

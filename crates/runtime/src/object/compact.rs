@@ -19,9 +19,9 @@ impl Span {
     }
 }
 
-/// Where in the compact text the parts of `metadata` are that are read without decoding.
+/// The spans of the fields of `metadata` in the compact text, which are read without decoding the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct MetadataSpans {
     pub(super) name: Span,
     pub(super) namespace: Span,
     pub(super) uid: Span,
@@ -42,7 +42,11 @@ pub(super) enum ManagedFields {
 }
 
 /// Copies an object. `type_meta` is the opening that replaces the object's own apiVersion and kind.
-pub(super) fn compact(input: &[u8], type_meta: &str, managed: ManagedFields) -> Result<(Vec<u8>, Places), ScanError> {
+pub(super) fn compact(
+    input: &[u8],
+    type_meta: &str,
+    managed: ManagedFields,
+) -> Result<(Vec<u8>, MetadataSpans), ScanError> {
     let mut scanner = Scanner::new(input)?;
     let mut out = Vec::with_capacity(type_meta.len() + input.len());
     let places = compact_next(&mut scanner, type_meta, managed, &mut out)?;
@@ -56,10 +60,10 @@ pub(super) fn compact_next(
     type_meta: &str,
     managed: ManagedFields,
     out: &mut Vec<u8>,
-) -> Result<Places, ScanError> {
+) -> Result<MetadataSpans, ScanError> {
     out.clear();
     out.put(type_meta.as_bytes());
-    let mut places = Places::default();
+    let mut places = MetadataSpans::default();
     scanner.members(|scanner, key| {
         if key_is(key, "apiVersion") || key_is(key, "kind") {
             return scanner.value(&mut Ignore);
@@ -78,8 +82,8 @@ pub(super) fn compact_next(
     Ok(places)
 }
 
-fn metadata(scanner: &mut Scanner<'_>, out: &mut Vec<u8>, managed: ManagedFields) -> Result<Places, ScanError> {
-    let mut places = Places::default();
+fn metadata(scanner: &mut Scanner<'_>, out: &mut Vec<u8>, managed: ManagedFields) -> Result<MetadataSpans, ScanError> {
+    let mut places = MetadataSpans::default();
     let mut first = true;
     out.put(b"{");
     scanner.members(|scanner, key| {

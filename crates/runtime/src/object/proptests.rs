@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::compact::{ManagedFields, Places};
+use super::compact::{ManagedFields, MetadataSpans};
 use super::list::{Frame, Page};
 use super::scan::ScanError;
 
 const OPEN: &str = r#"{"apiVersion":"v1","kind":"Thing""#;
 
-fn compact(text: &[u8], open: &str) -> Result<(Vec<u8>, Places), ScanError> {
+fn compact(text: &[u8], open: &str) -> Result<(Vec<u8>, MetadataSpans), ScanError> {
     super::compact::compact(text, open, ManagedFields::Cut)
 }
 

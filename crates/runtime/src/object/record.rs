@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 
-use super::compact::{ManagedFields, Places, Span, compact, compact_next};
+use super::compact::{ManagedFields, MetadataSpans, Span, compact, compact_next};
 use super::key::ObjectKey;
 use super::kind::Kind;
 use super::scan::{ScanError, Scanner};
 use super::selector::Selector;
-use super::view::{DecodeError, Memo, View};
+use super::view::{DecodeError, DecodedForms, View};
 
 /// Why some bytes are not an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,9 +48,9 @@ pub enum RecordError {
 pub struct Record {
     key: ObjectKey,
     json: Box<[u8]>,
-    places: Places,
+    places: MetadataSpans,
     revision: Option<u64>,
-    memo: Memo,
+    memo: DecodedForms,
 }
 
 impl Record {
@@ -77,7 +77,7 @@ impl Record {
     }
 
     /// The text is copied: what is kept for long has exactly its size, and leaves no holes behind.
-    fn new(json: &[u8], places: Places) -> Result<Self, RecordError> {
+    fn new(json: &[u8], places: MetadataSpans) -> Result<Self, RecordError> {
         let text = |span: Span| span.of(json).and_then(string);
         let name = text(places.name)
             .filter(|name| !name.is_empty())
@@ -89,7 +89,7 @@ impl Record {
             json: json.into(),
             places,
             revision,
-            memo: Memo::default(),
+            memo: DecodedForms::default(),
         })
     }
 
@@ -219,7 +219,7 @@ impl Record {
         View::of(self)
     }
 
-    pub(super) fn memo(&self) -> &Memo {
+    pub(super) fn memo(&self) -> &DecodedForms {
         &self.memo
     }
 

@@ -112,11 +112,11 @@ impl<K: fmt::Debug> fmt::Debug for View<K> {
     }
 }
 
-/// The decoded forms of a record that somebody still holds, one per type.
+/// The decoded forms of a record that are still in use, one for each type.
 #[derive(Default)]
-pub(super) struct Memo(Mutex<Vec<Weak<dyn Any + Send + Sync>>>);
+pub(super) struct DecodedForms(Mutex<Vec<Weak<dyn Any + Send + Sync>>>);
 
-impl Memo {
+impl DecodedForms {
     fn find<K: Send + Sync + 'static>(&self) -> Option<Arc<Decoded<K>>> {
         let forms = self.0.lock();
         forms
@@ -146,26 +146,26 @@ thread_local! {
     static SHARED: RefCell<Shared> = RefCell::default();
 }
 
-/// What was decoded on this thread while it is shared.
+/// The objects that were decoded on this thread while a [`DecodeSharing`] exists.
 #[derive(Default)]
 struct Shared {
     depth: usize,
     forms: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
-/// While it lives, what is decoded on this thread stays decoded: one event is read by many who do not know of each other.
+/// While it exists, objects that this thread decodes are kept, so that independent handlers of one event decode its object once.
 #[must_use = "dropping it ends the sharing"]
-pub(crate) struct Sharing(PhantomData<*const ()>);
+pub(crate) struct DecodeSharing(PhantomData<*const ()>);
 
-/// Begins to share. To be held across no `await`.
-pub(crate) fn sharing() -> Sharing {
+/// Begins to share. The guard must not be held across an `await`.
+pub(crate) fn sharing() -> DecodeSharing {
     SHARED.with_borrow_mut(|shared| shared.depth += 1);
-    Sharing(PhantomData)
+    DecodeSharing(PhantomData)
 }
 
-impl Drop for Sharing {
+impl Drop for DecodeSharing {
     fn drop(&mut self) {
-        // Freed after the cell is let go: what is freed may decode.
+        // The objects are freed after the borrow of the cell ends, because their drop may decode other objects.
         let _forms = SHARED.with_borrow_mut(|shared| {
             shared.depth -= 1;
             if shared.depth == 0 {

@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::flags::{Environment, Flags};
 use crate::manager::{self, Manager, ManagerError};
 use crate::serve::BindAddress;
-use crate::webhook::{Configurations, Reach, Webhook, WebhookServer, WebhookType};
+use crate::webhook::{ClientConfig, Configurations, Webhook, WebhookServer, WebhookType};
 
 impl Operator {
     /// A server of the webhooks and conversions, for tests and servers of your own. See [`WebhookServer`].
@@ -19,17 +19,17 @@ impl Operator {
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kubewright_runtime::operator::Operator;
-    /// use kubewright_runtime::webhook::{AdmissionRequest, Reach, Webhook};
+    /// use kubewright_runtime::webhook::{AdmissionRequest, ClientConfig, Webhook};
     ///
     /// let operator = Operator::new("shop")
     ///     .webhook(Webhook::of::<ConfigMap>().defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(())));
-    /// let configurations = operator.webhook_configurations(&Reach::url("https://127.0.0.1:9443", "PEM"));
+    /// let configurations = operator.webhook_configurations(&ClientConfig::url("https://127.0.0.1:9443", "PEM"));
     /// let webhooks = configurations.mutating.unwrap().webhooks.unwrap();
     /// assert_eq!(webhooks[0].client_config.url.as_deref(), Some("https://127.0.0.1:9443/mutate--v1-configmap"));
     /// ```
-    pub fn webhook_configurations(&self, reach: &Reach) -> Configurations {
+    pub fn webhook_configurations(&self, config: &ClientConfig) -> Configurations {
         let webhooks: Vec<_> = self.webhooks.iter().flat_map(Webhook::describe).collect();
-        Configurations::render(&self.name, &webhooks, reach)
+        Configurations::render(&self.name, &webhooks, config)
     }
 
     /// What holds a caBundle for the webhooks and conversions of this operator.

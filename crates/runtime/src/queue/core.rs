@@ -52,7 +52,7 @@ pub struct Counts {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct KeyState {
     queued: Option<Queued>,
     running_since: Option<Moment>,
     failures: u32,
@@ -110,7 +110,7 @@ enum EntryState {
 #[derive(Debug)]
 pub struct PriorityQueue<K> {
     options: QueueOptions,
-    slots: HashMap<K, Slot>,
+    slots: HashMap<K, KeyState>,
     ready: Lanes<K>,
     waiting: BTreeMap<(Moment, Sequence), K>,
     running: usize,
@@ -152,7 +152,7 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
             When::RateLimited => self.limit(&key, now),
         };
         let due = now.saturating_add(delay);
-        let slot = self.slots.entry(key.clone()).or_insert(Slot {
+        let slot = self.slots.entry(key.clone()).or_insert(KeyState {
             queued: None,
             running_since: None,
             failures: 0,
@@ -284,7 +284,7 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
     fn limit(&mut self, key: &K, now: Moment) -> Duration {
         self.counts.retries += 1;
         let backoff = self.options.backoff;
-        let slot = self.slots.entry(key.clone()).or_insert(Slot {
+        let slot = self.slots.entry(key.clone()).or_insert(KeyState {
             queued: None,
             running_since: None,
             failures: 0,

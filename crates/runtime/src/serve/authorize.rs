@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 
-use super::cache::Remembered;
+use super::cache::TtlCache;
 use super::response::{HttpResponse, error};
 use super::review::review;
 use super::router::{Handler, Router};
@@ -25,8 +25,8 @@ struct Inner {
     client: kube::Client,
     random: Random,
     /// The user of a token; nothing for tokens that are not valid.
-    users: Remembered<String, Option<Arc<User>>>,
-    decisions: Remembered<(Arc<User>, String, String), bool>,
+    users: TtlCache<String, Option<Arc<User>>>,
+    decisions: TtlCache<(Arc<User>, String, String), bool>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -50,15 +50,15 @@ impl Authorizer {
         Authorizer(Arc::new(Inner {
             client,
             random: Random::from_entropy(),
-            users: Remembered::new(),
-            decisions: Remembered::new(),
+            users: TtlCache::new(),
+            decisions: TtlCache::new(),
         }))
     }
 
     /// Protects everything a router serves.
     pub(crate) fn protect(&self, router: Router) -> Router {
         router.map(|handler| {
-            Arc::new(Protected {
+            Arc::new(AuthorizedHandler {
                 authorizer: self.clone(),
                 handler,
             })
@@ -169,12 +169,12 @@ impl fmt::Debug for Authorizer {
     }
 }
 
-struct Protected {
+struct AuthorizedHandler {
     authorizer: Authorizer,
     handler: Arc<dyn Handler>,
 }
 
-impl Handler for Protected {
+impl Handler for AuthorizedHandler {
     fn call(&self, request: Request<Incoming>) -> BoxFuture<'static, HttpResponse> {
         let (authorizer, handler) = (self.authorizer.clone(), Arc::clone(&self.handler));
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Answers that are remembered for a while, in bounded memory.
+//! A cache whose entries expire and whose size is bounded.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// So many are remembered.
+/// The limit of entries.
 const MOST: usize = 1024;
 
 #[derive(Debug)]
-pub(super) struct Remembered<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+pub(super) struct TtlCache<K, V>(Mutex<HashMap<K, (Instant, V)>>);
 
-impl<K: Clone + Eq + Hash, V: Clone> Remembered<K, V> {
+impl<K: Clone + Eq + Hash, V: Clone> TtlCache<K, V> {
     pub(super) fn new() -> Self {
-        Remembered(Mutex::new(HashMap::new()))
+        TtlCache(Mutex::new(HashMap::new()))
     }
 
     pub(super) fn get(&self, key: &K) -> Option<V> {
@@ -51,7 +51,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_remembered_is_forgotten_in_time_and_never_too_much() {
-        let known = Remembered::new();
+        let known = TtlCache::new();
         known.put(1, "one", Duration::from_mins(1));
         assert_eq!(known.get(&1), Some("one"));
         tokio::time::sleep(Duration::from_mins(1)).await;

@@ -17,7 +17,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::time::sleep;
 
-use super::files::{Files, Look, cannot_read};
+use super::files::{FileCheck, Files, cannot_read};
 use crate::clock::Clock;
 use crate::metrics::CertificateMetrics;
 use crate::stop::Stop;
@@ -57,7 +57,7 @@ pub enum CertificateError {
 /// The certificate a server shows. Cloning shares it.
 #[derive(Clone)]
 pub struct Certificates {
-    shown: Arc<Shown>,
+    shown: Arc<CurrentCertificate>,
     files: Option<Arc<Files>>,
     metrics: Option<CertificateMetrics>,
 }
@@ -67,9 +67,9 @@ impl Certificates {
     pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, CertificateError> {
         let files = Files::new(certificate.into(), key.into());
         let shown = match files.look() {
-            Look::Changed(pair) => Shown::of(pair),
-            Look::Same => Shown::default(),
-            Look::Unusable { error, .. } => return Err(error),
+            FileCheck::Changed(pair) => CurrentCertificate::of(pair),
+            FileCheck::Same => CurrentCertificate::default(),
+            FileCheck::Unusable { error, .. } => return Err(error),
         };
         Ok(Certificates {
             shown: Arc::new(shown),
@@ -94,7 +94,7 @@ impl Certificates {
         let made = certificates::self_signed(names).map_err(CertificateError::Make)?;
         let pair = certified(vec![made.certificate_der()], made.key_der())?;
         Ok(Certificates {
-            shown: Arc::new(Shown::of(pair)),
+            shown: Arc::new(CurrentCertificate::of(pair)),
             files: None,
             metrics: None,
         })
@@ -176,24 +176,24 @@ impl Certificates {
         };
         let path = files.certificate.clone();
         let look = tokio::task::spawn_blocking(move || files.look()).await;
-        let look = look.unwrap_or_else(|gone| Look::Unusable {
+        let look = look.unwrap_or_else(|gone| FileCheck::Unusable {
             error: cannot_read(&path, io::Error::other(gone)),
             is_news: true,
         });
         if let Some(metrics) = &self.metrics {
             metrics.reads.with([]).inc();
-            if matches!(look, Look::Unusable { .. }) {
+            if matches!(look, FileCheck::Unusable { .. }) {
                 metrics.errors.with([]).inc();
             }
         }
         match look {
-            Look::Same => true,
-            Look::Changed(pair) => {
+            FileCheck::Same => true,
+            FileCheck::Changed(pair) => {
                 tracing::info!(file = %path.display(), "the serving certificate has changed");
                 self.shown.0.write().pair = Some(pair);
                 true
             }
-            Look::Unusable { error, is_news } => {
+            FileCheck::Unusable { error, is_news } => {
                 if is_news {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(error, "the serving certificate cannot be read; the last one stays");
@@ -231,21 +231,22 @@ pub(super) fn certified(
         .map_err(CertificateError::Key)
 }
 
-/// What is shown now.
+/// The certificate that is served now.
 #[derive(Default)]
-struct Shown(RwLock<State>);
+struct CurrentCertificate(RwLock<State>);
 
 #[derive(Default)]
 struct State {
     pair: Option<Arc<CertifiedKey>>,
-    /// Not any more after that. Files are shown whatever they say: who checks them says best what is wrong.
+    /// The certificate is not served after that. A certificate from files is served in any case, since the client's error says what is
+    /// wrong with it.
     not_after: Option<Timestamp>,
     clock: Option<Clock>,
 }
 
-impl Shown {
+impl CurrentCertificate {
     fn of(pair: Arc<CertifiedKey>) -> Self {
-        Shown(RwLock::new(State {
+        CurrentCertificate(RwLock::new(State {
             pair: Some(pair),
             ..State::default()
         }))
@@ -261,13 +262,13 @@ impl Shown {
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.pair()
     }
 }
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for CurrentCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Shown")
     }

@@ -12,33 +12,33 @@ use rustls::sign::CertifiedKey;
 
 use super::certificates::{CertificateError, certified};
 
-/// A mounted Secret is replaced by changing one symbolic link; files that were read meanwhile are read again.
+/// How often a pair of files is read until it did not change meanwhile: a mounted Secret is replaced by changing a symbolic link.
 const TRIES: usize = 3;
 
-/// Two files, and what was found in them.
+/// The files of a certificate and its key, and what was last read from them.
 pub(super) struct Files {
     pub(super) certificate: PathBuf,
     key: PathBuf,
-    last: Mutex<Last>,
-    /// Whoever follows the files; one at a time.
+    last: Mutex<LastRead>,
+    /// Held by the task that follows the files, of which there is one at a time.
     pub(super) follower: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Last {
+struct LastRead {
     /// The texts that were usable.
     texts: Vec<u8>,
-    /// What is wrong with those that are there.
+    /// The error of the last read.
     trouble: Option<String>,
 }
 
-/// What a look at the files has shown.
-pub(super) enum Look {
+/// The result of reading the files again.
+pub(super) enum FileCheck {
     /// The same as before.
     Same,
     /// Another pair.
     Changed(Arc<CertifiedKey>),
-    /// Nothing usable. `is_news`: not the same trouble as the last time.
+    /// They cannot be used. `is_news` means that the error is not that of the last time.
     Unusable { error: CertificateError, is_news: bool },
 }
 
@@ -52,24 +52,24 @@ impl Files {
         }
     }
 
-    /// Looks at the files.
-    pub(super) fn look(&self) -> Look {
+    /// Reads the files again.
+    pub(super) fn look(&self) -> FileCheck {
         let read = self.read();
         let mut last = self.last.lock();
         match read {
             Ok((texts, _)) if texts == last.texts => {
                 last.trouble = None;
-                Look::Same
+                FileCheck::Same
             }
             Ok((texts, pair)) => {
-                *last = Last { texts, trouble: None };
-                Look::Changed(pair)
+                *last = LastRead { texts, trouble: None };
+                FileCheck::Changed(pair)
             }
             Err(error) => {
                 let trouble = Some(format!("{error}: {:?}", std::error::Error::source(&error)));
                 let is_news = last.trouble != trouble;
                 last.trouble = trouble;
-                Look::Unusable { error, is_news }
+                FileCheck::Unusable { error, is_news }
             }
         }
     }
@@ -137,10 +137,10 @@ mod tests {
         };
         let files = Files::new(certificate.clone(), key.clone());
         let look = || match files.look() {
-            Look::Same => "same",
-            Look::Changed(_) => "changed",
-            Look::Unusable { is_news: true, .. } => "trouble",
-            Look::Unusable { is_news: false, .. } => "same trouble",
+            FileCheck::Same => "same",
+            FileCheck::Changed(_) => "changed",
+            FileCheck::Unusable { is_news: true, .. } => "trouble",
+            FileCheck::Unusable { is_news: false, .. } => "same trouble",
         };
         assert_eq!((look(), look()), ("trouble", "same trouble"));
         write(0, 0);

@@ -36,7 +36,7 @@ pub use kubewright_description::{
 };
 pub use patch::PatchOperation;
 pub use rejection::{Rejection, Verdict, Warnings};
-pub use render::{Configurations, Reach};
+pub use render::{ClientConfig, Configurations};
 pub use request::{AdmissionRequest, ContentError, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 pub use response::AdmissionResponse;
 pub use server::{Endpoint, MAX_BODY, WebhookServer};

@@ -45,7 +45,7 @@ impl<S: Into<String>> FromIterator<S> for Warnings {
     }
 }
 
-/// What a validator says.
+/// The verdict of a validator: the object is accepted, perhaps with warnings, or rejected.
 ///
 /// ```
 /// use kubewright_runtime::webhook::{Rejection, Verdict, Warnings};
@@ -62,7 +62,7 @@ impl<S: Into<String>> FromIterator<S> for Warnings {
 pub type Verdict = Result<Warnings, Rejection>;
 
 #[derive(Debug)]
-enum Why {
+enum RejectionReason {
     Denied(String),
     Invalid(ErrorList),
     Status(Box<Status>),
@@ -74,19 +74,19 @@ enum Why {
 /// the error's text, as controller-runtime has it.
 #[derive(Debug)]
 pub struct Rejection {
-    why: Why,
+    why: RejectionReason,
     warnings: Warnings,
 }
 
 impl Rejection {
     /// Refused with 403 and this text.
     pub fn denied(message: impl Into<String>) -> Self {
-        Why::Denied(message.into()).into()
+        RejectionReason::Denied(message.into()).into()
     }
 
     /// Refused with an answer of one's own.
     pub fn status(status: Status) -> Self {
-        Why::Status(Box::new(status)).into()
+        RejectionReason::Status(Box::new(status)).into()
     }
 
     /// Adds warnings.
@@ -98,16 +98,18 @@ impl Rejection {
     /// What the server is told about an object of this kind and name.
     pub(super) fn into_response(self, kind: &Kind, name: &str) -> AdmissionResponse {
         let response = match self.why {
-            Why::Denied(message) => AdmissionResponse::denied(message),
-            Why::Invalid(errors) => AdmissionResponse::refused(errors.into_status(kind.group(), kind.kind(), name)),
-            Why::Status(status) => AdmissionResponse::refused(*status),
+            RejectionReason::Denied(message) => AdmissionResponse::denied(message),
+            RejectionReason::Invalid(errors) => {
+                AdmissionResponse::refused(errors.into_status(kind.group(), kind.kind(), name))
+            }
+            RejectionReason::Status(status) => AdmissionResponse::refused(*status),
         };
         response.with_warnings(self.warnings.0)
     }
 }
 
-impl From<Why> for Rejection {
-    fn from(why: Why) -> Self {
+impl From<RejectionReason> for Rejection {
+    fn from(why: RejectionReason) -> Self {
         Rejection {
             why,
             warnings: Warnings::none(),
@@ -117,7 +119,7 @@ impl From<Why> for Rejection {
 
 impl From<ErrorList> for Rejection {
     fn from(errors: ErrorList) -> Self {
-        Why::Invalid(errors).into()
+        RejectionReason::Invalid(errors).into()
     }
 }
 

@@ -9,15 +9,15 @@ use kubewright_description::{
 
 use super::selector;
 
-/// How the API server reaches the webhooks.
+/// The `clientConfig` of an operator's webhooks, without their paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
-    by: ReachBy,
+pub struct ClientConfig {
+    by: WebhookLocation,
     ca_bundle: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum ReachBy {
+enum WebhookLocation {
     Service {
         namespace: String,
         name: String,
@@ -26,11 +26,11 @@ enum ReachBy {
     Url(String),
 }
 
-impl Reach {
-    /// Through a Service, on its port 443. The caBundle is somebody else's to fill in.
+impl ClientConfig {
+    /// The API server calls a Service on port 443. The caBundle is empty, for cert-manager or the runtime to fill in.
     pub fn service(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Reach {
-            by: ReachBy::Service {
+        ClientConfig {
+            by: WebhookLocation::Service {
                 namespace: namespace.into(),
                 name: name.into(),
                 port: None,
@@ -39,23 +39,23 @@ impl Reach {
         }
     }
 
-    /// At an address, as `https://127.0.0.1:9443`, with the certificates to trust there, as PEM.
+    /// The API server calls a URL such as `https://127.0.0.1:9443`, and trusts these certificates in PEM.
     pub fn url(base: impl Into<String>, ca_bundle: impl Into<Vec<u8>>) -> Self {
-        Reach {
-            by: ReachBy::Url(base.into().trim_end_matches('/').to_owned()),
+        ClientConfig {
+            by: WebhookLocation::Url(base.into().trim_end_matches('/').to_owned()),
             ca_bundle: Some(ca_bundle.into()),
         }
     }
 
-    /// Another port of the Service.
+    /// Sets another port of the Service.
     pub fn port(mut self, number: i32) -> Self {
-        if let ReachBy::Service { port, .. } = &mut self.by {
+        if let WebhookLocation::Service { port, .. } = &mut self.by {
             *port = Some(number);
         }
         self
     }
 
-    /// The certificates to trust there, as PEM.
+    /// Sets the certificates to trust, in PEM.
     pub fn ca_bundle(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_bundle = Some(pem.into());
         self
@@ -64,12 +64,12 @@ impl Reach {
     fn client_config(&self, path: &str) -> api::WebhookClientConfig {
         let ca_bundle = self.ca_bundle.clone().map(ByteString);
         match &self.by {
-            ReachBy::Url(base) => api::WebhookClientConfig {
+            WebhookLocation::Url(base) => api::WebhookClientConfig {
                 ca_bundle,
                 service: None,
                 url: Some(format!("{base}{path}")),
             },
-            ReachBy::Service { namespace, name, port } => api::WebhookClientConfig {
+            WebhookLocation::Service { namespace, name, port } => api::WebhookClientConfig {
                 ca_bundle,
                 service: Some(api::ServiceReference {
                     name: name.clone(),
@@ -94,17 +94,17 @@ pub struct Configurations {
 
 impl Configurations {
     /// Renders what webhooks say of themselves; the names begin with the operator's, as kubebuilder's do.
-    pub fn render(operator: &str, webhooks: &[WebhookDescription], reach: &Reach) -> Self {
+    pub fn render(operator: &str, webhooks: &[WebhookDescription], config: &ClientConfig) -> Self {
         let of = |role| webhooks.iter().filter(move |webhook| webhook.role == role);
         let metadata = |name| ObjectMeta {
             name: Some(name),
             ..ObjectMeta::default()
         };
         let mutating: Vec<_> = of(WebhookType::Mutating)
-            .map(|webhook| mutating(webhook, reach))
+            .map(|webhook| mutating(webhook, config))
             .collect();
         let validating: Vec<_> = of(WebhookType::Validating)
-            .map(|webhook| validating(webhook, reach))
+            .map(|webhook| validating(webhook, config))
             .collect();
         Configurations {
             mutating: (!mutating.is_empty()).then(|| api::MutatingWebhookConfiguration {
@@ -129,10 +129,10 @@ impl Configurations {
     }
 }
 
-fn mutating(webhook: &WebhookDescription, reach: &Reach) -> api::MutatingWebhook {
+fn mutating(webhook: &WebhookDescription, config: &ClientConfig) -> api::MutatingWebhook {
     api::MutatingWebhook {
         admission_review_versions: webhook.review_versions.clone(),
-        client_config: reach.client_config(&webhook.path),
+        client_config: config.client_config(&webhook.path),
         failure_policy: Some(webhook.failure_policy.as_str().to_owned()),
         match_conditions: conditions(&webhook.match_conditions),
         match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),
@@ -149,10 +149,10 @@ fn mutating(webhook: &WebhookDescription, reach: &Reach) -> api::MutatingWebhook
     }
 }
 
-fn validating(webhook: &WebhookDescription, reach: &Reach) -> api::ValidatingWebhook {
+fn validating(webhook: &WebhookDescription, config: &ClientConfig) -> api::ValidatingWebhook {
     api::ValidatingWebhook {
         admission_review_versions: webhook.review_versions.clone(),
-        client_config: reach.client_config(&webhook.path),
+        client_config: config.client_config(&webhook.path),
         failure_policy: Some(webhook.failure_policy.as_str().to_owned()),
         match_conditions: conditions(&webhook.match_conditions),
         match_policy: webhook.match_policy.map(MatchPolicy::as_str).map(str::to_owned),

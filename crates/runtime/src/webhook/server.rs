@@ -188,7 +188,7 @@ impl WebhookServer {
             .0
             .metrics
             .as_ref()
-            .map(|metrics| Here::enter(&metrics.in_flight.with([path])));
+            .map(|metrics| InFlightRequest::enter(&metrics.in_flight.with([path])));
         let answer = match route {
             Route::Other(endpoint) if request.body().len() > endpoint.max_body() => too_large(endpoint.max_body()),
             Route::Other(endpoint) => endpoint.call(request).await,
@@ -338,17 +338,17 @@ fn too_large(limit: usize) -> Response<Bytes> {
     plain(StatusCode::PAYLOAD_TOO_LARGE, &too_large_message(limit))
 }
 
-/// One request that is being answered.
-struct Here(Gauge);
+/// A request in flight, counted by a gauge until it is dropped.
+struct InFlightRequest(Gauge);
 
-impl Here {
+impl InFlightRequest {
     fn enter(gauge: &Gauge) -> Self {
         gauge.inc();
-        Here(gauge.clone())
+        InFlightRequest(gauge.clone())
     }
 }
 
-impl Drop for Here {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -233,7 +233,7 @@ fn a_configuration_says_what_the_settings_say() {
     let configurations = Configurations::render(
         "shop",
         &webhook.describe(),
-        &Reach::service("system", "hooks").port(8443).ca_bundle("PEM"),
+        &ClientConfig::service("system", "hooks").port(8443).ca_bundle("PEM"),
     );
     assert_eq!(
         serde_json::to_value(configurations.mutating.unwrap()).unwrap(),

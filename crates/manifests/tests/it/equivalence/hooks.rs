@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kubewright::operator::Operator;
 use kubewright::webhook::{
-    AdmissionRequest, AdmissionResponse, AdmissionRule, Configurations, FailurePolicy, MatchPolicy, Operation, Reach,
-    ReinvocationPolicy, SideEffects, Validator, Webhook,
+    AdmissionRequest, AdmissionResponse, AdmissionRule, ClientConfig, Configurations, FailurePolicy, MatchPolicy,
+    Operation, ReinvocationPolicy, SideEffects, Validator, Webhook,
 };
 use kubewright_manifests::install::{RenderedManifests, Settings};
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ fn facts(objects: &[Value]) -> Facts {
     facts
 }
 
-fn ours(operator: &Operator, prefix: &str, mutating: &Reach, validating: &Reach) -> Facts {
+fn ours(operator: &Operator, prefix: &str, mutating: &ClientConfig, validating: &ClientConfig) -> Facts {
     let webhooks = operator.describe().webhooks;
     let mutating = Configurations::render(prefix, &webhooks, mutating).mutating;
     let validating = Configurations::render(prefix, &webhooks, validating).validating;
@@ -106,10 +106,10 @@ fn webhook_markers_and_settings_give_the_same_configurations() {
         .webhook(pods())
         .webhook(deployments())
         .webhook(everything());
-    let reach = Reach::service("system", "webhook-service");
+    let config = ClientConfig::service("system", "webhook-service");
     let found = differences(
         &facts(&recorded::set("hooks")),
-        &ours(&operator, "suite", &reach, &reach),
+        &ours(&operator, "suite", &config, &config),
     );
     assert_decided("webhook configurations", &found);
 }
@@ -119,8 +119,8 @@ fn configurations_have_names_services_have_ports_and_webhooks_can_be_elsewhere()
     let webhook = Webhook::of::<ConfigMap>()
         .defaulter(|_: &mut ConfigMap, _: &AdmissionRequest| Ok(()))
         .validator(Content);
-    let service = Reach::service("shop-system", "shop-webhook-service").port(8443);
-    let address = Reach::url("https://hooks.example.com:8443", "-----BEGIN CERTIFICATE-----\n");
+    let service = ClientConfig::service("shop-system", "shop-webhook-service").port(8443);
+    let address = ClientConfig::url("https://hooks.example.com:8443", "-----BEGIN CERTIFICATE-----\n");
     let ours = ours(&Operator::new("shop").webhook(webhook), "shop", &service, &address);
     let found = differences(&facts(&recorded::set("hooks-named")), &ours);
     assert_decided("named webhook configurations", &found);
@@ -141,7 +141,7 @@ fn files_and_the_runtime_have_the_same_webhooks() {
         .find(|file| file.path == "config/webhook/manifests.yaml")
         .unwrap()
         .documents;
-    let rendered = operator.webhook_configurations(&Reach::service("system", "webhook-service"));
+    let rendered = operator.webhook_configurations(&ClientConfig::service("system", "webhook-service"));
     let rendered = [json!(rendered.mutating), json!(rendered.validating)];
     assert_eq!(written.len(), rendered.len());
     for (written, rendered) in written.iter().zip(&rendered) {

@@ -12,7 +12,7 @@ use crate::certificates::bundle::base64;
 use crate::certificates::error::KeepError;
 use crate::certificates::keys::Material;
 use crate::certificates::objects::{ObjectRef, Objects, Write, Written};
-use crate::certificates::plan::{Terms, carry_out};
+use crate::certificates::plan::{CertificateTerms, carry_out};
 use crate::certificates::retry::{LogOnce, RetryTimer};
 use crate::certificates::serving::Progress;
 use crate::certificates::target::Target;
@@ -120,7 +120,7 @@ impl LocalKeeper {
 
     /// Its certificate lives as long as the run, and a new one is made in time should the run last that long.
     fn renew(&mut self, now: Timestamp) -> Result<(), KeepError> {
-        let terms = Terms {
+        let terms = CertificateTerms {
             names: self.local.names(),
             lifetime: 30 * DAY,
             authority_lifetime: 365 * DAY,

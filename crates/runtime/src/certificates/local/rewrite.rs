@@ -19,36 +19,36 @@ const FIELDS: [&str; 3] = ["clientConfig", "failurePolicy", "timeoutSeconds"];
 /// The name under which the one webhook of a definition is saved.
 const CONVERSION: &str = "conversion";
 
-/// Which run has redirected an object, and until when it lives if nothing more is heard of it.
+/// The run that has redirected an object, and the time at which it counts as over unless it renews that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::certificates) struct Run {
     pub(in crate::certificates) holder: String,
     pub(in crate::certificates) until: Timestamp,
 }
 
-/// The annotation.
+/// The content of the annotation: the webhooks as they were before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Saved {
+struct SavedWebhooks {
     holder: String,
     until: Timestamp,
-    /// Where the run had itself called.
+    /// The URL at which the run has its webhooks called.
     url: String,
     /// The fields of each webhook as they were, by its name.
     webhooks: BTreeMap<String, Map<String, Value>>,
-    /// cert-manager's annotations, which are away meanwhile: it would write its own caBundle.
+    /// cert-manager's annotations, which the run removes, since cert-manager would write its own caBundle.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     annotations: BTreeMap<String, Value>,
 }
 
-impl Saved {
+impl SavedWebhooks {
     /// `None` where there is no annotation, an error where it cannot be read.
     fn of(object: &Value) -> Option<Result<Self, serde_json::Error>> {
         let annotation = object["metadata"]["annotations"].get(ANNOTATION)?;
         Some(serde_json::from_str(annotation.as_str().unwrap_or_default()))
     }
 
-    /// Whether a webhook is called where this run had it called.
+    /// Whether a webhook has the URL of this run.
     fn is_redirected(&self, webhook: &Value) -> bool {
         let url = webhook["clientConfig"]["url"].as_str().unwrap_or_default();
         url.strip_prefix(self.url.as_str())
@@ -56,7 +56,7 @@ impl Saved {
     }
 }
 
-/// Where webhooks are to be called.
+/// The URL at which webhooks are to be called, and its CA.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     pub(super) url: String,
@@ -69,23 +69,23 @@ pub(super) struct Endpoint {
     pub(super) prolong: Timestamp,
 }
 
-/// What an object needs to be redirected.
+/// The change that redirects an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Redirection {
-    /// Nothing: it is.
+    /// None: it is redirected already.
     Nothing,
     /// This JSON patch.
     Patch(Value),
-    /// It calls no webhook.
+    /// None: it has no webhook.
     NoWebhooks,
 }
 
-/// What a local run has left in an object.
+/// The traces of a local run in an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::certificates) enum LeftBehind {
     /// Nothing.
     Nothing,
-    /// The run lives.
+    /// The run is not over.
     Alive(Run),
     /// The run is over; this JSON patch restores what was there before.
     Patch(Value, Run),
@@ -93,10 +93,10 @@ pub(in crate::certificates) enum LeftBehind {
     Unreadable,
 }
 
-/// What an object needs to be as before.
+/// The change that restores an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Restoration {
-    /// Nothing: no local run has touched it.
+    /// None: no local run has changed it.
     Nothing,
     /// This JSON patch.
     Patch(Value),
@@ -104,9 +104,9 @@ pub(super) enum Restoration {
     Unreadable,
 }
 
-/// Which run has redirected the object. A run whose annotation cannot be read is over.
+/// The run that has redirected the object. A run whose annotation cannot be read is over.
 pub(super) fn holder(object: &Value) -> Option<Run> {
-    let saved = Saved::of(object)?;
+    let saved = SavedWebhooks::of(object)?;
     Some(saved.map_or_else(
         |_| Run {
             holder: "unknown".to_owned(),
@@ -145,9 +145,9 @@ pub(super) fn redirect(kind: TargetKind, object: &Value, endpoint: &Endpoint) ->
         return Redirection::NoWebhooks;
     }
     // An annotation that cannot be read is replaced.
-    let before = Saved::of(object).and_then(Result::ok);
+    let before = SavedWebhooks::of(object).and_then(Result::ok);
     let mut operations = vec![unchanged(object)];
-    let mut saved = Saved {
+    let mut saved = SavedWebhooks {
         holder: endpoint.holder.clone(),
         until: endpoint.until,
         url: endpoint.url.clone(),
@@ -177,7 +177,7 @@ pub(super) fn redirect(kind: TargetKind, object: &Value, endpoint: &Endpoint) ->
     let is_held = before.is_some_and(|before| {
         let lives = before.until > endpoint.prolong;
         let until = before.until;
-        lives && before == Saved { until, ..saved.clone() }
+        lives && before == SavedWebhooks { until, ..saved.clone() }
     });
     if is_held && operations.len() == 1 {
         return Redirection::Nothing;
@@ -192,7 +192,7 @@ pub(super) fn redirect(kind: TargetKind, object: &Value, endpoint: &Endpoint) ->
 
 /// What an object needs to be as it was before a local run. Whatever somebody else has changed since stays.
 pub(super) fn restore(kind: TargetKind, object: &Value) -> Restoration {
-    let saved = match Saved::of(object) {
+    let saved = match SavedWebhooks::of(object) {
         None => return Restoration::Nothing,
         Some(Err(_)) => return Restoration::Unreadable,
         Some(Ok(saved)) => saved,
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn a_url_that_only_looks_like_ours_is_not() {
         let object = redirected(TargetKind::Mutating, &configuration(), &endpoint(1, "me"));
-        let saved = Saved::of(&object).unwrap().unwrap();
+        let saved = SavedWebhooks::of(&object).unwrap().unwrap();
         for (url, ours) in [
             ("https://me:1/a", true),
             ("https://me:1", true),

@@ -118,7 +118,7 @@ impl Generator {
     }
 
     /// One of the alternatives, as enums with data have them.
-    fn choice(&mut self, schema: &Value) -> Option<Choice> {
+    fn choice(&mut self, schema: &Value) -> Option<ChosenAlternative> {
         let alternatives = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())?;
         let named: Vec<Vec<String>> = alternatives.iter().map(required).collect();
         if named.iter().all(Vec::is_empty) {
@@ -130,7 +130,7 @@ impl Generator {
             .flatten()
             .filter(|name| !chosen.contains(name))
             .collect();
-        Some(Choice { chosen, others })
+        Some(ChosenAlternative { chosen, others })
     }
 
     fn array(&mut self, schema: &Value) -> Value {
@@ -269,14 +269,14 @@ fn join(schema: &mut Map<String, Value>, more: &Value) {
     }
 }
 
-/// Which of the alternatives of an object it is.
-struct Choice {
+/// The alternative that was chosen for an object.
+struct ChosenAlternative {
     chosen: Vec<String>,
     others: Vec<String>,
 }
 
-impl Choice {
-    /// Whether a property has to be there, or must not be.
+impl ChosenAlternative {
+    /// Whether the alternative requires a property or forbids it.
     fn says(&self, name: &str) -> Option<bool> {
         let is = |names: &[String]| names.iter().any(|known| known == name);
         is(&self.chosen)

@@ -121,7 +121,7 @@ pub struct RoundTrip<A, B> {
 /// What became of the values that were tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Tally {
+pub struct RoundTripCounts {
     /// They came back as they were.
     pub came_back: usize,
     /// The conversion said that the other version cannot have them.
@@ -202,14 +202,14 @@ where
     }
 
     /// Tries both directions.
-    pub fn run(&self) -> Result<Tally, RoundTripFailure> {
-        let mut tally = Tally::default();
+    pub fn run(&self) -> Result<RoundTripCounts, RoundTripFailure> {
+        let mut tally = RoundTripCounts::default();
         self.direction::<A, B>(&self.schemas[0], &mut tally)?;
         self.direction::<B, A>(&self.schemas[1], &mut tally)?;
         Ok(tally)
     }
 
-    fn direction<X, Y>(&self, schema: &Value, tally: &mut Tally) -> Result<(), RoundTripFailure>
+    fn direction<X, Y>(&self, schema: &Value, tally: &mut RoundTripCounts) -> Result<(), RoundTripFailure>
     where
         X: Object + TryFrom<Y>,
         Y: Object + TryFrom<X>,

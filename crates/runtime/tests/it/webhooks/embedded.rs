@@ -6,7 +6,7 @@ use kube::core::{ApiResource, DynamicObject};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::informer::{Cache, Declarations};
-use kubewright_runtime::webhook::Reach;
+use kubewright_runtime::webhook::ClientConfig;
 use serde_json::json;
 
 use super::markdown_view::{MarkdownView, MarkdownViewSpec, operator};
@@ -21,7 +21,7 @@ async fn server() -> ApiServer {
     let webhooks = operator.webhook_server(&client).unwrap();
     let (namespace, name) = ("markdown-view-system", "markdown-view-webhook-service");
     server.handle_service(namespace, name, 443, webhooks.service());
-    let configurations = operator.webhook_configurations(&Reach::service(namespace, name));
+    let configurations = operator.webhook_configurations(&ClientConfig::service(namespace, name));
     create(&server, &configurations.mutating.unwrap()).await;
     create(&server, &configurations.validating.unwrap()).await;
     server

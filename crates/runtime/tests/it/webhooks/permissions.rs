@@ -18,7 +18,7 @@ use kubewright_runtime::lease::ElectionOptions;
 use kubewright_runtime::operator::{Description, Operator, Rule};
 use kubewright_runtime::serve::{BindAddress, Checks};
 use kubewright_runtime::stop::Stopper;
-use kubewright_runtime::webhook::{AdmissionRequest, Reach, Webhook};
+use kubewright_runtime::webhook::{AdmissionRequest, ClientConfig, Webhook};
 use serde_json::json;
 
 use super::support::create;
@@ -148,7 +148,7 @@ async fn run(description: &Description) -> Result<ApiServer, String> {
     allow(&server, "shop-own", "shop", &own, Some(NAMESPACE)).await;
 
     let operator = operator();
-    let configurations = operator.webhook_configurations(&Reach::service(NAMESPACE, SERVICE));
+    let configurations = operator.webhook_configurations(&ClientConfig::service(NAMESPACE, SERVICE));
     create(&server, &configurations.mutating.unwrap()).await;
     let mut options = ManagedOptions::new(NAMESPACE, SERVICE);
     options.targets = operator.certificate_targets();

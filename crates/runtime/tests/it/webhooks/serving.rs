@@ -13,7 +13,7 @@ use kubewright_runtime::manager::{Manager, ManagerError};
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::webhook::{
-    AdmissionRequest, AdmissionResponse, Configurations, MAX_BODY, Reach, Rejection, Webhook,
+    AdmissionRequest, AdmissionResponse, ClientConfig, Configurations, MAX_BODY, Rejection, Webhook,
 };
 use kubewright_test_support::free_port;
 use serde_json::{Value, json};
@@ -73,8 +73,8 @@ async fn the_server_calls_webhooks_of_a_replica_that_does_not_lead() {
     })
     .await;
 
-    let reach = Reach::url(format!("https://127.0.0.1:{port}"), trusted);
-    let configuration = Configurations::render("shop", &labelling().describe(), &reach)
+    let config = ClientConfig::url(format!("https://127.0.0.1:{port}"), trusted);
+    let configuration = Configurations::render("shop", &labelling().describe(), &config)
         .mutating
         .unwrap();
     create(&server, &configuration).await;
