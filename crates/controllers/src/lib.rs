@@ -36,10 +36,10 @@
 //! # }
 //! ```
 
+mod controllers;
 mod cronjob;
 mod deployment;
 mod endpointslice;
-mod front;
 mod gc;
 mod job;
 mod kubelet;
@@ -54,7 +54,7 @@ mod scheduler;
 mod service_account;
 mod support;
 
-pub use front::Controllers;
+pub use controllers::Controllers;
 pub use kubelet::node::FAILED_ANNOTATION;
 pub use kubelet::process;
 pub use names::{ControllerName, UnknownController};

@@ -282,12 +282,12 @@ struct Recent {
 
 /// The schedule has no times.
 #[derive(Debug, PartialEq, Eq)]
-struct Never;
+struct NoTimes;
 
 /// What has come since. As upstream, times that were missed are counted by the distance of the first two; where a schedule
 /// is uneven, that may lead past the last of them, and then nothing is due.
-fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp) -> Result<Recent, Never> {
-    let first = schedule.next(from, zone).ok_or(Never)?;
+fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp) -> Result<Recent, NoTimes> {
+    let first = schedule.next(from, zone).ok_or(NoTimes)?;
     if now < first {
         return Ok(Recent::default());
     }
@@ -299,7 +299,7 @@ fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp)
     };
     let period = second.as_second() - first.as_second();
     if period < 1 {
-        return Err(Never);
+        return Err(NoTimes);
     }
     let missed = (now.as_second() - first.as_second()) / period + 1;
     let mut time = later(first, (missed - 2).saturating_mul(period));

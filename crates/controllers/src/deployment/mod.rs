@@ -85,7 +85,7 @@ fn endings() -> Predicate {
 
 /// What [`pods::is_terminal`] looks at.
 #[derive(Deserialize)]
-struct Finishing {
+struct PodWithPhase {
     status: Option<Phase>,
 }
 
@@ -95,7 +95,7 @@ struct Phase {
 }
 
 fn has_finished(pod: &Record) -> bool {
-    let status = pod.decode::<Finishing>().ok().and_then(|pod| pod.status);
+    let status = pod.decode::<PodWithPhase>().ok().and_then(|pod| pod.status);
     let phase = status.and_then(|status| status.phase);
     matches!(phase.as_deref(), Some("Succeeded" | "Failed"))
 }

@@ -100,7 +100,7 @@ enum GraphState {
 }
 
 /// An object as the server has it.
-struct Live {
+struct LiveObject {
     kind: Kind,
     key: ObjectKey,
     meta: ObjectMeta,
@@ -300,10 +300,10 @@ impl Collector {
         Ok(())
     }
 
-    async fn live(&self, kind: &Kind, key: &ObjectKey, uid: &str) -> Result<Option<Live>, Error> {
+    async fn live(&self, kind: &Kind, key: &ObjectKey, uid: &str) -> Result<Option<LiveObject>, Error> {
         let found = self.client.dynamic(kind.clone()).get_opt(key).await?;
         let same = found.filter(|found| found.metadata.uid.as_deref() == Some(uid));
-        Ok(same.map(|found| Live {
+        Ok(same.map(|found| LiveObject {
             kind: kind.clone(),
             key: key.clone(),
             meta: found.metadata.clone(),
@@ -313,7 +313,7 @@ impl Collector {
     async fn state_of(
         &self,
         owner: &OwnerReference,
-        of: &Live,
+        of: &LiveObject,
         monitors: &Monitors,
     ) -> Result<Option<OwnerState>, Failure> {
         let uid: Uid = owner.uid.as_str().into();
@@ -361,13 +361,13 @@ impl Collector {
         }))
     }
 
-    async fn drop_owners(&self, live: &Live, gone: &[String]) -> Result<(), Error> {
+    async fn drop_owners(&self, live: &LiveObject, gone: &[String]) -> Result<(), Error> {
         let owners = live.meta.owner_references.iter().flatten();
         let left: Vec<_> = owners.filter(|owner| !gone.contains(&owner.uid)).collect();
         self.patch(live, json!({ "ownerReferences": left })).await
     }
 
-    async fn unblock(&self, live: &Live) -> Result<(), Error> {
+    async fn unblock(&self, live: &LiveObject) -> Result<(), Error> {
         let owners = live.meta.owner_references.iter().flatten().map(|owner| OwnerReference {
             block_owner_deletion: Some(false),
             ..owner.clone()
@@ -377,7 +377,7 @@ impl Collector {
     }
 
     /// Takes the owner out of all its dependents, and then lets it go.
-    async fn orphan(&self, uid: &Uid, live: &Live) -> Result<(), Error> {
+    async fn orphan(&self, uid: &Uid, live: &LiveObject) -> Result<(), Error> {
         let dependents: Vec<_> = {
             let graph = self.graph.lock();
             let dependents = graph.get(uid).into_iter().flat_map(graph::Node::dependents);
@@ -406,7 +406,7 @@ impl Collector {
     }
 
     /// Removes the finalizer of an owner without blocking dependents, or else enqueues those.
-    async fn finish_foreground(&self, uid: &Uid, live: &Live) -> Result<(), Error> {
+    async fn finish_foreground(&self, uid: &Uid, live: &LiveObject) -> Result<(), Error> {
         let blocking: Option<Vec<Uid>> = {
             let graph = self.graph.lock();
             let is_blocked = graph.get(uid).is_some_and(graph::Node::is_blocked);
@@ -424,14 +424,14 @@ impl Collector {
         Ok(())
     }
 
-    async fn remove_finalizer(&self, live: &Live, finalizer: &str) -> Result<(), Error> {
+    async fn remove_finalizer(&self, live: &LiveObject, finalizer: &str) -> Result<(), Error> {
         let left = live.meta.finalizers.iter().flatten().filter(|own| *own != finalizer);
         let left: Vec<_> = left.collect();
         self.patch(live, json!({ "finalizers": left })).await
     }
 
     /// Changes the metadata of an object that is still as it was.
-    async fn patch(&self, live: &Live, mut change: serde_json::Value) -> Result<(), Error> {
+    async fn patch(&self, live: &LiveObject, mut change: serde_json::Value) -> Result<(), Error> {
         change["uid"] = json!(live.meta.uid);
         change["resourceVersion"] = json!(live.meta.resource_version);
         let objects: kubewright_runtime::client::Objects<DynamicObject> = self.client.dynamic(live.kind.clone());

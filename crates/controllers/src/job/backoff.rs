@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::member::Member;
+use super::member::JobPod;
 use crate::support::time::{later, until};
 
 /// The pause after the first failure; it doubles,
@@ -22,11 +22,11 @@ pub(super) struct Backoff {
 
 impl Backoff {
     /// Takes account of Pods that have ended since.
-    pub(super) fn after(self, succeeded: &[Member<'_>], failed: &[Member<'_>]) -> Self {
-        let success = succeeded.iter().map(Member::ended).max();
+    pub(super) fn after(self, succeeded: &[JobPod<'_>], failed: &[JobPod<'_>]) -> Self {
+        let success = succeeded.iter().map(JobPod::ended).max();
         let later_ones = failed
             .iter()
-            .map(Member::ended)
+            .map(JobPod::ended)
             .filter(|end| success.is_none_or(|success| *end > success));
         let ends: Vec<Timestamp> = later_ones.collect();
         let before = if success.is_some() { Backoff::default() } else { self };
@@ -68,7 +68,7 @@ mod tests {
     fn pauses_double_and_a_success_ends_them() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let pods = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"].map(pod);
-        let [one, two, three] = [&pods[0], &pods[1], &pods[2]].map(Member::of);
+        let [one, two, three] = [&pods[0], &pods[1], &pods[2]].map(JobPod::of);
         let first = Backoff::default().after(&[], &[one]);
         assert_eq!(first.left(at("2026-01-01T00:00:04Z")), Duration::from_secs(6));
         let second = first.after(&[], &[two]);

@@ -17,7 +17,7 @@ pub(super) const IGNORED_FAILURES: &str = "batch.kubernetes.io/job-index-ignored
 
 /// A Pod by its name and what matters of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member<'a> {
+pub(super) struct JobPod<'a> {
     pub(super) pod: &'a Pod,
     pub(super) name: &'a str,
     pub(super) uid: &'a str,
@@ -25,9 +25,9 @@ pub(super) struct Member<'a> {
     pub(super) index: Option<i32>,
 }
 
-impl<'a> Member<'a> {
+impl<'a> JobPod<'a> {
     pub(super) fn of(pod: &'a Pod) -> Self {
-        Member {
+        JobPod {
             pod,
             name: pod.metadata.name.as_deref().unwrap_or_default(),
             uid: pod.metadata.uid.as_deref().unwrap_or_default(),
@@ -121,7 +121,7 @@ mod tests {
 
     fn ended(pod: &Value) -> String {
         let pod: Pod = serde_json::from_value(pod.clone()).unwrap();
-        Member::of(&pod).ended().to_string()
+        JobPod::of(&pod).ended().to_string()
     }
 
     #[test]

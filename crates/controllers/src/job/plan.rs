@@ -11,7 +11,7 @@ use kubewright_runtime::events::EventNote;
 
 use super::backoff::Backoff;
 use super::indexes;
-use super::member::Member;
+use super::member::JobPod;
 use super::policies::{self, FailureAction};
 use crate::support::pods;
 use crate::support::time::{later, until, whole};
@@ -45,7 +45,7 @@ pub(super) struct Plan {
 pub(super) struct Planner<'a> {
     job: &'a Job,
     pub(super) spec: JobSpec,
-    pub(super) members: Vec<Member<'a>>,
+    pub(super) members: Vec<JobPod<'a>>,
     pub(super) status: JobStatus,
     pub(super) now: Timestamp,
     pub(super) plan: Plan,
@@ -56,7 +56,7 @@ pub(super) struct Planner<'a> {
     /// Indexes that failed for good, if the Job limits failures per index.
     pub(super) given_up: Option<BTreeSet<i32>>,
     /// The failed Pod of each index that stays until its successor is made, which inherits its count.
-    pub(super) last_failed: BTreeMap<i32, Member<'a>>,
+    pub(super) last_failed: BTreeMap<i32, JobPod<'a>>,
 }
 
 /// Whether a Job is over.
@@ -74,7 +74,7 @@ pub(super) fn plan<'a>(
     backoff: Backoff,
     now: Timestamp,
 ) -> Plan {
-    let mut members: Vec<Member<'_>> = pods.into_iter().map(Member::of).collect();
+    let mut members: Vec<JobPod<'_>> = pods.into_iter().map(JobPod::of).collect();
     members.sort_by_key(|member| (member.index, member.name));
     let mut planner = Planner {
         job,
@@ -111,18 +111,18 @@ impl<'a> Planner<'a> {
         self.spec.pod_replacement_policy.as_deref() == Some("Failed") || self.spec.pod_failure_policy.is_some()
     }
 
-    fn has_failed(&self, member: &Member<'_>) -> bool {
+    fn has_failed(&self, member: &JobPod<'_>) -> bool {
         let phase = pods::phase(member.pod);
         let going = member.pod.metadata.deletion_timestamp.is_some();
         phase == "Failed" || (!self.replaces_only_failed() && going && phase != "Succeeded")
     }
 
-    fn failure_action(&self, member: &Member<'_>) -> FailureAction {
+    fn failure_action(&self, member: &JobPod<'_>) -> FailureAction {
         policies::failure_action(self.spec.pod_failure_policy.as_ref(), member.pod)
     }
 
     /// Whether a Pod has an index that the Job has; without indexes every Pod does.
-    fn is_in_range(&self, member: &Member<'_>) -> bool {
+    fn is_in_range(&self, member: &JobPod<'_>) -> bool {
         !self.is_indexed() || member.index.is_some_and(|index| index < self.completions())
     }
 
@@ -149,7 +149,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(super) fn active(&self) -> Vec<Member<'a>> {
+    pub(super) fn active(&self) -> Vec<JobPod<'a>> {
         let active = self.members.iter().filter(|member| pods::is_active(member.pod));
         active.copied().collect()
     }
@@ -188,11 +188,11 @@ impl<'a> Planner<'a> {
     fn take_stock(&mut self, backoff: Backoff) {
         let uncounted = self.uncounted();
         let is_known = |list: &Option<Vec<String>>, uid: &str| list.iter().flatten().any(|known| known == uid);
-        let new = |ended: &dyn Fn(&Member<'a>) -> bool, list: &Option<Vec<String>>| {
+        let new = |ended: &dyn Fn(&JobPod<'a>) -> bool, list: &Option<Vec<String>>| {
             let members = self.members.iter().filter(|member| {
                 member.tracked && !is_known(list, member.uid) && self.is_in_range(member) && ended(member)
             });
-            members.copied().collect::<Vec<Member<'a>>>()
+            members.copied().collect::<Vec<JobPod<'a>>>()
         };
         let succeeded = new(&|member| member.has_succeeded(), &uncounted.succeeded);
         let failed = new(&|member| self.has_failed(member), &uncounted.failed);
@@ -229,7 +229,7 @@ impl<'a> Planner<'a> {
         };
         let known = self.status.failed_indexes.as_deref().unwrap_or_default();
         let mut given_up = indexes::parse(known, self.completions());
-        let failed: Vec<Member<'a>> = self
+        let failed: Vec<JobPod<'a>> = self
             .members
             .iter()
             .filter(|member| member.tracked && self.is_in_range(member) && self.has_failed(member))
@@ -335,7 +335,7 @@ impl<'a> Planner<'a> {
         if policy != Some("OnFailure") {
             return false;
         }
-        let is_running = |member: &&Member<'_>| matches!(pods::phase(member.pod), "Running" | "Pending");
+        let is_running = |member: &&JobPod<'_>| matches!(pods::phase(member.pod), "Running" | "Pending");
         let statuses = self.members.iter().filter(is_running).flat_map(|member| {
             let status = member.pod.status.clone().unwrap_or_default();
             let containers = status.container_statuses.unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::backoff;
-use super::member::Member;
+use super::member::JobPod;
 use super::plan::{NewPod, Planner};
 use super::policies::{self, FailureAction};
 use crate::support::pods;
@@ -79,7 +79,7 @@ impl Planner<'_> {
     }
 
     /// The failures that the successor of a Pod carries on.
-    fn inherited(&self, last: Option<&Member<'_>>) -> (i32, i32) {
+    fn inherited(&self, last: Option<&JobPod<'_>>) -> (i32, i32) {
         let Some(last) = last else {
             return (0, 0);
         };
@@ -93,7 +93,7 @@ impl Planner<'_> {
     /// The Pods in the order of their deletion: those whose index is out of range or taken twice, then those in early
     /// phases.
     fn for_removal(&self, count: usize) -> Vec<String> {
-        let mut left: Vec<Ranked<'_>> = Vec::new();
+        let mut left: Vec<RankedPod<'_>> = Vec::new();
         let mut gone: Vec<String> = Vec::new();
         if self.is_indexed() {
             let active = self.active();
@@ -103,19 +103,19 @@ impl Planner<'_> {
             gone.extend(useless.iter().map(|member| member.name.to_owned()));
             for index in useful.iter().filter_map(|member| member.index).collect::<BTreeSet<_>>() {
                 let same = useful.iter().filter(|member| member.index == Some(index));
-                let mut same: Vec<_> = same.map(|member| Ranked(member.pod)).collect();
+                let mut same: Vec<_> = same.map(|member| RankedPod(member.pod)).collect();
                 pods::rank_for_deletion(&mut same, &[], self.now);
                 left.extend(same.pop());
-                gone.extend(same.iter().filter_map(Ranked::name));
+                gone.extend(same.iter().filter_map(RankedPod::name));
             }
         } else {
-            left = self.active().iter().map(|member| Ranked(member.pod)).collect();
+            left = self.active().iter().map(|member| RankedPod(member.pod)).collect();
         }
         let more = count.saturating_sub(gone.len());
         if more > 0 {
             pods::rank_for_deletion(&mut left, &[], self.now);
         }
-        gone.extend(left.iter().take(more).filter_map(Ranked::name));
+        gone.extend(left.iter().take(more).filter_map(RankedPod::name));
         gone.truncate(usize::try_from(MOST_AT_ONCE).unwrap_or(usize::MAX));
         gone
     }
@@ -136,15 +136,15 @@ impl Planner<'_> {
     }
 }
 
-struct Ranked<'a>(&'a Pod);
+struct RankedPod<'a>(&'a Pod);
 
-impl Ranked<'_> {
+impl RankedPod<'_> {
     fn name(&self) -> Option<String> {
         self.0.metadata.name.clone()
     }
 }
 
-impl AsRef<Pod> for Ranked<'_> {
+impl AsRef<Pod> for RankedPod<'_> {
     fn as_ref(&self) -> &Pod {
         self.0
     }

@@ -1,9 +1,9 @@
 //! Simulated nodes, and the life of Pods on them: no containers, but everything one sees of them through the API.
-//! [`life`] decides what happens to a Pod, [`node`] what a node says, [`script`] reads what annotations ask for, and
+//! [`lifecycle`] decides what happens to a Pod, [`node`] what a node says, [`script`] reads what annotations ask for, and
 //! [`process`] runs what is not simulated.
 
 mod addresses;
-mod life;
+mod lifecycle;
 pub(crate) mod node;
 pub mod process;
 mod script;
@@ -27,7 +27,7 @@ use serde_json::json;
 use crate::support::events::EventRecorder;
 use crate::support::{Settings, index, pods};
 use addresses::Addresses;
-use life::{Next, PodPlacement, ProcessStates};
+use lifecycle::{Next, PodPlacement, ProcessStates};
 use process::Runner;
 
 /// What the nodes say they run.
@@ -185,7 +185,10 @@ impl Reconciler for Pods {
                 pod_ip: &pod_ip,
                 now: self.clock.now(),
             };
-            match (life::step(&pod, &script, &process_states, &placement), &self.runner) {
+            match (
+                lifecycle::step(&pod, &script, &process_states, &placement),
+                &self.runner,
+            ) {
                 // What has become of them decides what is next.
                 (Next::Start(starts), Some(runner)) => {
                     for (container, run) in starts {
@@ -260,7 +263,7 @@ impl Pods {
             let is_simulated = status
                 .container_id
                 .as_deref()
-                .is_some_and(|id| !id.starts_with(life::PROCESS));
+                .is_some_and(|id| !id.starts_with(lifecycle::PROCESS));
             if is_simulated && !was_running(&status.name) {
                 runner.explain_simulated(&self.events, pod, &status.name, &status.image);
             }

@@ -74,15 +74,15 @@ impl Reconciler for Evictions {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let now = self.clock.now();
         match stay(&taints, &tolerations) {
-            Stay::ForEver => {
+            TolerationTime::ForEver => {
                 if self.forgive(&request, &uid) {
                     self.tell_forgiven(&pod);
                 }
                 Ok(Action::done())
             }
             // The Pod was deleted in the meantime.
-            Stay::For(_) if pod.metadata.deletion_timestamp.is_some() => Ok(Action::done()),
-            Stay::For(tolerated) => {
+            TolerationTime::For(_) if pod.metadata.deletion_timestamp.is_some() => Ok(Action::done()),
+            TolerationTime::For(tolerated) => {
                 let since = self.since(&request, uid, now);
                 let left = tolerated.saturating_sub(time::since(since, now));
                 if left.is_zero() {
@@ -174,24 +174,24 @@ fn mark(pod: &mut Pod, now: Timestamp) -> bool {
 
 /// How long a Pod may stay on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stay {
+enum TolerationTime {
     ForEver,
     For(Duration),
 }
 
 /// A Pod may stay for the shortest of its tolerations' seconds; of each taint the first toleration counts.
-fn stay(taints: &[Taint], tolerations: &[Toleration]) -> Stay {
+fn stay(taints: &[Taint], tolerations: &[Toleration]) -> TolerationTime {
     let mut least: Option<Duration> = None;
     for taint in taints.iter().filter(|taint| taint.effect == "NoExecute") {
         let Some(toleration) = tolerations.iter().find(|toleration| tolerates(toleration, taint)) else {
-            return Stay::For(Duration::ZERO);
+            return TolerationTime::For(Duration::ZERO);
         };
         if let Some(seconds) = toleration.toleration_seconds {
             let patience = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
             least = Some(least.map_or(patience, |least| least.min(patience)));
         }
     }
-    least.map_or(Stay::ForEver, Stay::For)
+    least.map_or(TolerationTime::ForEver, TolerationTime::For)
 }
 
 #[cfg(test)]
@@ -209,12 +209,12 @@ mod tests {
         ]))
         .unwrap();
         let tolerations = |value| serde_json::from_value::<Vec<Toleration>>(value).unwrap();
-        assert_eq!(stay(&taints, &[]), Stay::For(Duration::ZERO));
+        assert_eq!(stay(&taints, &[]), TolerationTime::For(Duration::ZERO));
         let for_ever = tolerations(json!([{ "key": "a", "operator": "Exists" }]));
-        assert_eq!(stay(&taints, &for_ever), Stay::ForEver);
+        assert_eq!(stay(&taints, &for_ever), TolerationTime::ForEver);
         let some_time = tolerations(json!([{ "key": "a", "operator": "Exists", "tolerationSeconds": 300 }]));
-        assert_eq!(stay(&taints, &some_time), Stay::For(Duration::from_mins(5)));
-        assert_eq!(stay(&taints[1..], &[]), Stay::ForEver);
+        assert_eq!(stay(&taints, &some_time), TolerationTime::For(Duration::from_mins(5)));
+        assert_eq!(stay(&taints[1..], &[]), TolerationTime::ForEver);
     }
 
     #[tokio::test(start_paused = true)]

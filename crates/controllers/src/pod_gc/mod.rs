@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{Settings, index, pods};
-use plan::Why;
+use plan::DeletionReason;
 
 /// So long a node may be missing before the server is asked whether it is really gone.
 const QUARANTINE: Duration = Duration::from_secs(40);
@@ -101,7 +101,7 @@ impl Collector {
         if let Some(pod) = self.client.get_opt::<Pod>(key).await?
             && plan::goes_from_nowhere(&pod)
         {
-            self.remove(&pod, Why::Abandoned).await?;
+            self.remove(&pod, DeletionReason::Abandoned).await?;
         }
         Ok(Action::done())
     }
@@ -116,7 +116,7 @@ impl Collector {
         if plan::is_out_of_service(&node) {
             for pod in self.pods_of(name).await? {
                 if pod.metadata.deletion_timestamp.is_some() {
-                    self.remove(&pod, Why::Abandoned).await?;
+                    self.remove(&pod, DeletionReason::Abandoned).await?;
                 }
             }
         }
@@ -126,7 +126,7 @@ impl Collector {
     async fn attend_missing(&self, key: &ObjectKey) -> Result {
         let now = self.clock.now();
         let mut lost = self.pods_of(key.name()).await?;
-        lost.retain(|pod| plan::removal(pod, Why::NodeGone, now).is_some());
+        lost.retain(|pod| plan::removal(pod, DeletionReason::NodeGone, now).is_some());
         if lost.is_empty() {
             self.missing.lock().remove(key.name());
             return Ok(Action::done());
@@ -146,7 +146,7 @@ impl Collector {
             return Ok(Action::requeue_after(QUARANTINE));
         }
         for pod in lost {
-            self.remove(&pod, Why::NodeGone).await?;
+            self.remove(&pod, DeletionReason::NodeGone).await?;
         }
         // A node of that name that is missed later gets a new quarantine.
         self.missing.lock().remove(key.name());
@@ -164,7 +164,7 @@ impl Collector {
         *self.counted.lock() = Some(Instant::now());
         let ended = Query::all().indexed(index::ENDED, index::ENDED);
         for pod in plan::too_many(self.client.list::<Pod>(&ended).await?, self.most_ended) {
-            self.remove(&pod, Why::Abandoned).await?;
+            self.remove(&pod, DeletionReason::Abandoned).await?;
         }
         Ok(Action::done())
     }
@@ -175,7 +175,7 @@ impl Collector {
     }
 
     /// Writes down what became of a Pod, and deletes it without asking anybody.
-    async fn remove(&self, pod: &View<Pod>, why: Why) -> Result<()> {
+    async fn remove(&self, pod: &View<Pod>, why: DeletionReason) -> Result<()> {
         let Some(removal) = plan::removal(pod, why, self.clock.now()) else {
             return Ok(());
         };

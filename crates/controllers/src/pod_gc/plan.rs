@@ -15,7 +15,7 @@ const DISRUPTION: &str = "DisruptionTarget";
 
 /// Why a Pod has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum DeletionReason {
     /// Its node does not exist any more.
     NodeGone,
     /// It is being deleted, and no kubelet will finish that; or it has ended, and too many have.
@@ -33,10 +33,10 @@ pub(super) struct Removal {
 
 /// The status of a Pod before its deletion, if it changes: one that has not ended has failed, because no kubelet will
 /// report its end.
-pub(super) fn removal(pod: &Pod, why: Why, now: Timestamp) -> Option<Removal> {
+pub(super) fn removal(pod: &Pod, why: DeletionReason, now: Timestamp) -> Option<Removal> {
     let status = (!pods::is_terminal(pod)).then(|| {
         let mut status = json!({ "phase": "Failed", "observedGeneration": pod.metadata.generation });
-        if why == Why::NodeGone {
+        if why == DeletionReason::NodeGone {
             let known = pods::condition(pod, DISRUPTION).filter(|known| known.status == "True");
             let since = known.and_then(|known| known.last_transition_time.clone());
             status["conditions"] = json!([{
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_pod_of_a_node_that_is_gone_has_failed_and_says_why() {
         let running = pod(json!({ "metadata": { "generation": 2 }, "status": { "phase": "Running" } }));
-        let removal = removal(&running, Why::NodeGone, now()).unwrap();
+        let removal = removal(&running, DeletionReason::NodeGone, now()).unwrap();
         assert!(removal.delete);
         let expected = json!({ "phase": "Failed", "observedGeneration": 2, "conditions": [{
             "type": "DisruptionTarget", "status": "True", "observedGeneration": 2,
@@ -120,14 +120,17 @@ mod tests {
         let disrupted = pod(json!({ "status": { "phase": "Running", "conditions": [
             { "type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2025-12-31T00:00:00Z" },
         ] } }));
-        let status = removal(&disrupted, Why::NodeGone, now()).unwrap().status.unwrap();
+        let status = removal(&disrupted, DeletionReason::NodeGone, now())
+            .unwrap()
+            .status
+            .unwrap();
         assert_eq!(status["conditions"][0]["lastTransitionTime"], "2025-12-31T00:00:00Z");
     }
 
     #[test]
     fn an_ended_pod_is_deleted_as_it_is() {
         let ended = pod(json!({ "status": { "phase": "Succeeded" } }));
-        let removal = removal(&ended, Why::NodeGone, now()).unwrap();
+        let removal = removal(&ended, DeletionReason::NodeGone, now()).unwrap();
         assert_eq!((removal.status, removal.delete), (None, true));
     }
 
@@ -136,7 +139,7 @@ mod tests {
         let going = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0 });
         let pending = pod(json!({ "metadata": going, "status": { "phase": "Pending" } }));
         assert!(goes_from_nowhere(&pending));
-        let left = removal(&pending, Why::Abandoned, now()).unwrap();
+        let left = removal(&pending, DeletionReason::Abandoned, now()).unwrap();
         assert!(!left.delete);
         assert_eq!(left.status.unwrap().get("conditions"), None);
     }
@@ -146,9 +149,9 @@ mod tests {
         let going =
             |grace: i64| json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": grace });
         let held = pod(json!({ "metadata": going(0), "status": { "phase": "Failed" } }));
-        assert_eq!(removal(&held, Why::NodeGone, now()), None);
+        assert_eq!(removal(&held, DeletionReason::NodeGone, now()), None);
         let in_no_hurry = pod(json!({ "metadata": going(30), "status": { "phase": "Failed" } }));
-        assert!(removal(&in_no_hurry, Why::NodeGone, now()).unwrap().delete);
+        assert!(removal(&in_no_hurry, DeletionReason::NodeGone, now()).unwrap().delete);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Reconciler for ReplicaSets {
 }
 
 impl ReplicaSets {
-    async fn manage(&self, set: &View<ReplicaSet>, active: &[View<Pod>]) -> Result<(), Trouble> {
+    async fn manage(&self, set: &View<ReplicaSet>, active: &[View<Pod>]) -> Result<(), PodWriteError> {
         match plan::difference(set, active.len()) {
             Difference::None => Ok(()),
             Difference::Create(count) => self.create(set, count).await,
@@ -118,7 +118,7 @@ impl ReplicaSets {
     }
 
     /// Makes Pods, in batches that double: if none can be made, few are tried.
-    async fn create(&self, set: &View<ReplicaSet>, count: usize) -> Result<(), Trouble> {
+    async fn create(&self, set: &View<ReplicaSet>, count: usize) -> Result<(), PodWriteError> {
         let template = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
         let owner = controller_reference(&**set);
         let pod = creation::pod_from_template(template, &**set, owner);
@@ -135,20 +135,20 @@ impl ReplicaSets {
                     let text = format!("Error creating: {}", creation::message(&error));
                     self.events
                         .record(&**set, EventNote::warning("FailedCreate", "Create", text));
-                    Err(Trouble::Create(error))
+                    Err(PodWriteError::Create(error))
                 }
             }
         })
         .await
     }
 
-    async fn delete(&self, set: &View<ReplicaSet>, active: &[View<Pod>], count: usize) -> Result<(), Trouble> {
-        let mut chosen: Vec<Ranked> = active.iter().cloned().map(Ranked).collect();
+    async fn delete(&self, set: &View<ReplicaSet>, active: &[View<Pod>], count: usize) -> Result<(), PodWriteError> {
+        let mut chosen: Vec<RankedPod> = active.iter().cloned().map(RankedPod).collect();
         if count < chosen.len() {
-            let related = self.related(set).await.map_err(Trouble::Create)?;
+            let related = self.related(set).await.map_err(PodWriteError::Create)?;
             pods::rank_for_deletion(&mut chosen, &related, self.clock.now());
         }
-        let deletions = chosen.into_iter().take(count).map(|Ranked(pod)| async move {
+        let deletions = chosen.into_iter().take(count).map(|RankedPod(pod)| async move {
             let name = pod.key().name().to_owned();
             match self.client.delete::<Pod>(pod.key()).await {
                 Ok(()) => {
@@ -161,7 +161,7 @@ impl ReplicaSets {
                     let text = format!("Error deleting: {}", creation::message(&error));
                     self.events
                         .record(&**set, EventNote::warning("FailedDelete", "Delete", text));
-                    Err(Trouble::Delete(error))
+                    Err(PodWriteError::Delete(error))
                 }
             }
         });
@@ -169,7 +169,7 @@ impl ReplicaSets {
     }
 
     /// The Pods of all sets with the same controller: they count as neighbours on a node.
-    async fn related(&self, set: &View<ReplicaSet>) -> Result<Vec<Ranked>, Error> {
+    async fn related(&self, set: &View<ReplicaSet>) -> Result<Vec<RankedPod>, Error> {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
         let mut sets = vec![set.clone()];
         if let Some(owner) = controller_of(&**set) {
@@ -182,7 +182,7 @@ impl ReplicaSets {
         for sibling in sets {
             let uid = sibling.metadata.uid.as_deref().unwrap_or_default();
             let query = Query::all().in_namespace(namespace).indexed(index::CONTROLLER, uid);
-            related.extend(self.client.list::<Pod>(&query).await?.into_iter().map(Ranked));
+            related.extend(self.client.list::<Pod>(&query).await?.into_iter().map(RankedPod));
         }
         Ok(related)
     }
@@ -200,16 +200,16 @@ impl ReplicaSets {
 
 /// Why Pods could not be made or deleted.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum PodWriteError {
     #[error("{}", creation::message(.0))]
     Create(#[source] Error),
     #[error("unable to delete pods: {}", creation::message(.0))]
     Delete(#[source] Error),
 }
 
-struct Ranked(View<Pod>);
+struct RankedPod(View<Pod>);
 
-impl AsRef<Pod> for Ranked {
+impl AsRef<Pod> for RankedPod {
     fn as_ref(&self) -> &Pod {
         &self.0
     }

@@ -6,7 +6,7 @@ const MOST_DIGITS: i32 = 18;
 /// What go-spew prints of a quantity. One beyond the quick way of Go's parser is printed as if it were zero: Go shows the
 /// words of a big number there, and no resource of a Pod is that large or that fine.
 pub(super) fn print(text: Option<&str>) -> String {
-    let inside = text.map_or(Inside::default(), |text| parse(text).unwrap_or_default());
+    let inside = text.map_or(QuantityFields::default(), |text| parse(text).unwrap_or_default());
     format!(
         "{{i:(resource.int64Amount){{value:(int64){} scale:(resource.Scale){}}} d:(resource.infDecAmount){{Dec:(*inf.Dec)<nil>}} \
          s:(string){} Format:(resource.Format){}}}",
@@ -15,19 +15,19 @@ pub(super) fn print(text: Option<&str>) -> String {
 }
 
 #[derive(Default)]
-struct Inside {
+struct QuantityFields {
     value: i64,
     scale: i32,
     text: String,
     format: &'static str,
 }
 
-fn parse(text: &str) -> Option<Inside> {
+fn parse(text: &str) -> Option<QuantityFields> {
     if text == "0" {
-        return Some(Inside {
+        return Some(QuantityFields {
             text: text.to_owned(),
             format: "DecimalSI",
-            ..Inside::default()
+            ..QuantityFields::default()
         });
     }
     let (negative, rest) = match text.strip_prefix('-') {
@@ -68,7 +68,7 @@ fn parse(text: &str) -> Option<Inside> {
     } else {
         scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0')
     };
-    Some(Inside {
+    Some(QuantityFields {
         value: if negative { -value } else { value },
         scale,
         text: if is_canonical { text.to_owned() } else { String::new() },

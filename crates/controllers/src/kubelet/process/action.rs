@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::guard::Guarding;
+use super::guard::GuardHandle;
 use super::images::Image;
 
 /// How much of a command's output is kept.
@@ -126,11 +126,11 @@ impl Action {
     }
 
     /// Performs the action. The error is the message of an event.
-    pub(super) async fn perform(&self, within: Duration, guarding: &Guarding) -> Result<(), String> {
+    pub(super) async fn perform(&self, within: Duration, guard: &GuardHandle) -> Result<(), String> {
         let done = match self {
             Action::Get { url, headers } => timeout(within, get(url, headers)).await,
             Action::Connect(port) => timeout(within, connect(*port)).await,
-            Action::Run(launch) => return run(launch, within, guarding).await,
+            Action::Run(launch) => return run(launch, within, guard).await,
             Action::Sleep(time) => {
                 let _ = timeout(within, tokio::time::sleep(*time)).await;
                 return Ok(());
@@ -241,10 +241,10 @@ async fn get_secured(uri: Uri, request: Request<()>) -> Result<u16, String> {
     Ok(answer.status().as_u16())
 }
 
-async fn run(launch: &Launch, within: Duration, guarding: &Guarding) -> Result<(), String> {
+async fn run(launch: &Launch, within: Duration, guard: &GuardHandle) -> Result<(), String> {
     let mut child = launch.command().spawn().map_err(|error| error.to_string())?;
     // The processes that it started end with it, also if the action was cancelled.
-    let held = child.id().map(|group| guarding.hold(group));
+    let held = child.id().map(|group| guard.hold(group));
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let all = async { tokio::join!(beginning(out), beginning(err), child.wait()) };
     let ended = timeout(within, all).await;

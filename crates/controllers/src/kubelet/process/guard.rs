@@ -66,9 +66,9 @@ impl Guard {
 
 /// Tells the guard, while there is one, which groups of processes there are.
 #[derive(Debug, Default)]
-pub(super) struct Guarding(Mutex<Option<Guard>>);
+pub(super) struct GuardHandle(Mutex<Option<Guard>>);
 
-impl Guarding {
+impl GuardHandle {
     pub(super) fn begin(&self, guard: Guard) {
         *self.0.lock() = Some(guard);
     }
@@ -92,9 +92,9 @@ impl Guarding {
     }
 
     /// A process group that ends when the returned value is dropped.
-    pub(super) fn hold(&self, group: u32) -> Held<'_> {
+    pub(super) fn hold(&self, group: u32) -> GuardedGroup<'_> {
         self.add(group);
-        Held { group, guarding: self }
+        GuardedGroup { group, guard: self }
     }
 
     /// Ends the guard, which kills the processes it still knows of.
@@ -109,15 +109,15 @@ impl Guarding {
 
 /// A process group that is waited for.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct GuardedGroup<'a> {
     group: u32,
-    guarding: &'a Guarding,
+    guard: &'a GuardHandle,
 }
 
-impl Drop for Held<'_> {
+impl Drop for GuardedGroup<'_> {
     fn drop(&mut self) {
         signals::send(self.group, GroupSignal::Kill);
-        self.guarding.remove(self.group);
+        self.guard.remove(self.group);
     }
 }
 

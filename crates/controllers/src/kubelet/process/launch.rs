@@ -20,7 +20,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// A container that can be started.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedContainer {
     pub(super) launch: Launch,
     pub(super) probers: Probers,
     pub(super) post_start: Option<Action>,
@@ -58,7 +58,7 @@ pub(super) async fn prepare(
     sources: &Sources<'_>,
     container: &Container,
     folders: &Folders,
-) -> Result<Prepared, StartError> {
+) -> Result<PreparedContainer, StartError> {
     let mut words = container.command.iter().flatten();
     if let Some(program) = words.next() {
         check_command(program, image).map_err(StartError::Run)?;
@@ -103,7 +103,7 @@ pub(super) async fn prepare(
         action.map_err(|why| StartError::Config(format!("lifecycle.{field}: {why}")))
     };
     let termination_message = container.termination_message_path.as_deref();
-    Ok(Prepared {
+    Ok(PreparedContainer {
         probers: Probers::of(container, image, &launch).map_err(StartError::Config)?,
         post_start: hook("postStart", hooks.post_start.as_ref())?,
         pre_stop: hook("preStop", hooks.pre_stop.as_ref())?,

@@ -38,9 +38,9 @@ pub trait ProcessHost: Send + Sync + 'static {
     /// when both are dropped.
     fn begin_log(&self, namespace: &str, pod: &str, container: &str) -> [Box<dyn io::Write + Send>; 2];
 
-    /// The Pod with this address is found at another one, or at its own again. No Pod can have a loopback address itself:
-    /// no `EndpointSlice` may name it.
-    fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>);
+    /// Directs calls of webhooks to a Pod with this address to another one, or with `None` to its own again. A Pod whose containers
+    /// are processes of this machine is reached at a loopback address, which no Pod and no `EndpointSlice` may have.
+    fn redirect_pod_ip(&self, pod_ip: IpAddr, to: Option<IpAddr>);
 }
 
 /// What becomes of containers whose image is not loaded.
@@ -67,7 +67,7 @@ pub enum UnloadedImages {
 ///     fn begin_log(&self, _namespace: &str, _pod: &str, _container: &str) -> [Box<dyn std::io::Write + Send>; 2] {
 ///         [Box::new(std::io::stdout()), Box::new(std::io::stderr())]
 ///     }
-///     fn place_pod(&self, _pod_ip: IpAddr, _at: Option<IpAddr>) {}
+///     fn redirect_pod_ip(&self, _pod_ip: IpAddr, _to: Option<IpAddr>) {}
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, Probe};
 use tokio::time::sleep;
 
 use super::action::{Action, Launch};
-use super::guard::Guarding;
+use super::guard::GuardHandle;
 use super::images::Image;
 
 /// What a probe is for.
@@ -81,14 +81,14 @@ impl Probers {
     }
 
     /// Probes until the container ends, and reports what changes.
-    pub(super) async fn run(self, guarding: &Guarding, report: impl Fn(ProbeResult)) {
+    pub(super) async fn run(self, guard: &GuardHandle, report: impl Fn(ProbeResult)) {
         let report = &report;
         if let Some(startup) = self.startup {
-            startup.run(guarding, report).await;
+            startup.run(guard, report).await;
         }
         let forever = async |prober: Option<Prober>| {
             if let Some(prober) = prober {
-                prober.run(guarding, report).await;
+                prober.run(guard, report).await;
             }
         };
         tokio::join!(forever(self.liveness), forever(self.readiness));
@@ -115,11 +115,11 @@ impl Prober {
     }
 
     /// Probes until it has failed for good or, if it is a startup probe, succeeded.
-    async fn run(self, guarding: &Guarding, report: &impl Fn(ProbeResult)) {
+    async fn run(self, guard: &GuardHandle, report: &impl Fn(ProbeResult)) {
         sleep(self.delay).await;
-        let mut count = Count::default();
+        let mut count = ConsecutiveResults::default();
         loop {
-            let result = self.action.perform(self.timeout, guarding).await;
+            let result = self.action.perform(self.timeout, guard).await;
             let failure = result.err();
             if let Some(why) = &failure {
                 report(ProbeResult::Unhealthy(format!(
@@ -146,12 +146,12 @@ impl Prober {
 
 /// How often in a row a probe has succeeded, or failed.
 #[derive(Debug, Default)]
-struct Count {
+struct ConsecutiveResults {
     is_good: bool,
     times: u32,
 }
 
-impl Count {
+impl ConsecutiveResults {
     /// Counts one more result. The new verdict, if this result reached its threshold.
     fn add(&mut self, is_good: bool, successes: u32, failures: u32) -> Option<bool> {
         if self.is_good != is_good {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_result_is_believed_when_it_came_often_enough() {
-        let mut count = Count::default();
+        let mut count = ConsecutiveResults::default();
         let told: Vec<_> = [false, false, true, false, false, false, false, true, true]
             .into_iter()
             .map(|is_good| count.add(is_good, 2, 3))

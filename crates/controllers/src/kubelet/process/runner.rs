@@ -20,14 +20,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::environment::Sources;
 use super::error::StartError;
-use super::guard::{Guard, Guarding};
-use super::launch::{self, Folders, Prepared};
+use super::guard::{Guard, GuardHandle};
+use super::launch::{self, Folders, PreparedContainer};
 use super::ports::{self, PortConflict, Ports};
 use super::succession::is_successor;
 use super::supervise::{self, SupervisedProcess};
 use super::volumes::Volumes;
 use super::{Processes, UnloadedImages, files, images};
-use crate::kubelet::life::{ContainerProcess, PROCESS, ProcessState, ProcessStates, RETRY};
+use crate::kubelet::lifecycle::{ContainerProcess, PROCESS, ProcessState, ProcessStates, RETRY};
 use crate::support::events::EventRecorder;
 
 /// How often volumes are brought up to date.
@@ -49,7 +49,7 @@ pub(in crate::kubelet) struct Runner {
     pods: Mutex<HashMap<ObjectKey, Arc<Running>>>,
     trigger: Mutex<Option<Trigger>>,
     ports: Mutex<Ports>,
-    pub(super) guarding: Guarding,
+    pub(super) guard: GuardHandle,
     /// Pods that are gone and whose processes are about to be.
     leaving: Mutex<Vec<Arc<Running>>>,
     is_open: AtomicBool,
@@ -109,7 +109,7 @@ impl Runner {
             pods: Mutex::default(),
             trigger: Mutex::default(),
             ports: Mutex::default(),
-            guarding: Guarding::default(),
+            guard: GuardHandle::default(),
             leaving: Mutex::default(),
             is_open: AtomicBool::new(false),
         })
@@ -129,7 +129,7 @@ impl Runner {
         if let Some(command) = &self.processes.guard {
             files::mark(folder).map_err(failed)?;
             let started = Guard::start(command, folder).map_err(|error| format!("cannot start the guard: {error}"))?;
-            self.guarding.begin(started);
+            self.guard.begin(started);
         }
         self.is_open.store(true, Ordering::Release);
         // Some Pods were quicker.
@@ -271,7 +271,7 @@ impl Runner {
         pod: &Pod,
         running: &Running,
         container: &Container,
-    ) -> Result<(jiff::Timestamp, Prepared, SupervisedProcess), StartError> {
+    ) -> Result<(jiff::Timestamp, PreparedContainer, SupervisedProcess), StartError> {
         if !self.is_open.load(Ordering::Acquire) {
             return Err(StartError::Later("the kubelet is starting or stopping".to_owned()));
         }
@@ -311,7 +311,7 @@ impl Runner {
             StartError::Run(format!("cannot run {}: {error}", image.name))
         })?;
         if let Some(group) = process.group {
-            self.guarding.add(group);
+            self.guard.add(group);
         }
         Ok((context.clock.now(), prepared, process))
     }
@@ -381,7 +381,9 @@ impl Runner {
         let mut place = running.place.lock();
         if *place != Some(pod_ip) {
             *place = Some(pod_ip);
-            self.processes.host.place_pod(pod_ip, Some(Ipv4Addr::LOCALHOST.into()));
+            self.processes
+                .host
+                .redirect_pod_ip(pod_ip, Some(Ipv4Addr::LOCALHOST.into()));
         }
     }
 
@@ -414,7 +416,7 @@ impl Runner {
             refreshing.abort();
         }
         if let Some(pod_ip) = running.place.lock().take() {
-            self.processes.host.place_pod(pod_ip, None);
+            self.processes.host.redirect_pod_ip(pod_ip, None);
         }
         if running.order_all(Instant::now()) == 0 {
             running.remove_files();
@@ -454,7 +456,7 @@ impl Runner {
         if let Err(error) = files::remove_folder(&folder) {
             tracing::warn!(%error, folder = %folder.display(), "files of Pods are left behind");
         }
-        self.guarding.finish().await;
+        self.guard.finish().await;
     }
 }
 

@@ -19,11 +19,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Processes;
 use super::action::Action;
-use super::launch::Prepared;
+use super::launch::PreparedContainer;
 use super::probe::{ProbeResult, Probers};
 use super::runner::{Context, Runner, Running};
 use super::signals::{self, GroupSignal};
-use crate::kubelet::life::{self, ProcessState};
+use crate::kubelet::lifecycle::{self, ProcessState};
 
 /// How long output is waited for when a process has ended: children that it left may hold on to it.
 const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -52,7 +52,7 @@ impl SupervisedProcess {
         processes: &Processes,
         pod: &ObjectKey,
         container: &str,
-        prepared: &Prepared,
+        prepared: &PreparedContainer,
     ) -> io::Result<Self> {
         let mut child = prepared.launch.command().spawn()?;
         let namespace = pod.namespace().unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn supervise(
     running: Arc<Running>,
     context: &Context,
     pod: &Pod,
-    prepared: Prepared,
+    prepared: PreparedContainer,
     process: SupervisedProcess,
 ) {
     let supervisor = Supervisor {
@@ -128,7 +128,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn run(mut self, mut prepared: Prepared, mut process: SupervisedProcess) {
+    async fn run(mut self, mut prepared: PreparedContainer, mut process: SupervisedProcess) {
         let probing = self.probe(std::mem::take(&mut prepared.probers), &prepared, &process.orders);
         let probing = tokio::spawn(probing);
         let status = self.wait(&mut process, &prepared).await;
@@ -138,7 +138,7 @@ impl Supervisor {
         if let Some(group) = process.group {
             // What it left behind ends with it, as in a container.
             signals::send(group, GroupSignal::Kill);
-            self.runner.guarding.remove(group);
+            self.runner.guard.remove(group);
         }
         let rest = async { while process.output.join_next().await.is_some() {} };
         if timeout(FINAL_OUTPUT_TIMEOUT, rest).await.is_err() {
@@ -174,7 +174,7 @@ impl Supervisor {
     }
 
     /// Waits until the process has ended, by itself or on order.
-    async fn wait(&mut self, process: &mut SupervisedProcess, prepared: &Prepared) -> io::Result<ExitStatus> {
+    async fn wait(&mut self, process: &mut SupervisedProcess, prepared: &PreparedContainer) -> io::Result<ExitStatus> {
         let is_sent = |order: &Option<Instant>| order.is_some();
         tokio::select! {
             ended = process.child.wait() => return ended,
@@ -209,7 +209,7 @@ impl Supervisor {
         }
         let runner = Arc::clone(&self.runner);
         // The deadline is checked here, since it may become earlier.
-        let mut performing = pin!(hook.perform(Duration::MAX, &runner.guarding));
+        let mut performing = pin!(hook.perform(Duration::MAX, &runner.guard));
         let failure = loop {
             let by = (*self.orders.borrow_and_update()).unwrap_or_else(Instant::now);
             tokio::select! {
@@ -238,7 +238,7 @@ impl Supervisor {
     fn probe(
         &self,
         probers: Probers,
-        prepared: &Prepared,
+        prepared: &PreparedContainer,
         orders: &watch::Sender<Option<Instant>>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (runner, running, context) = (
@@ -248,7 +248,7 @@ impl Supervisor {
         );
         let (pod, container, orders) = (self.pod.clone(), self.container.clone(), orders.clone());
         let post_start = prepared.post_start.clone();
-        let grace = life::grace(&pod);
+        let grace = lifecycle::grace(&pod);
         let hopeless = move |why: String, context: &Context| {
             context.events.record(&pod, EventNote::normal("Killing", "Stop", why));
             orders.send_if_modified(|order| {
@@ -260,7 +260,7 @@ impl Supervisor {
         let pod = self.pod.clone();
         async move {
             if let Some(hook) = post_start
-                && let Err(why) = hook.perform(Duration::from_mins(2), &runner.guarding).await
+                && let Err(why) = hook.perform(Duration::from_mins(2), &runner.guard).await
             {
                 let note = EventNote::warning("FailedPostStartHook", "Start", format!("PostStartHook failed: {why}"));
                 context.events.record(&pod, note);
@@ -291,7 +291,7 @@ impl Supervisor {
                     runner.wake(&running.key);
                 }
             };
-            probers.run(&runner.guarding, report).await;
+            probers.run(&runner.guard, report).await;
         }
     }
 }
@@ -304,7 +304,7 @@ fn end(process: &mut SupervisedProcess, signal: GroupSignal) {
 }
 
 /// The termination message of a container: the file for it, or the end of its log.
-fn termination_message(prepared: &Prepared, exit_code: i32, tail: &[u8]) -> Option<String> {
+fn termination_message(prepared: &PreparedContainer, exit_code: i32, tail: &[u8]) -> Option<String> {
     let written = beginning(&prepared.termination_message).unwrap_or_default();
     let word = match written.as_slice() {
         [] if prepared.falls_back && exit_code != 0 => tail,

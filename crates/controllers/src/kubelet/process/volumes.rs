@@ -82,12 +82,12 @@ impl Volumes {
         if let Some(wanted) = &volume.config_map {
             let found = sources.config_map(&wanted.name).await?;
             let items = wanted.items.as_deref();
-            let choice = Choice::new(items, wanted.default_mode, wanted.optional);
+            let choice = KeySelection::new(items, wanted.default_mode, wanted.optional);
             config_map(&mut payload, found, &wanted.name, choice)?;
         } else if let Some(wanted) = &volume.secret {
             let name = wanted.secret_name.as_deref().unwrap_or_default();
             let found = sources.secret(name).await?;
-            let choice = Choice::new(wanted.items.as_deref(), wanted.default_mode, wanted.optional);
+            let choice = KeySelection::new(wanted.items.as_deref(), wanted.default_mode, wanted.optional);
             secret(&mut payload, found, name, choice)?;
         } else if let Some(wanted) = &volume.downward_api {
             let items = wanted.items.as_deref().unwrap_or_default();
@@ -122,12 +122,12 @@ impl Volumes {
         }
         if let Some(wanted) = &source.config_map {
             let found = sources.config_map(&wanted.name).await?;
-            let choice = Choice::new(wanted.items.as_deref(), mode, wanted.optional);
+            let choice = KeySelection::new(wanted.items.as_deref(), mode, wanted.optional);
             config_map(payload, found, &wanted.name, choice)?;
         }
         if let Some(wanted) = &source.secret {
             let found = sources.secret(&wanted.name).await?;
-            let choice = Choice::new(wanted.items.as_deref(), mode, wanted.optional);
+            let choice = KeySelection::new(wanted.items.as_deref(), mode, wanted.optional);
             secret(payload, found, &wanted.name, choice)?;
         }
         if let Some(wanted) = &source.downward_api {
@@ -186,15 +186,15 @@ impl Volumes {
 
 /// Which keys of a map are wanted, and as what.
 #[derive(Clone, Copy)]
-struct Choice<'a> {
+struct KeySelection<'a> {
     items: Option<&'a [KeyToPath]>,
     mode: i32,
     optional: bool,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> KeySelection<'a> {
     fn new(items: Option<&'a [KeyToPath]>, mode: Option<i32>, optional: Option<bool>) -> Self {
-        Choice {
+        KeySelection {
             items: items.filter(|items| !items.is_empty()),
             mode: mode.unwrap_or(DEFAULT_MODE),
             optional: optional == Some(true),
@@ -223,7 +223,12 @@ fn mode(mode: i32) -> u32 {
     u32::try_from(mode).unwrap_or(0o600)
 }
 
-fn config_map(payload: &mut Payload, found: Option<ConfigMap>, name: &str, choice: Choice<'_>) -> Result<(), String> {
+fn config_map(
+    payload: &mut Payload,
+    found: Option<ConfigMap>,
+    name: &str,
+    choice: KeySelection<'_>,
+) -> Result<(), String> {
     let Some(found) = found else {
         return if choice.optional {
             Ok(())
@@ -239,7 +244,7 @@ fn config_map(payload: &mut Payload, found: Option<ConfigMap>, name: &str, choic
     choice.add(payload, "configmap", data.collect())
 }
 
-fn secret(payload: &mut Payload, found: Option<Secret>, name: &str, choice: Choice<'_>) -> Result<(), String> {
+fn secret(payload: &mut Payload, found: Option<Secret>, name: &str, choice: KeySelection<'_>) -> Result<(), String> {
     match found {
         None if choice.optional => Ok(()),
         None => Err(format!("secret {} not found", quote(name))),

@@ -374,7 +374,7 @@ async fn nothing_is_run_on_a_paused_clock() {
         fn begin_log(&self, _: &str, _: &str, _: &str) -> [Box<dyn std::io::Write + Send>; 2] {
             [Box::new(std::io::sink()), Box::new(std::io::sink())]
         }
-        fn place_pod(&self, _: std::net::IpAddr, _: Option<std::net::IpAddr>) {}
+        fn redirect_pod_ip(&self, _: std::net::IpAddr, _: Option<std::net::IpAddr>) {}
     }
     let home = tempfile::tempdir().unwrap();
     let images = ImageFolder::open(home.path().join("images")).unwrap();

@@ -44,8 +44,8 @@ impl ProcessHost for Host {
         [Box::new(log.clone()), Box::new(log)]
     }
 
-    fn place_pod(&self, pod_ip: IpAddr, at: Option<IpAddr>) {
-        self.0.place_pod(pod_ip, at);
+    fn redirect_pod_ip(&self, pod_ip: IpAddr, to: Option<IpAddr>) {
+        self.0.redirect_pod_ip(pod_ip, to);
     }
 }
 

@@ -2,15 +2,15 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::state::{self, End};
-use super::{Life, script};
+use super::state::{self, ContainerEnd};
+use super::{Lifecycle, script};
 
 /// Whether a container of this sort stays beside the others.
 fn accompanies(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-impl Life<'_> {
+impl Lifecycle<'_> {
     fn init_containers(&self) -> impl Iterator<Item = &Container> {
         let spec = self.pod.spec.iter();
         spec.flat_map(|spec| spec.init_containers.iter().flatten())
@@ -37,7 +37,7 @@ impl Life<'_> {
             }
             state::run(self.pod, status, "simulated", now);
             if !accompanies {
-                state::terminate(status, End::new(0, now));
+                state::terminate(status, ContainerEnd::new(0, now));
             }
             status.ready = true;
         }
@@ -62,7 +62,7 @@ impl Life<'_> {
                 is_done = status.started == Some(true);
             } else if is_simulated && !has_begun {
                 state::run(self.pod, status, "simulated", now);
-                state::terminate(status, End::new(0, now));
+                state::terminate(status, ContainerEnd::new(0, now));
                 status.ready = true;
             } else if !is_simulated && !status.ready {
                 let (script, _) = script::of_container(self.pod, &container.name, status.restart_count);

@@ -46,15 +46,15 @@ pub(super) fn run(pod: &Pod, status: &mut ContainerStatus, scheme: &str, now: Ti
 }
 
 /// How a container ended.
-pub(super) struct End {
+pub(super) struct ContainerEnd {
     pub(super) exit_code: i32,
     pub(super) at: Timestamp,
     pub(super) message: Option<String>,
 }
 
-impl End {
+impl ContainerEnd {
     pub(super) fn new(exit_code: i32, at: Timestamp) -> Self {
-        End {
+        ContainerEnd {
             exit_code,
             at,
             message: None,
@@ -62,7 +62,7 @@ impl End {
     }
 }
 
-pub(super) fn terminate(status: &mut ContainerStatus, end: End) {
+pub(super) fn terminate(status: &mut ContainerStatus, end: ContainerEnd) {
     let running = status.state.as_ref().and_then(|state| state.running.clone());
     status.ready = false;
     status.started = Some(false);

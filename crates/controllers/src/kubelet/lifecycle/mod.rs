@@ -23,7 +23,7 @@ pub(super) use process_state::{ContainerProcess, PROCESS, ProcessState, ProcessS
 use super::script::{self, Script};
 use crate::support::pods;
 use crate::support::time::{later, since, until, whole};
-use state::End;
+use state::ContainerEnd;
 
 /// What happens to a Pod next.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,7 @@ pub(super) fn step(pod: &Pod, script: &Script, process_states: &ProcessStates, p
             Next::Nothing
         };
     }
-    let mut life = Life {
+    let mut lifecycle = Lifecycle {
         pod,
         placement,
         process_states,
@@ -69,14 +69,14 @@ pub(super) fn step(pod: &Pod, script: &Script, process_states: &ProcessStates, p
         wake: None,
         starts: Vec::new(),
     };
-    if life.is_overdue() {
-        life.expire();
+    if lifecycle.is_overdue() {
+        lifecycle.expire();
     } else {
-        life.advance(script);
+        lifecycle.advance(script);
     }
-    match life.wake {
-        _ if !life.starts.is_empty() => Next::Start(life.starts),
-        _ if Some(&life.status) != pod.status.as_ref() => Next::Status(Box::new(life.status)),
+    match lifecycle.wake {
+        _ if !lifecycle.starts.is_empty() => Next::Start(lifecycle.starts),
+        _ if Some(&lifecycle.status) != pod.status.as_ref() => Next::Status(Box::new(lifecycle.status)),
         Some(wake) => Next::Wait(wake),
         None => Next::Nothing,
     }
@@ -104,7 +104,7 @@ pub(super) fn grace(pod: &Pod) -> Duration {
     Duration::from_secs(seconds.unwrap_or(30).max(0).unsigned_abs())
 }
 
-struct Life<'a> {
+struct Lifecycle<'a> {
     pod: &'a Pod,
     placement: &'a PodPlacement<'a>,
     process_states: &'a ProcessStates,
@@ -113,7 +113,7 @@ struct Life<'a> {
     starts: Vec<(String, i32)>,
 }
 
-impl Life<'_> {
+impl Lifecycle<'_> {
     fn policy(&self) -> &str {
         let policy = self.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
         policy.unwrap_or("Always")
@@ -144,7 +144,7 @@ impl Life<'_> {
         let now = self.placement.now;
         for status in self.status.container_statuses.iter_mut().flatten() {
             if status.state.as_ref().is_some_and(|state| state.terminated.is_none()) {
-                state::terminate(status, End::new(137, now));
+                state::terminate(status, ContainerEnd::new(137, now));
             }
         }
         self.set_conditions();

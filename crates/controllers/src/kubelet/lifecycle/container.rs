@@ -8,15 +8,15 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::process_state::{PROCESS, ProcessState};
-use super::state::{self, BACK_OFF, End};
-use super::{Life, script};
+use super::state::{self, BACK_OFF, ContainerEnd};
+use super::{Lifecycle, script};
 use crate::kubelet::script::ContainerScript;
 use crate::support::time::since;
 
 /// How long until what could not be started is tried again.
 pub(in crate::kubelet) const RETRY: Duration = Duration::from_secs(5);
 
-impl Life<'_> {
+impl Lifecycle<'_> {
     /// Brings a container a step further.
     pub(super) fn advance_container(
         &mut self,
@@ -93,7 +93,7 @@ impl Life<'_> {
             ProcessState::Ended {
                 at, exit_code, message, ..
             } => {
-                let end = End {
+                let end = ContainerEnd {
                     exit_code: *exit_code,
                     at: *at,
                     message: message.clone(),
@@ -103,9 +103,9 @@ impl Life<'_> {
             }
             // The process ended with the kubelet that started it.
             ProcessState::Nothing | ProcessState::Refused { .. } => {
-                let end = End {
+                let end = ContainerEnd {
                     message: Some("The process was ended with the kubelet that ran it".to_owned()),
-                    ..End::new(137, self.placement.now)
+                    ..ContainerEnd::new(137, self.placement.now)
                 };
                 state::terminate(status, end);
                 self.wake_after(Duration::ZERO);
@@ -123,7 +123,7 @@ impl Life<'_> {
         let started = running.started_at.as_ref().map_or(now, |time| time.0);
         match script.run_time {
             Some(run_time) if since(started, now) >= run_time => {
-                state::terminate(status, End::new(script.exit_code, now));
+                state::terminate(status, ContainerEnd::new(script.exit_code, now));
                 self.wake_after(Duration::ZERO);
                 return;
             }

@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::core::v1::{PodCondition, PodIP};
 
-use super::Life;
+use super::Lifecycle;
 use crate::support::time::whole;
 
-impl Life<'_> {
+impl Lifecycle<'_> {
     pub(super) fn set_phase(&mut self) {
         let statuses = self.status.container_statuses.as_deref().unwrap_or_default();
         let ended: Vec<i32> = statuses
