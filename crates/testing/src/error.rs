@@ -124,7 +124,7 @@ pub enum Error {
     },
     /// A control plane cannot be started.
     #[error("the control plane did not start: {0}")]
-    Plane(String),
+    ControlPlane(String),
     /// What was waited for did not come, or did not last.
     #[error("{0}")]
     Unmet(String),

@@ -173,7 +173,7 @@ pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Err
             );
             while !answers(client, &path).await {
                 if Instant::now() > deadline {
-                    return Err(Error::Plane(format!("{path} is not served after {SERVED:?}")));
+                    return Err(Error::ControlPlane(format!("{path} is not served after {SERVED:?}")));
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -196,7 +196,7 @@ pub(crate) async fn webhooks_known(objects: &[Value], admin: &kube::Client) -> R
         let path = format!("{}/{name}", kind.path(None));
         loop {
             let request = http::Request::get(&path).body(Vec::new());
-            let request = request.map_err(|error| Error::Plane(error.to_string()))?;
+            let request = request.map_err(|error| Error::ControlPlane(error.to_string()))?;
             let found: Value = admin
                 .request(request)
                 .await
@@ -210,7 +210,7 @@ pub(crate) async fn webhooks_known(objects: &[Value], admin: &kube::Client) -> R
                 break;
             }
             if Instant::now() > deadline {
-                return Err(Error::Plane(format!(
+                return Err(Error::ControlPlane(format!(
                     "the server was not told of the webhooks of {name} after {SERVED:?}"
                 )));
             }

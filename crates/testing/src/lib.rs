@@ -44,6 +44,7 @@
 //! With `kubewright`, it is `use kubewright::testing::TestEnv` and `#[kubewright::test]`.
 
 mod audit;
+mod control_plane;
 mod env;
 mod error;
 mod fail;
@@ -53,7 +54,6 @@ mod manager;
 mod manifests;
 pub mod matchers;
 mod metrics;
-mod plane;
 mod report;
 mod running_controllers;
 mod settle;
@@ -67,7 +67,6 @@ pub use kubewright_controllers::{ControllerName, Controllers};
 pub use kubewright_macros::test_in_testing as test;
 pub use manifests::Manifests;
 pub use metrics::Metrics;
-pub use plane::Mode;
 pub use settle::{Delayed, Settled};
 pub use time::TestRuntime;
 pub use traffic::{Effect, Fault, Injected, Refusal, Requests};

@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::Error;
+use crate::control_plane::ControlPlane;
 use crate::install::{Installation, webhooks_known};
-use crate::plane::Plane;
 use crate::settle::Delayed;
 use crate::traffic::Traffic;
 
@@ -46,7 +46,7 @@ pub(crate) struct RunningManager {
 pub(crate) struct ManagerInputs<'a> {
     pub(crate) operator: &'a Operator,
     pub(crate) installation: &'a Installation,
-    pub(crate) plane: &'a Plane,
+    pub(crate) control_plane: &'a ControlPlane,
     pub(crate) traffic: &'a Traffic,
     pub(crate) seed: Option<u64>,
     pub(crate) clock: Clock,
@@ -59,7 +59,7 @@ impl RunningManager {
         let ManagerInputs {
             operator,
             installation,
-            plane,
+            control_plane,
             traffic,
             seed,
             clock,
@@ -72,7 +72,7 @@ impl RunningManager {
         }
         let (send_client, client) = oneshot::channel();
         let has_webhooks = manager.serves_webhooks();
-        manager = match plane.server() {
+        manager = match control_plane.server() {
             Some(server) if has_webhooks => {
                 let hooks = Hooks {
                     server: server.clone(),
@@ -99,7 +99,7 @@ impl RunningManager {
         };
         manager = configure(manager);
         let (stats, registry, page) = (manager.stats(), manager.registry().clone(), manager.debug_page());
-        let kube = plane
+        let kube = control_plane
             .account(&installation.namespace, &installation.account, traffic)
             .await?;
         let (stopper, stop) = Stopper::new();
@@ -118,8 +118,8 @@ impl RunningManager {
             task: Some(task),
         };
         let (client, task) = running.ready(traffic).await?;
-        if plane.server().is_none() && has_webhooks {
-            webhooks_known(&installation.objects, &plane.admin()).await?;
+        if control_plane.server().is_none() && has_webhooks {
+            webhooks_known(&installation.objects, &control_plane.admin()).await?;
         }
         Ok(RunningManager {
             stopper,
@@ -309,7 +309,7 @@ impl Hooks {
 
 /// Webhooks at a port of this machine, of which the server is told.
 fn listening(manager: Manager, operator: &Operator) -> Result<Manager, Error> {
-    let [port] = free_ports().map_err(|error| Error::Plane(format!("no free port: {error}")))?;
+    let [port] = free_ports().map_err(|error| Error::ControlPlane(format!("no free port: {error}")))?;
     let mut local = LocalMode::new("127.0.0.1", port);
     local.targets = operator.certificate_targets();
     let certificates = Source::Local(local).open();

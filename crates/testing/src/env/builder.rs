@@ -14,9 +14,9 @@ use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
 use super::{Settings, TestEnv, live};
+use crate::control_plane::{ControlPlane, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
-use crate::plane::{Mode, Plane};
 use crate::traffic::Traffic;
 use crate::{Error, manifests};
 
@@ -224,18 +224,18 @@ impl Builder {
         });
         let installation = installation.transpose()?;
         let clock = Clock::system();
-        let plane = Plane::start(&mode, self.seed, clock).await?;
-        let client = live(plane.admin()).with_clock(clock);
+        let control_plane = ControlPlane::start(&mode, self.seed, clock).await?;
+        let client = live(control_plane.admin()).with_clock(clock);
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());
         let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
-        install::install(&objects, &client, plane.is_shared()).await?;
-        install::install(&[namespace_object(&namespace)], &client, plane.is_shared()).await?;
-        if plane.server().is_none() {
+        install::install(&objects, &client, control_plane.is_shared()).await?;
+        install::install(&[namespace_object(&namespace)], &client, control_plane.is_shared()).await?;
+        if control_plane.server().is_none() {
             install::served(&objects, &client).await?;
         }
         let env = TestEnv {
-            mapper: RestMapper::new(plane.admin()),
-            plane: Some(plane),
+            mapper: RestMapper::new(control_plane.admin()),
+            control_plane: Some(control_plane),
             operator: self.operator,
             installation,
             extra,

@@ -9,8 +9,8 @@ use kubewright_runtime::object::{Kind, ObjectKey};
 
 use super::{Name, TestEnv};
 use crate::Error;
+use crate::control_plane::ControlPlane;
 use crate::fail::or_fail;
-use crate::plane::Plane;
 
 /// The name of this feature in errors of control planes without containers.
 const READING: &str = "reading logs";
@@ -47,7 +47,7 @@ impl TestEnv {
     ) -> impl Future<Output = Result<(), Error>> {
         let (name, text) = (pod.into(), text.into());
         async move {
-            let Some(server) = self.plane()?.server() else {
+            let Some(server) = self.control_plane()?.server() else {
                 return Err(Error::EmbeddedOnly {
                     what: "setting logs",
                     mode: self.mode_name(),
@@ -115,7 +115,7 @@ impl TestEnv {
     ) -> impl Future<Output = Result<String, Error>> {
         let name = pod.into();
         async move {
-            if let Plane::Binaries(_) = self.plane()? {
+            if let ControlPlane::Binaries(_) = self.control_plane()? {
                 return Err(Error::NotThere {
                     what: READING,
                     mode: self.mode_name(),

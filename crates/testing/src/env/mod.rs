@@ -25,10 +25,10 @@ pub use builder::Builder;
 pub use exec::{ExecReply, Executed};
 pub use name::Name;
 
+use crate::control_plane::ControlPlane;
 use crate::fail::{CallSite, fail, or_fail};
 use crate::install::Installation;
 use crate::manager::RunningManager;
-use crate::plane::Plane;
 use crate::running_controllers::RunningControllers;
 use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
@@ -97,7 +97,7 @@ const FIELD_OWNER: &str = "kubewright-test";
 /// ```
 pub struct TestEnv {
     /// `None` once it is stopped.
-    plane: Option<Plane>,
+    control_plane: Option<ControlPlane>,
     operator: Option<Operator>,
     installation: Option<Installation>,
     /// What was installed from files.
@@ -185,7 +185,7 @@ impl TestEnv {
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<Client, Error> {
         let groups: Vec<String> = groups.into_iter().map(Into::into).collect();
-        Ok(live(self.plane()?.user(name, &groups)?).with_clock(self.settings.clock))
+        Ok(live(self.control_plane()?.user(name, &groups)?).with_clock(self.settings.clock))
     }
 
     /// The namespace of this test: a fresh one, which everything that names none goes into.
@@ -201,7 +201,7 @@ impl TestEnv {
 
     /// As [`kubeconfig`](Self::kubeconfig), but returns the error instead of failing the test.
     pub async fn try_kubeconfig(&self) -> Result<String, Error> {
-        self.plane()?.kubeconfig().await
+        self.control_plane()?.kubeconfig().await
     }
 
     /// The metrics of the manager, as they are now.
@@ -240,9 +240,9 @@ impl TestEnv {
         self.traffic.take_refusals()
     }
 
-    fn plane(&self) -> Result<&Plane, Error> {
-        let stopped = || Error::Plane("this environment is stopped".to_owned());
-        self.plane.as_ref().ok_or_else(stopped)
+    fn control_plane(&self) -> Result<&ControlPlane, Error> {
+        let stopped = || Error::ControlPlane("this environment is stopped".to_owned());
+        self.control_plane.as_ref().ok_or_else(stopped)
     }
 
     pub(crate) fn traffic(&self) -> &Traffic {
@@ -258,7 +258,7 @@ impl TestEnv {
     }
 
     pub(crate) fn mode_name(&self) -> &'static str {
-        self.plane.as_ref().map_or("stopped", Plane::mode_name)
+        self.control_plane.as_ref().map_or("stopped", ControlPlane::mode_name)
     }
 
     pub(crate) fn refusals_fail(&self) -> bool {

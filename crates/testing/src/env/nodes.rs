@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::TestEnv;
 use crate::Error;
+use crate::control_plane::ControlPlane;
 use crate::fail::or_fail;
-use crate::plane::Plane;
 
 impl TestEnv {
     /// Makes a simulated node fail: from now on it says and does nothing. What follows takes the time it takes in a cluster, so
@@ -66,7 +66,7 @@ impl TestEnv {
 
     async fn set_failed(&self, name: &str, failed: Value) -> Result<(), Error> {
         const WHAT: &str = "failing a node";
-        if let Plane::Existing(_) = self.plane()? {
+        if let ControlPlane::Existing(_) = self.control_plane()? {
             return Err(Error::NotThere {
                 what: WHAT,
                 mode: self.mode_name(),

@@ -198,7 +198,7 @@ impl Traffic {
                 Some(_) => outcomes.refused += 1,
                 None => outcomes.allowed += 1,
             }
-            if api_request.is_write() && !api_request.is_chatter() && refusal.is_none() {
+            if api_request.is_write() && !api_request.is_event_or_lease() && refusal.is_none() {
                 *log.writes.entry(api_request.object()).or_default() += 1;
             }
             if let Some(refusal) = refusal

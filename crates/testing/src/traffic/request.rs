@@ -78,7 +78,7 @@ impl ApiRequest {
         let verb = self.verb.as_str();
         matches!(verb, "create" | "update" | "patch" | "delete" | "deletecollection")
             && !self.dry_run
-            && !self.is_question()
+            && !self.is_review()
     }
 
     pub(crate) fn is_watch(&self) -> bool {
@@ -86,13 +86,13 @@ impl ApiRequest {
     }
 
     /// What is posted but stores nothing.
-    fn is_question(&self) -> bool {
+    fn is_review(&self) -> bool {
         matches!(self.group.as_str(), "authorization.k8s.io" | "authentication.k8s.io")
             || self.resource.ends_with("/token")
     }
 
     /// Whether it writes an event or a lease, which managers go on writing while nothing changes.
-    pub(crate) fn is_chatter(&self) -> bool {
+    pub(crate) fn is_event_or_lease(&self) -> bool {
         self.resource == "events" || (self.group == "coordination.k8s.io" && self.resource == "leases")
     }
 
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn questions_and_chatter_are_no_changes() {
         assert!(!api_request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews").is_write());
-        assert!(api_request("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_chatter());
-        assert!(!api_request("POST", "/api/v1/namespaces/a/configmaps").is_chatter());
+        assert!(api_request("POST", "/apis/events.k8s.io/v1/namespaces/a/events").is_event_or_lease());
+        assert!(!api_request("POST", "/api/v1/namespaces/a/configmaps").is_event_or_lease());
     }
 }

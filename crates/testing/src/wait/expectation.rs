@@ -7,10 +7,10 @@ use crate::fail::CallSite;
 use crate::matchers::Matcher;
 use crate::report::source;
 
-type Judge<'e, K> = Box<dyn Fn(&K, &Value) -> Result<(), Vec<String>> + Send + 'e>;
+type CheckFn<'e, K> = Box<dyn Fn(&K, &Value) -> Result<(), Vec<String>> + Send + 'e>;
 
 pub(crate) struct Expectation<'e, K> {
-    judge: Judge<'e, K>,
+    judge: CheckFn<'e, K>,
     /// The description of a matcher; `None` for a function, whose text is read from the source of the test.
     text: Option<String>,
     at: CallSite,

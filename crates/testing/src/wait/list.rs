@@ -15,8 +15,8 @@ use crate::fail::{CallSite, or_fail};
 use crate::report::{self, source};
 use crate::{Error, TestEnv};
 
-type Holds<'e, K> = Box<dyn Fn(&[K]) -> bool + Send + 'e>;
-type IsMeant<'e, K> = Box<dyn Fn(&K) -> bool + Send + 'e>;
+type ConditionFn<'e, K> = Box<dyn Fn(&[K]) -> bool + Send + 'e>;
+type FilterFn<'e, K> = Box<dyn Fn(&K) -> bool + Send + 'e>;
 
 /// A question about all objects of a kind: `.await` it. Made by [`TestEnv::eventually_list`].
 ///
@@ -35,9 +35,9 @@ type IsMeant<'e, K> = Box<dyn Fn(&K) -> bool + Send + 'e>;
 #[must_use = "nothing is waited for until it is awaited"]
 pub struct EventuallyList<'e, K> {
     env: &'e TestEnv,
-    holds: Holds<'e, K>,
+    holds: ConditionFn<'e, K>,
     /// Which of them the question is about; all, if it does not say.
-    is_meant: Option<IsMeant<'e, K>>,
+    is_meant: Option<FilterFn<'e, K>>,
     /// What is waited for, if the test's source does not say it.
     text: Option<String>,
     within: Duration,

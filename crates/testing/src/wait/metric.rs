@@ -14,7 +14,7 @@ use crate::{Error, TestEnv};
 /// Metrics announce no changes: they are read after every response to the manager, and at this interval.
 const LOOK: Duration = Duration::from_millis(5);
 
-type Holds<'e> = Box<dyn Fn(f64) -> bool + Send + 'e>;
+type ConditionFn<'e> = Box<dyn Fn(f64) -> bool + Send + 'e>;
 
 /// A question about a metric: `.await` it. Made by [`TestEnv::eventually_metric`].
 ///
@@ -35,7 +35,7 @@ pub struct EventuallyMetric<'e> {
     env: &'e TestEnv,
     name: &'e str,
     labels: &'e [(&'e str, &'e str)],
-    holds: Holds<'e>,
+    holds: ConditionFn<'e>,
     within: Duration,
     at: CallSite,
 }

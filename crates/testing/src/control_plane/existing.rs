@@ -12,7 +12,7 @@ pub(crate) struct Existing {
 impl Existing {
     pub(super) async fn find() -> Result<Self, Error> {
         let config = Config::infer().await.map_err(|error| {
-            Error::Plane(format!(
+            Error::ControlPlane(format!(
                 "USE_EXISTING_CLUSTER is set, but there is no cluster: set KUBECONFIG ({error})"
             ))
         })?;
@@ -36,7 +36,7 @@ impl Existing {
         let first = std::env::split_paths(&path).next().filter(|path| path.is_file());
         let home = std::env::home_dir().map(|home| home.join(".kube/config"));
         let Some(path) = first.or(home) else {
-            return Err(Error::Plane(
+            return Err(Error::ControlPlane(
                 "the cluster was not found through a kubeconfig".to_owned(),
             ));
         };

@@ -6,9 +6,9 @@ use kubewright_apiserver::ApiServer;
 use kubewright_runtime::mapper::RestMapper;
 
 use super::{TestEnv, clean, live};
+use crate::control_plane::{ControlPlane, Embedded};
 use crate::fail::{fail, or_fail};
 use crate::manager::{ManagerInputs, RunningManager};
-use crate::plane::{Embedded, Plane};
 use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
 use crate::{Error, audit, report};
@@ -23,7 +23,7 @@ impl TestEnv {
 
     /// As [`server`](Self::server), but returns the error instead of failing the test.
     pub fn try_server(&self) -> Result<ApiServer, Error> {
-        self.plane()?.server().cloned().ok_or(Error::EmbeddedOnly {
+        self.control_plane()?.server().cloned().ok_or(Error::EmbeddedOnly {
             what: "the server itself",
             mode: self.mode_name(),
             remedy: "use `env.client()`",
@@ -47,7 +47,7 @@ impl TestEnv {
         let wanted = ManagerInputs {
             operator,
             installation,
-            plane: self.plane()?,
+            control_plane: self.control_plane()?,
             traffic: &self.traffic,
             seed: self.settings.seed,
             clock: self.settings.clock,
@@ -112,18 +112,18 @@ impl TestEnv {
 
     /// As [`fork`](Self::fork), but returns the error instead of failing the test.
     pub async fn try_fork(&self) -> Result<TestEnv, Error> {
-        let Some(server) = self.plane()?.server() else {
+        let Some(server) = self.control_plane()?.server() else {
             return Err(Error::EmbeddedOnly {
                 what: "a fork",
                 mode: self.mode_name(),
                 remedy: "start a second environment instead",
             });
         };
-        let plane = Plane::Embedded(Embedded::of(server.fork()));
+        let control_plane = ControlPlane::Embedded(Embedded::of(server.fork()));
         let env = TestEnv {
-            client: live(plane.admin()).with_clock(self.settings.clock),
-            mapper: RestMapper::new(plane.admin()),
-            plane: Some(plane),
+            client: live(control_plane.admin()).with_clock(self.settings.clock),
+            mapper: RestMapper::new(control_plane.admin()),
+            control_plane: Some(control_plane),
             operator: self.operator.clone(),
             installation: self.installation.clone(),
             extra: self.extra.clone(),
@@ -143,7 +143,7 @@ impl TestEnv {
 
     /// Kubernetes' own controllers belong to a control plane of the test: they stop with it. A cluster has its own.
     pub(super) fn start_controllers(&self) -> Result<(), Error> {
-        let Some(kube) = self.plane()?.controllers_client(&self.traffic) else {
+        let Some(kube) = self.control_plane()?.controllers_client(&self.traffic) else {
             return Ok(());
         };
         let mut controllers = self.settings.controllers.clone();
@@ -153,7 +153,7 @@ impl TestEnv {
         if let Some(seed) = self.settings.seed {
             controllers = controllers.seed(seed);
         }
-        if let Some(authority) = self.plane()?.authority() {
+        if let Some(authority) = self.control_plane()?.authority() {
             controllers = controllers.root_ca(authority);
         }
         *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube)?);
@@ -166,11 +166,11 @@ impl TestEnv {
         drop(self.controllers.lock().take());
         self.stop_manager().await;
         self.write_audit();
-        if let Some(plane) = self.plane.take() {
-            if let Plane::Existing(_) = &plane {
+        if let Some(control_plane) = self.control_plane.take() {
+            if let ControlPlane::Existing(_) = &control_plane {
                 clean::remove(&self.client, &self.namespace, self.installed()).await;
             }
-            plane.stop().await;
+            control_plane.stop().await;
         }
         self.verify();
     }
@@ -207,14 +207,16 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
-        let Some(plane) = self.plane.take() else { return };
+        let Some(control_plane) = self.control_plane.take() else {
+            return;
+        };
         drop(self.controllers.lock().take());
         drop(self.manager.lock().take());
         self.write_audit();
-        if let Plane::Existing(existing) = &plane {
+        if let ControlPlane::Existing(existing) = &control_plane {
             clean::remove_later(existing.config(), &self.namespace, self.installed());
         }
-        drop(plane);
+        drop(control_plane);
         self.verify();
     }
 }

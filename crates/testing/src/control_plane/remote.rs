@@ -39,7 +39,7 @@ impl Remote {
         let token = self.token(namespace, name).await?;
         let mut config = self.config.clone();
         let auth: Result<AuthInfo, _> = serde_json::from_value(json!({ "token": token }));
-        config.auth_info = auth.map_err(|error| Error::Plane(error.to_string()))?;
+        config.auth_info = auth.map_err(|error| Error::ControlPlane(error.to_string()))?;
         // The retries come above the record, once.
         config.default_retry = false;
         let client = connect(config)?;
@@ -67,7 +67,7 @@ impl Remote {
         let request = Request::post(path)
             .header("content-type", "application/json")
             .body(body.to_string().into_bytes());
-        let request = request.map_err(|error| Error::Plane(error.to_string()))?;
+        let request = request.map_err(|error| Error::ControlPlane(error.to_string()))?;
         let answer: Value = self
             .admin
             .request(request)
@@ -75,7 +75,7 @@ impl Remote {
             .map_err(|error| Error::kube(&doing, error))?;
         match answer["status"]["token"].as_str() {
             Some(token) => Ok(token.to_owned()),
-            None => Err(Error::Plane(format!("{doing}: the server gave none"))),
+            None => Err(Error::ControlPlane(format!("{doing}: the server gave none"))),
         }
     }
 }

@@ -10,7 +10,7 @@ use kubewright_system::listen::free_ports;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use super::certificates::{Authority, Pair, token_signer};
+use super::certificates::{Authority, PemPair, token_signer};
 use super::process::Process;
 use super::remote::Remote;
 use crate::Error;
@@ -40,7 +40,7 @@ impl Binaries {
         let etcd = program(assets, "etcd", "TEST_ASSET_ETCD")?;
         let kube_apiserver = program(assets, "kube-apiserver", "TEST_ASSET_KUBE_APISERVER")?;
         let folder = tempfile::Builder::new().prefix("kubewright_test_").tempdir();
-        let folder = folder.map_err(|error| Error::Plane(format!("no temporary folder: {error}")))?;
+        let folder = folder.map_err(|error| Error::ControlPlane(format!("no temporary folder: {error}")))?;
         let ports = Ports::free()?;
         let authority = Authority::new("kubewright-test")?;
         let admin = authority.client("admin", &["system:masters"])?;
@@ -59,7 +59,7 @@ impl Binaries {
             }
             if Instant::now() > deadline {
                 let (waited, words) = (start_timeout(), server.log_tail());
-                return Err(Error::Plane(format!(
+                return Err(Error::ControlPlane(format!(
                     "kube-apiserver is not ready after {waited:?}\n{words}"
                 )));
             }
@@ -105,7 +105,7 @@ fn program(assets: &Path, name: &str, variable: &str) -> Result<PathBuf, Error> 
     if path.is_file() {
         return Ok(path);
     }
-    Err(Error::Plane(format!(
+    Err(Error::ControlPlane(format!(
         "{} is missing: KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver; without it tests run on the embedded \
          server",
         path.display()
@@ -128,7 +128,8 @@ async fn is_ready(client: &kube::Client) -> bool {
 
 impl Ports {
     fn free() -> Result<Self, Error> {
-        let [server, etcd, peer] = free_ports().map_err(|error| Error::Plane(format!("no free port: {error}")))?;
+        let [server, etcd, peer] =
+            free_ports().map_err(|error| Error::ControlPlane(format!("no free port: {error}")))?;
         Ok(Ports { server, etcd, peer })
     }
 
@@ -178,12 +179,12 @@ fn write_certificates(folder: &Path, authority: &Authority) -> Result<(), Error>
         ("sa-signer.key", &signer.key),
     ] {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| Error::Plane(format!("{}: {error}", path.display())))?;
+        std::fs::write(&path, text).map_err(|error| Error::ControlPlane(format!("{}: {error}", path.display())))?;
     }
     Ok(())
 }
 
-fn kubeconfig(ports: &Ports, authority: &Authority, admin: &Pair) -> String {
+fn kubeconfig(ports: &Ports, authority: &Authority, admin: &PemPair) -> String {
     kubeconfig::Kubeconfig {
         context: "envtest",
         cluster: "envtest",
@@ -200,7 +201,7 @@ fn kubeconfig(ports: &Ports, authority: &Authority, admin: &Pair) -> String {
 }
 
 async fn config(kubeconfig: &str) -> Result<Config, Error> {
-    let failed = |error: &dyn std::fmt::Display| Error::Plane(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| Error::ControlPlane(error.to_string());
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig).map_err(|error| failed(&error))?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     config.map_err(|error| failed(&error))

@@ -20,7 +20,7 @@ impl Process {
     pub(super) fn start(program: &Path, arguments: &[String], folder: &Path) -> Result<Self, Error> {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let log = folder.join(format!("{name}.log"));
-        let failed = |why: std::io::Error| Error::Plane(format!("{}: {why}", program.display()));
+        let failed = |why: std::io::Error| Error::ControlPlane(format!("{}: {why}", program.display()));
         let output = File::create(&log).map_err(failed)?;
         let errors = output.try_clone().map_err(failed)?;
         let child = Command::new(program)
@@ -37,12 +37,12 @@ impl Process {
     pub(super) fn check(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(Error::Plane(format!(
+            Ok(Some(status)) => Err(Error::ControlPlane(format!(
                 "{} ended: {status}\n{}",
                 self.name,
                 self.log_tail()
             ))),
-            Err(error) => Err(Error::Plane(format!("{}: {error}", self.name))),
+            Err(error) => Err(Error::ControlPlane(format!("{}: {error}", self.name))),
         }
     }
 

@@ -61,13 +61,13 @@ impl Mode {
 }
 
 /// A control plane that runs.
-pub(crate) enum Plane {
+pub(crate) enum ControlPlane {
     Embedded(Embedded),
     Binaries(Box<Binaries>),
     Existing(Box<Existing>),
 }
 
-impl Plane {
+impl ControlPlane {
     /// Starts one, or finds it.
     pub(crate) async fn start(mode: &Mode, seed: Option<u64>, clock: Clock) -> Result<Self, Error> {
         if crate::time::is_paused() && *mode != Mode::Embedded {
@@ -78,56 +78,56 @@ impl Plane {
             });
         }
         Ok(match mode {
-            Mode::Embedded => Plane::Embedded(Embedded::new(seed, clock)),
-            Mode::Binaries(folder) => Plane::Binaries(Box::new(Binaries::start(folder).await?)),
-            Mode::Existing => Plane::Existing(Box::new(Existing::find().await?)),
+            Mode::Embedded => ControlPlane::Embedded(Embedded::new(seed, clock)),
+            Mode::Binaries(folder) => ControlPlane::Binaries(Box::new(Binaries::start(folder).await?)),
+            Mode::Existing => ControlPlane::Existing(Box::new(Existing::find().await?)),
         })
     }
 
     pub(crate) fn mode_name(&self) -> &'static str {
         match self {
-            Plane::Embedded(_) => Mode::Embedded.name(),
-            Plane::Binaries(_) => Mode::Binaries(PathBuf::new()).name(),
-            Plane::Existing(_) => Mode::Existing.name(),
+            ControlPlane::Embedded(_) => Mode::Embedded.name(),
+            ControlPlane::Binaries(_) => Mode::Binaries(PathBuf::new()).name(),
+            ControlPlane::Existing(_) => Mode::Existing.name(),
         }
     }
 
     pub(crate) fn server(&self) -> Option<&ApiServer> {
         match self {
-            Plane::Embedded(embedded) => Some(embedded.server()),
+            ControlPlane::Embedded(embedded) => Some(embedded.server()),
             _ => None,
         }
     }
 
     /// Whether somebody else's objects are there as well.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self, Plane::Existing(_))
+        matches!(self, ControlPlane::Existing(_))
     }
 
     /// A client that may do everything.
     pub(crate) fn admin(&self) -> kube::Client {
         match self {
-            Plane::Embedded(embedded) => embedded.server().client(),
-            Plane::Binaries(binaries) => binaries.remote().admin().clone(),
-            Plane::Existing(existing) => existing.remote().admin().clone(),
+            ControlPlane::Embedded(embedded) => embedded.server().client(),
+            ControlPlane::Binaries(binaries) => binaries.remote().admin().clone(),
+            ControlPlane::Existing(existing) => existing.remote().admin().clone(),
         }
     }
 
     /// A client of somebody else.
     pub(crate) fn user(&self, name: &str, groups: &[String]) -> Result<kube::Client, Error> {
         match self {
-            Plane::Embedded(embedded) => Ok(embedded.user(name, groups)),
-            Plane::Binaries(binaries) => binaries.remote().user(name, groups),
-            Plane::Existing(existing) => existing.remote().user(name, groups),
+            ControlPlane::Embedded(embedded) => Ok(embedded.user(name, groups)),
+            ControlPlane::Binaries(binaries) => binaries.remote().user(name, groups),
+            ControlPlane::Existing(existing) => existing.remote().user(name, groups),
         }
     }
 
     /// A client of a service account, whose requests are recorded.
     pub(crate) async fn account(&self, namespace: &str, name: &str, traffic: &Traffic) -> Result<kube::Client, Error> {
         match self {
-            Plane::Embedded(embedded) => Ok(embedded.account(namespace, name, traffic)),
-            Plane::Binaries(binaries) => binaries.remote().account(namespace, name, traffic).await,
-            Plane::Existing(existing) => existing.remote().account(namespace, name, traffic).await,
+            ControlPlane::Embedded(embedded) => Ok(embedded.account(namespace, name, traffic)),
+            ControlPlane::Binaries(binaries) => binaries.remote().account(namespace, name, traffic).await,
+            ControlPlane::Existing(existing) => existing.remote().account(namespace, name, traffic).await,
         }
     }
 
@@ -135,16 +135,18 @@ impl Plane {
     /// but are not recorded.
     pub(crate) fn controllers_client(&self, traffic: &Traffic) -> Option<kube::Client> {
         match self {
-            Plane::Embedded(embedded) => Some(traffic::observed_client(embedded.server().service(), traffic.clone())),
-            Plane::Binaries(binaries) => Some(binaries.remote().observed(traffic)),
-            Plane::Existing(_) => None,
+            ControlPlane::Embedded(embedded) => {
+                Some(traffic::observed_client(embedded.server().service(), traffic.clone()))
+            }
+            ControlPlane::Binaries(binaries) => Some(binaries.remote().observed(traffic)),
+            ControlPlane::Existing(_) => None,
         }
     }
 
     /// The CA of the server's certificate, for the `kube-root-ca.crt` of namespaces.
     pub(crate) fn authority(&self) -> Option<&str> {
         match self {
-            Plane::Binaries(binaries) => Some(binaries.authority()),
+            ControlPlane::Binaries(binaries) => Some(binaries.authority()),
             _ => None,
         }
     }
@@ -152,18 +154,18 @@ impl Plane {
     /// A kubeconfig for clients outside this process.
     pub(crate) async fn kubeconfig(&self) -> Result<String, Error> {
         match self {
-            Plane::Embedded(embedded) => embedded.kubeconfig().await,
-            Plane::Binaries(binaries) => Ok(binaries.kubeconfig()),
-            Plane::Existing(existing) => existing.kubeconfig(),
+            ControlPlane::Embedded(embedded) => embedded.kubeconfig().await,
+            ControlPlane::Binaries(binaries) => Ok(binaries.kubeconfig()),
+            ControlPlane::Existing(existing) => existing.kubeconfig(),
         }
     }
 
     /// Ends it. Dropping it does the same without waiting.
     pub(crate) async fn stop(self) {
         match self {
-            Plane::Embedded(embedded) => embedded.stop().await,
-            Plane::Binaries(binaries) => binaries.stop(),
-            Plane::Existing(_) => {}
+            ControlPlane::Embedded(embedded) => embedded.stop().await,
+            ControlPlane::Binaries(binaries) => binaries.stop(),
+            ControlPlane::Existing(_) => {}
         }
     }
 }

@@ -52,7 +52,7 @@ impl Embedded {
         }
         // Boxed: its type would be too deep for the compiler in a future that is deep itself.
         let listening = Box::pin(self.server.listen(0)).await;
-        let listening = listening.map_err(|error| Error::Plane(error.to_string()))?;
+        let listening = listening.map_err(|error| Error::ControlPlane(error.to_string()))?;
         let kubeconfig = listening.kubeconfig();
         *listener = Some(listening);
         Ok(kubeconfig)

@@ -5,14 +5,14 @@ use kubewright_system::certificates::{self, KeyedCertificate, Leaf, Signer};
 use crate::Error;
 
 /// A certificate and its key, as PEM.
-pub(super) struct Pair {
+pub(super) struct PemPair {
     pub(super) certificate: String,
     pub(super) key: String,
 }
 
-impl From<KeyedCertificate> for Pair {
+impl From<KeyedCertificate> for PemPair {
     fn from(made: KeyedCertificate) -> Self {
-        Pair {
+        PemPair {
             certificate: made.certificate_pem(),
             key: made.key_pem(),
         }
@@ -34,24 +34,24 @@ impl Authority {
     }
 
     /// For a server on this machine.
-    pub(super) fn serving(&self) -> Result<Pair, Error> {
+    pub(super) fn serving(&self) -> Result<PemPair, Error> {
         let leaf = Leaf::server("localhost", &["localhost", "127.0.0.1", "::1"]);
         Ok(self.signer.sign(&leaf).map_err(failed)?.into())
     }
 
     /// For a user of these groups.
-    pub(super) fn client(&self, name: &str, groups: &[&str]) -> Result<Pair, Error> {
+    pub(super) fn client(&self, name: &str, groups: &[&str]) -> Result<PemPair, Error> {
         Ok(self.signer.sign(&Leaf::client(name, groups)).map_err(failed)?.into())
     }
 }
 
 /// A key that signs the tokens of service accounts: public and private part, as PEM.
-pub(super) fn token_signer() -> Result<Pair, Error> {
+pub(super) fn token_signer() -> Result<PemPair, Error> {
     let (certificate, key) = certificates::key_pair().map_err(failed)?;
-    Ok(Pair { certificate, key })
+    Ok(PemPair { certificate, key })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: certificates::Error) -> Error {
-    Error::Plane(format!("certificates cannot be made: {error}"))
+    Error::ControlPlane(format!("certificates cannot be made: {error}"))
 }
