@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use kubewright_scaffold::Project;
 
 use crate::create::{KindArguments, WebhookArguments};
-use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
+use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 
 /// Take a kind or a webhook out of the project
 ///
@@ -52,7 +52,7 @@ Examples:
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let Opened { project, disk } = open()?;
+    let OpenedProject { project, disk } = open()?;
     let next = ("make manifests".to_owned(), "brings config/ into line".to_owned());
     let mut report = Report {
         next: vec![next],
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             (project.delete_webhook(&request)?, *force)
         }
     };
-    let mut wanted = Wanted::new(&after);
+    let mut wanted = DesiredProject::new(&after);
     wanted.force = force;
     bring_about(Some(&project), wanted, &disk, &report)
 }

@@ -9,7 +9,7 @@ use kubewright_scaffold::plan::{self, Change, Files as _};
 
 use crate::files::{Disk, commit, diff};
 use crate::output;
-use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
+use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 
 /// Change how the project is laid out and installed
 ///
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let Opened { project, disk } = open()?;
+    let OpenedProject { project, disk } = open()?;
     if arguments.upgrade {
         return upgrade(&project, &disk, arguments.dry_run);
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         license: arguments.license.clone(),
         owner: arguments.owner.clone(),
     })?;
-    let mut wanted = Wanted::new(&edited);
+    let mut wanted = DesiredProject::new(&edited);
     wanted.force = arguments.force;
     let report = Report {
         unchanged: format!("{} is so already", project.name),

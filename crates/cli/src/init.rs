@@ -10,7 +10,7 @@ use kubewright_scaffold::{Project, Source, SourceError, checkout_files, manifest
 
 use crate::files::Disk;
 use crate::prompt::Prompt;
-use crate::scaffold::{Report, Wanted, bring_about};
+use crate::scaffold::{DesiredProject, Report, bring_about};
 
 /// Start a project in this folder
 ///
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     project.namespaced = arguments.namespaced;
 
     let source = source(arguments.kubewright_source.as_deref(), &folder)?;
-    let mut wanted = Wanted::new(&project);
+    let mut wanted = DesiredProject::new(&project);
     wanted.extra = vec![manifest(&project, &source)];
     let mut notes = Vec::new();
     if let Source::Path(path) = &source {
@@ -137,7 +137,7 @@ fn again(arguments: &Arguments, there: &Project, disk: &Disk) -> Result<ExitCode
         unchanged: format!("this folder is the project {} already", there.name),
         ..Report::default()
     };
-    bring_about(Some(there), Wanted::new(there), disk, &report)
+    bring_about(Some(there), DesiredProject::new(there), disk, &report)
 }
 
 /// The name a project takes from its folder.

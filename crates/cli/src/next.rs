@@ -7,12 +7,12 @@ use crate::output;
 use crate::project::Project;
 
 /// A command to go on with, and why.
-type Step = (String, &'static str);
+type NextCommand = (String, &'static str);
 
 /// Says on a terminal what to do after a command; scripts and pipes are told nothing.
 pub(crate) fn suggest(steps: &[(&str, &'static str)]) {
     if io::stderr().is_terminal() && io::stdout().is_terminal() {
-        let steps: Vec<Step> = steps
+        let steps: Vec<NextCommand> = steps
             .iter()
             .map(|(command, why)| ((*command).to_owned(), *why))
             .collect();
@@ -27,7 +27,7 @@ pub(crate) fn in_project() -> Option<String> {
 }
 
 /// The next steps in a project with so many kinds.
-fn steps_with_kinds(kinds: usize) -> Vec<Step> {
+fn steps_with_kinds(kinds: usize) -> Vec<NextCommand> {
     let step = |command: &str, why| (command.to_owned(), why);
     if kinds == 0 {
         return vec![step(
@@ -46,7 +46,7 @@ fn steps_with_kinds(kinds: usize) -> Vec<Step> {
 }
 
 /// The steps, one a line.
-fn text(steps: &[Step]) -> String {
+fn text(steps: &[NextCommand]) -> String {
     let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
     let lines = steps
         .iter()

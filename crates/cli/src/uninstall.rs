@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum UninstallError {
     #[error("{0} would be deleted with their definitions: {1}; --force deletes them")]
     Objects(String, String),
     #[error("nothing was deleted")]
@@ -141,9 +141,9 @@ pub(crate) async fn delete_definitions(
 }
 
 /// Asks the user, if there is a terminal.
-fn agree(total: &str, counts: &str) -> Result<(), Refusal> {
+fn agree(total: &str, counts: &str) -> Result<(), UninstallError> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Refusal::Objects(total.to_owned(), counts.to_owned()));
+        return Err(UninstallError::Objects(total.to_owned(), counts.to_owned()));
     }
     // Without an answer nothing is deleted.
     let _ = write!(
@@ -154,6 +154,6 @@ fn agree(total: &str, counts: &str) -> Result<(), Refusal> {
     let _ = io::stdin().lock().read_line(&mut answer);
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Refusal::Declined),
+        _ => Err(UninstallError::Declined),
     }
 }

@@ -57,7 +57,7 @@ fn known(contexts: &[String]) -> String {
 }
 
 /// A kubeconfig that was read.
-struct Found {
+struct LoadedKubeconfig {
     kubeconfig: Kubeconfig,
     source: ConfigSource,
 }
@@ -152,7 +152,7 @@ impl ClusterFlags {
     }
 
     async fn config(&self, environment: &Environment) -> Result<(kube::Config, String), ConnectError> {
-        let Some(Found { kubeconfig, source }) = self.read(environment)? else {
+        let Some(LoadedKubeconfig { kubeconfig, source }) = self.read(environment)? else {
             let config = kube::Config::incluster()
                 .map_err(|error| ConnectError::Other(ConfigError::InCluster(Box::new(error))))?;
             return Ok((config, "this Pod runs in".to_owned()));
@@ -181,7 +181,7 @@ impl ClusterFlags {
     }
 
     /// The kubeconfig; `None` in a Pod that has none.
-    fn read(&self, environment: &Environment) -> Result<Option<Found>, ConnectError> {
+    fn read(&self, environment: &Environment) -> Result<Option<LoadedKubeconfig>, ConnectError> {
         let source = match self.flags().config_source(environment) {
             Ok(source) => source,
             Err(ConfigError::Nowhere) => return Err(ConnectError::Nowhere),
@@ -203,7 +203,7 @@ impl ClusterFlags {
                 }
             }
         };
-        Ok(Some(Found {
+        Ok(Some(LoadedKubeconfig {
             kubeconfig: read?,
             source,
         }))

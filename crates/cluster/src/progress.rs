@@ -15,11 +15,11 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Says what a command is doing. Clones write to the same place.
 #[derive(Clone)]
 pub struct Progress {
-    screen: Arc<Mutex<Screen>>,
+    screen: Arc<Mutex<ProgressOutput>>,
 }
 
 /// Where lines go, and the one that is drawn again and again.
-struct Screen {
+struct ProgressOutput {
     steps: Box<dyn Write + Send>,
     results: Box<dyn Write + Send>,
     /// Whether it is a terminal, where a line can be drawn again.
@@ -73,7 +73,7 @@ impl Progress {
 
     fn on(steps: Box<dyn Write + Send>, results: Box<dyn Write + Send>, is_live: bool, has_colours: bool) -> Self {
         Progress {
-            screen: Arc::new(Mutex::new(Screen {
+            screen: Arc::new(Mutex::new(ProgressOutput {
                 steps,
                 results,
                 is_live,
@@ -145,7 +145,7 @@ impl Progress {
         }
     }
 
-    fn screen(&self) -> MutexGuard<'_, Screen> {
+    fn screen(&self) -> MutexGuard<'_, ProgressOutput> {
         lock(&self.screen)
     }
 }
@@ -234,7 +234,7 @@ impl Drop for ProgressStep {
     }
 }
 
-impl Screen {
+impl ProgressOutput {
     fn say(&mut self, mark: &str, colour: Colour, text: &str) {
         let mark = self.painted(colour, mark);
         self.plain(&format!("{mark} {text}"));
@@ -300,7 +300,7 @@ impl Screen {
 }
 
 /// Draws the line of a step again until the step has ended.
-fn tick(screen: &Mutex<Screen>, ended: &(Mutex<bool>, Condvar), step: u64) {
+fn tick(screen: &Mutex<ProgressOutput>, ended: &(Mutex<bool>, Condvar), step: u64) {
     let is_live = lock(screen).is_live;
     let pace = if is_live { FRAME } else { ANNOUNCED_AFTER };
     let mut over = lock(&ended.0);
@@ -354,9 +354,9 @@ mod tests {
 
     /// A writer whose text can be looked at.
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             lock(&self.0).extend_from_slice(bytes);
             Ok(bytes.len())
@@ -367,14 +367,14 @@ mod tests {
         }
     }
 
-    impl Paper {
+    impl SharedBuffer {
         fn text(&self) -> String {
             String::from_utf8(lock(&self.0).clone()).unwrap()
         }
     }
 
-    fn progress(is_live: bool, has_colours: bool) -> (Progress, Paper, Paper) {
-        let (steps, results) = (Paper::default(), Paper::default());
+    fn progress(is_live: bool, has_colours: bool) -> (Progress, SharedBuffer, SharedBuffer) {
+        let (steps, results) = (SharedBuffer::default(), SharedBuffer::default());
         let progress = Progress::on(Box::new(steps.clone()), Box::new(results.clone()), is_live, has_colours);
         (progress, steps, results)
     }

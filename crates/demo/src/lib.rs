@@ -43,7 +43,7 @@ use kubewright_system::signals::Signals;
 use self::environment::DemoEnvironment;
 use self::json::Json;
 use self::line::Content;
-use self::presenter::{Format, Pace, PresentError, Presenter};
+use self::presenter::{Format, Pauses, PresentError, Presenter};
 use self::serve::Pages;
 use self::terminal::{ColourChoice, Terminal};
 use self::text::Text;
@@ -126,7 +126,11 @@ async fn run_demo(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     } else {
         None
     };
-    let pace = if arguments.fast { Pace::fast() } else { Pace::human() };
+    let pace = if arguments.fast {
+        Pauses::fast()
+    } else {
+        Pauses::human()
+    };
     let format: Box<dyn Format + Send> = if arguments.json {
         Box::new(Json)
     } else {

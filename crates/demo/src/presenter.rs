@@ -44,17 +44,17 @@ pub(super) trait Format {
 
 /// How long the presenter pauses, for people who read along.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct Pauses {
     pub(super) line: Duration,
     pub(super) heading: Duration,
     pub(super) command: Duration,
     pub(super) chapter: Duration,
 }
 
-impl Pace {
+impl Pauses {
     /// For people.
     pub(super) fn human() -> Self {
-        Pace {
+        Pauses {
             line: Duration::from_millis(45),
             heading: Duration::from_millis(850),
             command: Duration::from_millis(500),
@@ -64,7 +64,7 @@ impl Pace {
 
     /// For scripts: no pauses.
     pub(super) fn fast() -> Self {
-        Pace {
+        Pauses {
             line: Duration::ZERO,
             heading: Duration::ZERO,
             command: Duration::ZERO,
@@ -77,7 +77,7 @@ impl Pace {
 pub(super) struct Presenter {
     notices: NoticeReceiver,
     format: Box<dyn Format + Send>,
-    pace: Pace,
+    pace: Pauses,
     pub(super) state: ClusterState,
     reconciles: Reconciles,
     began: Instant,
@@ -88,7 +88,7 @@ pub(super) struct Presenter {
 }
 
 impl Presenter {
-    pub(super) fn new(notices: NoticeReceiver, format: Box<dyn Format + Send>, pace: Pace) -> Self {
+    pub(super) fn new(notices: NoticeReceiver, format: Box<dyn Format + Send>, pace: Pauses) -> Self {
         let now = Instant::now();
         Presenter {
             notices,

@@ -124,7 +124,7 @@ impl ClusterState {
         (kind == "Deployment").then(|| name.to_owned())
     }
 
-    fn pods_of<'a>(&'a self, namespace: &'a str, deployment: &str) -> Gathered<'a> {
+    fn pods_of<'a>(&'a self, namespace: &'a str, deployment: &str) -> DeploymentPods<'a> {
         let spec = self
             .get("Deployment", namespace, deployment)
             .map(|deployment| &deployment["spec"]["template"]["spec"]);
@@ -136,7 +136,7 @@ impl ClusterState {
         });
         let (leaving, staying): (Vec<_>, Vec<_>) = own.partition(|pod| is_leaving(pod));
         let (new, old) = staying.into_iter().partition(|pod| image_of(&pod["spec"]) == image);
-        Gathered { old, new, leaving }
+        DeploymentPods { old, new, leaving }
     }
 
     fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
@@ -218,13 +218,13 @@ impl ClusterState {
 }
 
 /// The Pods of a Deployment: with an older image, with its image, and those being deleted.
-struct Gathered<'a> {
+struct DeploymentPods<'a> {
     old: Vec<&'a Value>,
     new: Vec<&'a Value>,
     leaving: Vec<&'a Value>,
 }
 
-impl Gathered<'_> {
+impl DeploymentPods<'_> {
     fn count(&self) -> Pods {
         Pods {
             old: self.old.len(),

@@ -22,11 +22,11 @@ pub(super) struct Text {
     terminal: Terminal,
     /// The reasons of the last reconcile that was printed. Reconciles for the same reasons are printed together.
     last: Vec<String>,
-    held: Option<Held>,
+    held: Option<DelayedReconciles>,
 }
 
 /// Reconciles that are printed as one line later. The line has no time, because they took place at several.
-struct Held {
+struct DelayedReconciles {
     first: u64,
     last: u64,
     took: Duration,
@@ -159,7 +159,7 @@ impl Text {
             return String::new();
         }
         if work.error.is_none() && work.reasons == self.last {
-            let held = self.held.get_or_insert(Held {
+            let held = self.held.get_or_insert(DelayedReconciles {
                 first: work.number,
                 last: work.number,
                 took: Duration::ZERO,

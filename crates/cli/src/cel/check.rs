@@ -11,10 +11,10 @@ use kubewright_cel::rules::SchemaIssue;
 use kubewright_codec::yaml;
 use serde_json::{Value as Json, json};
 
+use super::colours::Colours;
 use super::crd::{self, Crd};
 use super::input::{self, Document};
-use super::paint::Paint;
-use super::survey::{self, RuleReport, Survey, budget};
+use super::schema_report::{self, RuleReport, SchemaReport, budget};
 use super::{Format, indented, print};
 
 /// Check the validation rules of CRDs.
@@ -60,13 +60,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
     // What is wrong with a file is said before anything is judged.
     let crds = documents.iter().map(Crd::read).collect::<Result<Vec<_>, _>>()?;
-    let judged: Vec<Judged<'_>> = crds.iter().map(Judged::of).collect();
+    let judged: Vec<CheckedDefinition<'_>> = crds.iter().map(CheckedDefinition::of).collect();
     match arguments.output {
-        Format::Text => print(&text(&judged, Paint::of(&io::stdout()))),
+        Format::Text => print(&text(&judged, Colours::of(&io::stdout()))),
         Format::Json => print(&indented(&json(&judged))),
         Format::Yaml => print(&yaml::encode(&json(&judged))),
     }
-    let accepted = judged.iter().all(Judged::is_accepted);
+    let accepted = judged.iter().all(CheckedDefinition::is_accepted);
     Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -86,31 +86,31 @@ fn items(document: Document) -> Vec<Document> {
 }
 
 /// A definition and what is known about the rules of its versions.
-struct Judged<'c> {
+struct CheckedDefinition<'c> {
     crd: &'c Crd<'c>,
-    versions: Vec<(&'c str, Survey)>,
+    versions: Vec<(&'c str, SchemaReport)>,
 }
 
-impl<'c> Judged<'c> {
-    fn of(crd: &'c Crd<'c>) -> Judged<'c> {
+impl<'c> CheckedDefinition<'c> {
+    fn of(crd: &'c Crd<'c>) -> CheckedDefinition<'c> {
         let surveyed = crd.versions.iter().filter_map(|version| {
             let (schema, path) = version.schema.as_ref()?;
-            Some((version.name, survey::survey(schema, path)))
+            Some((version.name, schema_report::of_schema(schema, path)))
         });
-        Judged {
+        CheckedDefinition {
             crd,
             versions: surveyed.collect(),
         }
     }
 
     fn is_accepted(&self) -> bool {
-        self.versions.iter().all(|(_, survey)| survey.is_accepted())
+        self.versions.iter().all(|(_, report)| report.is_accepted())
     }
 }
 
-fn json(judged: &[Judged<'_>]) -> Json {
-    let one = |judged: &Judged<'_>| {
-        let versions = judged.versions.iter().map(|(name, survey)| survey.json(name));
+fn json(judged: &[CheckedDefinition<'_>]) -> Json {
+    let one = |judged: &CheckedDefinition<'_>| {
+        let versions = judged.versions.iter().map(|(name, report)| report.json(name));
         json!({
             "file": judged.crd.file,
             "name": judged.crd.name,
@@ -119,23 +119,23 @@ fn json(judged: &[Judged<'_>]) -> Json {
         })
     };
     json!({
-        "accepted": judged.iter().all(Judged::is_accepted),
+        "accepted": judged.iter().all(CheckedDefinition::is_accepted),
         "crds": judged.iter().map(one).collect::<Vec<_>>(),
     })
 }
 
-fn text(judged: &[Judged<'_>], paint: Paint) -> String {
+fn text(judged: &[CheckedDefinition<'_>], colours: Colours) -> String {
     let mut out = String::new();
-    for Judged { crd, versions } in judged {
-        for (version, survey) in versions {
+    for CheckedDefinition { crd, versions } in judged {
+        for (version, report) in versions {
             let _ = writeln!(out, "{}: {} {version}", crd.file, crd.name);
-            for rule in &survey.rules {
-                rule_text(&mut out, rule, paint);
+            for rule in &report.rules {
+                rule_text(&mut out, rule, colours);
             }
-            for issue in &survey.issues {
-                issue_text(&mut out, issue, paint);
+            for issue in &report.issues {
+                issue_text(&mut out, issue, colours);
             }
-            summary(&mut out, survey, paint);
+            summary(&mut out, report, colours);
         }
         if versions.is_empty() {
             let _ = writeln!(out, "{}: {} has no schema", crd.file, crd.name);
@@ -144,25 +144,25 @@ fn text(judged: &[Judged<'_>], paint: Paint) -> String {
     out
 }
 
-fn rule_text(out: &mut String, rule: &RuleReport, paint: Paint) {
+fn rule_text(out: &mut String, rule: &RuleReport, colours: Colours) {
     let verdict = if rule.issues.is_empty() {
-        paint.good("ok")
+        colours.good("ok")
     } else {
-        paint.bad("refused")
+        colours.bad("refused")
     };
     let first = rule.estimate.rule.lines().next().unwrap_or_default();
     let more = if rule.estimate.rule.contains('\n') { " …" } else { "" };
     let _ = writeln!(out, "  {verdict} {}: {first}{more}", rule.estimate.field);
     if let Some(total) = rule.estimate.cost {
         let text = format!("cost {}", budget(total, PER_EXPRESSION_ESTIMATE));
-        let _ = writeln!(out, "     {}", paint.faint(&text));
+        let _ = writeln!(out, "     {}", colours.faint(&text));
     }
     if let Some(total) = rule.estimate.message_cost {
         let text = format!("messageExpression: cost {}", budget(total, PER_EXPRESSION_ESTIMATE));
-        let _ = writeln!(out, "     {}", paint.faint(&text));
+        let _ = writeln!(out, "     {}", colours.faint(&text));
     }
     for issue in &rule.issues {
-        issue_text(out, issue, paint);
+        issue_text(out, issue, colours);
     }
     if let Some(hint) = &rule.hint {
         let _ = writeln!(out, "     ({hint})");
@@ -170,22 +170,22 @@ fn rule_text(out: &mut String, rule: &RuleReport, paint: Paint) {
 }
 
 /// What is wrong and where, the lines of the expression below it as CEL prints them.
-fn issue_text(out: &mut String, issue: &SchemaIssue, paint: Paint) {
+fn issue_text(out: &mut String, issue: &SchemaIssue, colours: Colours) {
     let text = format!("{}: {}: {}", issue.path, issue.kind, issue.detail);
-    for line in paint.issues(&text).lines() {
+    for line in colours.issues(&text).lines() {
         let _ = writeln!(out, "     {line}");
     }
 }
 
-fn summary(out: &mut String, survey: &Survey, paint: Paint) {
-    let rules = match survey.rules.len() {
+fn summary(out: &mut String, report: &SchemaReport, colours: Colours) {
+    let rules = match report.rules.len() {
         1 => "1 rule".to_owned(),
         count => format!("{count} rules"),
     };
-    let refused = match survey.refused() {
+    let refused = match report.refused() {
         0 => "none refused".to_owned(),
-        count => paint.bad(&format!("{count} refused")),
+        count => colours.bad(&format!("{count} refused")),
     };
-    let together = budget(survey.cost, PER_CRD_ESTIMATE);
+    let together = budget(report.cost, PER_CRD_ESTIMATE);
     let _ = writeln!(out, "  {rules}, {refused}; together cost {together}");
 }

@@ -9,9 +9,9 @@ use kubewright_cel::{Decl, Type};
 use kubewright_codec::yaml;
 use serde_json::Value as Json;
 
+use super::colours::Colours;
 use super::crd::{Crd, CrdError};
 use super::input::{self, Document};
-use super::paint::Paint;
 use super::session::{Evaluation, Session};
 use super::{Format, indented, print};
 
@@ -161,19 +161,19 @@ fn schema(
 fn show(
     answer: &Evaluation,
     format: Format,
-    text: fn(&Evaluation, Paint) -> Result<String, String>,
+    text: fn(&Evaluation, Colours) -> Result<String, String>,
     json: fn(&Json) -> String,
 ) {
     match format {
         Format::Json => print(&json(&answer.json())),
         Format::Yaml => print(&yaml::encode(&answer.json())),
         Format::Text => {
-            let paint = if answer.is_value() {
-                Paint::of(&io::stdout())
+            let colours = if answer.is_value() {
+                Colours::of(&io::stdout())
             } else {
-                Paint::of(&io::stderr())
+                Colours::of(&io::stderr())
             };
-            match text(answer, paint) {
+            match text(answer, colours) {
                 Ok(text) => print(&text),
                 Err(text) => drop(io::stderr().write_all(text.as_bytes())),
             }

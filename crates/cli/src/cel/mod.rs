@@ -1,13 +1,13 @@
 //! `kubewright cel`: tries expressions and checks the rules of CRDs, without a server.
 
 mod check;
+mod colours;
 mod crd;
 mod eval;
 mod hint;
 mod input;
-mod paint;
+mod schema_report;
 mod session;
-mod survey;
 
 use std::error::Error;
 use std::io::{self, Write as _};

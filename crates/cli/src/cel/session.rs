@@ -7,8 +7,8 @@ use kubewright_cel::limits::PER_EXPRESSION_ESTIMATE;
 use kubewright_cel::{Decl, Env, Issues, Limits, Range, Type, Value};
 use serde_json::{Value as Json, json};
 
-use super::paint::Paint;
-use super::{hint, survey};
+use super::colours::Colours;
+use super::{hint, schema_report};
 
 /// Everything an expression may refer to.
 pub(super) struct Session {
@@ -23,10 +23,10 @@ pub(super) struct Session {
 /// What an expression gave.
 pub(super) struct Evaluation {
     expression: String,
-    outcome: Result<Found, Failure>,
+    outcome: Result<EvaluatedValue, Failure>,
 }
 
-struct Found {
+struct EvaluatedValue {
     /// The value as CEL shows it.
     shown: String,
     json: Json,
@@ -96,7 +96,7 @@ impl Session {
         Evaluation { expression, outcome }
     }
 
-    fn evaluate(&self, expression: &str) -> Result<Found, Failure> {
+    fn evaluate(&self, expression: &str) -> Result<EvaluatedValue, Failure> {
         let checked = self.env.check(expression).map_err(|issues| {
             let hint = issues.iter().find_map(|issue| self.hint(&issue.message));
             Failure::Issues(issues, hint)
@@ -131,7 +131,7 @@ impl Session {
             Type::Dyn => value.type_of().to_string(),
             ty => ty.to_string(),
         };
-        Ok(Found {
+        Ok(EvaluatedValue {
             shown: shown(&value),
             json: json_of(&value),
             ty,
@@ -192,25 +192,25 @@ impl Evaluation {
     }
 
     /// All of it, one line each, for people.
-    pub(super) fn lines(&self, paint: Paint) -> Result<String, String> {
-        let found = self.outcome.as_ref().map_err(|failure| failure.text(paint))?;
+    pub(super) fn lines(&self, colours: Colours) -> Result<String, String> {
+        let found = self.outcome.as_ref().map_err(|failure| failure.text(colours))?;
         let mut text = format!("value: {}\ntype: {}\ncost: {}\n", found.shown, found.ty, found.cost);
         if let Some(estimate) = found.estimate {
-            let budget = survey::budget(estimate.max, PER_EXPRESSION_ESTIMATE);
+            let budget = schema_report::budget(estimate.max, PER_EXPRESSION_ESTIMATE);
             let _ = writeln!(text, "estimated cost: {budget}");
         }
         Ok(text)
     }
 
     /// The same in one line.
-    pub(super) fn line(&self, paint: Paint) -> Result<String, String> {
-        let found = self.outcome.as_ref().map_err(|failure| failure.text(paint))?;
+    pub(super) fn line(&self, colours: Colours) -> Result<String, String> {
+        let found = self.outcome.as_ref().map_err(|failure| failure.text(colours))?;
         let estimate = found
             .estimate
-            .map(|estimate| format!(", estimated {}", survey::cost(estimate.max)))
+            .map(|estimate| format!(", estimated {}", schema_report::cost(estimate.max)))
             .unwrap_or_default();
         let rest = format!("{}, cost {}{estimate}", found.ty, found.cost);
-        Ok(format!("{}  {}\n", found.shown, paint.faint(&rest)))
+        Ok(format!("{}  {}\n", found.shown, colours.faint(&rest)))
     }
 
     /// The same for programs.
@@ -251,10 +251,10 @@ impl Evaluation {
 }
 
 impl Failure {
-    fn text(&self, paint: Paint) -> String {
+    fn text(&self, colours: Colours) -> String {
         let (text, hint) = match self {
-            Failure::Issues(issues, hint) => (paint.issues(&issues.to_string()), hint),
-            Failure::Evaluation { message, hint, .. } => (format!("{} {message}", paint.bad("error:")), hint),
+            Failure::Issues(issues, hint) => (colours.issues(&issues.to_string()), hint),
+            Failure::Evaluation { message, hint, .. } => (format!("{} {message}", colours.bad("error:")), hint),
         };
         match hint {
             Some(hint) => format!("{text}\n({hint})\n"),

@@ -8,7 +8,7 @@ use kubewright_scaffold::{Project, Resource};
 
 use super::{KindArguments, next_steps};
 use crate::prompt::Prompt;
-use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
+use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 
 /// Add a kind: its types, a controller and a test
 ///
@@ -70,7 +70,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let Opened { project, disk } = open()?;
+    let OpenedProject { project, disk } = open()?;
     let target = arguments.kind.target(&project)?;
     let mut request = ApiRequest {
         target,
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
     let created = project.create_api(&request)?;
     let resource = super::resource(&created, &request.target);
-    let mut wanted = Wanted::new(&created);
+    let mut wanted = DesiredProject::new(&created);
     wanted.force = arguments.force;
     wanted.anew = resource;
     let mut report = Report {

@@ -7,7 +7,7 @@ use kubewright_scaffold::command::WebhookRequest;
 
 use super::{KindArguments, WebhookArguments, next_steps};
 use crate::prompt::Prompt;
-use crate::scaffold::{Opened, Report, Wanted, bring_about, open};
+use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 
 /// Add webhooks for a kind: defaults, validation, conversion
 ///
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let Opened { project, disk } = open()?;
+    let OpenedProject { project, disk } = open()?;
     let mut request = WebhookRequest {
         external_path: arguments.external_api_path.clone(),
         external_domain: arguments.external_api_domain.clone(),
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
     let created = project.create_webhook(&request)?;
     let resource = super::resource(&created, &request.target);
-    let mut wanted = Wanted::new(&created);
+    let mut wanted = DesiredProject::new(&created);
     wanted.force = arguments.force;
     wanted.anew = resource;
     let mut report = Report {

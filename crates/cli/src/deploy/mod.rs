@@ -98,10 +98,10 @@ async fn deploy(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let cluster = arguments.cluster.connect_unless_on_client(&progress).await?;
     let bundle = project.render(&arguments.overrides(), &progress)?;
     let inventory = Inventory::new(&bundle.namespace, &bundle.prefix);
-    let parts = Parts::of(&project, &bundle, &inventory);
+    let parts = InstallationObjects::of(&project, &bundle, &inventory);
     match cluster {
         Some(cluster) => {
-            let deploying = Deploying {
+            let deploying = DeployRun {
                 arguments,
                 cluster: &cluster,
                 inventory: &inventory,
@@ -134,14 +134,14 @@ impl Arguments {
 }
 
 /// The objects of an installation by what becomes of them when they are no longer rendered.
-struct Parts {
+struct InstallationObjects {
     /// Namespaces and definitions: they stay.
     lasting: Vec<Value>,
     /// Everything else: members of the inventory.
     members: Vec<Value>,
 }
 
-impl Parts {
+impl InstallationObjects {
     fn of(project: &Project, bundle: &Bundle, inventory: &Inventory) -> Self {
         let is_member = |object: &&Value| Reference::of(object).is_none_or(|reference| is_member_kind(&reference));
         let (members, mut lasting): (Vec<&Value>, Vec<&Value>) = bundle.objects.iter().partition(is_member);
@@ -153,7 +153,7 @@ impl Parts {
         let mut members: Vec<Value> = members.into_iter().map(|object| inventory.labelled(object)).collect();
         // Webhooks last: the manager does not answer them yet, and they would reject the other objects.
         members.sort_by_key(|object| Reference::of(object).is_some_and(|reference| reference.is_webhooks()));
-        Parts {
+        InstallationObjects {
             lasting: lasting.into_iter().cloned().chain(definitions).collect(),
             members,
         }
@@ -165,15 +165,15 @@ impl Parts {
 }
 
 /// A deploy under way.
-struct Deploying<'a> {
+struct DeployRun<'a> {
     arguments: &'a Arguments,
     cluster: &'a Cluster,
     inventory: &'a Inventory,
     progress: &'a Progress,
 }
 
-impl Deploying<'_> {
-    async fn run(&self, project: &Project, bundle: &Bundle, parts: &Parts) -> Result<(), Box<dyn Error>> {
+impl DeployRun<'_> {
+    async fn run(&self, project: &Project, bundle: &Bundle, parts: &InstallationObjects) -> Result<(), Box<dyn Error>> {
         let output = self.arguments.cluster.output;
         if output.tries_on_server() {
             let applied = self.apply(&parts.all()).await?;

@@ -20,13 +20,13 @@ pub(super) struct Process {
 
 /// How an operator is started.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Start {
+pub(super) struct StartOptions {
     pub(super) flags: Vec<String>,
     pub(super) variables: Vec<(String, String)>,
 }
 
 impl Process {
-    pub(super) fn start(binary: &Path, folder: &Path, start: &Start) -> io::Result<Self> {
+    pub(super) fn start(binary: &Path, folder: &Path, start: &StartOptions) -> io::Result<Self> {
         let mut command = Command::new(binary);
         command
             .args(&start.flags)

@@ -14,7 +14,7 @@ use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
-use super::process::{Process, Start, exit_code, told};
+use super::process::{Process, StartOptions, exit_code, told};
 use super::target_cluster::TargetCluster;
 use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
@@ -51,7 +51,7 @@ struct Session<'a> {
 }
 
 /// How a run ended.
-enum End {
+enum RunEnd {
     /// The operator ended, by itself or because it was asked to.
     Operator(ExitStatus),
     /// A signal ended the run while no operator ran.
@@ -106,35 +106,35 @@ pub(super) async fn run(
         }
     }
     Ok(match done? {
-        End::Operator(status) => ExitCode::from(exit_code(status)),
-        End::Asked => ExitCode::from(INTERRUPTED),
+        RunEnd::Operator(status) => ExitCode::from(exit_code(status)),
+        RunEnd::Asked => ExitCode::from(INTERRUPTED),
     })
 }
 
 impl Session<'_> {
     /// Builds, installs and runs the operator once.
-    async fn once(&mut self) -> Result<End, Box<dyn Error>> {
+    async fn once(&mut self) -> Result<RunEnd, Box<dyn Error>> {
         let Some(built) = self.unless_asked(build(self.project, self.progress)).await else {
-            return Ok(End::Asked);
+            return Ok(RunEnd::Asked);
         };
         let built = built?;
         let mut signals = self.signals.clone();
         tokio::select! {
             biased;
-            _ = signals.more_than(0) => return Ok(End::Asked),
+            _ = signals.more_than(0) => return Ok(RunEnd::Asked),
             installed = self.install(&built.bundle) => installed?,
         }
         let mut process = self.start(&built).await?;
         let asked = tokio::select! {
             biased;
             asked = self.signals.more_than(0) => asked,
-            status = process.ended() => return Ok(End::Operator(status?)),
+            status = process.ended() => return Ok(RunEnd::Operator(status?)),
         };
         self.end(process, asked).await
     }
 
     /// The same again and again, whenever a file changes.
-    async fn watch(&mut self) -> Result<End, Box<dyn Error>> {
+    async fn watch(&mut self) -> Result<RunEnd, Box<dyn Error>> {
         let mut changes = Changes::of(self.project.root());
         let mut running: Option<Process> = None;
         let mut known: Option<BuildFingerprint> = None;
@@ -318,7 +318,7 @@ impl Session<'_> {
         Ok(process)
     }
 
-    async fn how_to_start(&self, bundle: &Bundle) -> Result<Start, Box<dyn Error>> {
+    async fn how_to_start(&self, bundle: &Bundle) -> Result<StartOptions, Box<dyn Error>> {
         let mut flags = self.arguments.flags.clone();
         flags.extend(self.webhook_host(bundle).await);
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
@@ -332,7 +332,7 @@ impl Session<'_> {
         if std::env::var_os("WATCH_NAMESPACE").is_none() {
             variables.extend(watched_namespace(bundle).map(|namespace| ("WATCH_NAMESPACE".to_owned(), namespace)));
         }
-        Ok(Start { flags, variables })
+        Ok(StartOptions { flags, variables })
     }
 
     /// The flag that says where the cluster calls the operator's webhooks, unless it is said already or there are none.
@@ -390,24 +390,24 @@ impl Session<'_> {
         })
     }
 
-    async fn end_all(&mut self, running: Option<Process>, asked: Received) -> Result<End, Box<dyn Error>> {
+    async fn end_all(&mut self, running: Option<Process>, asked: Received) -> Result<RunEnd, Box<dyn Error>> {
         match running {
             Some(process) => self.end(process, asked).await,
-            None => Ok(End::Asked),
+            None => Ok(RunEnd::Asked),
         }
     }
 
     /// Passes on what was asked, and asked again.
-    async fn end(&mut self, mut process: Process, asked: Received) -> Result<End, Box<dyn Error>> {
+    async fn end(&mut self, mut process: Process, asked: Received) -> Result<RunEnd, Box<dyn Error>> {
         process.ask(asked.is_interrupt);
         tokio::select! {
             biased;
-            status = process.ended() => return Ok(End::Operator(status?)),
+            status = process.ended() => return Ok(RunEnd::Operator(status?)),
             _ = self.signals.more_than(asked.count) => {}
         }
         // The second signal shortens the cleanup.
         process.kill();
-        Ok(End::Operator(process.ended().await?))
+        Ok(RunEnd::Operator(process.ended().await?))
     }
 
     /// Deletes what was made for the run, within a timeout that a second signal shortens.

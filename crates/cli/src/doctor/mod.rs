@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 struct Check {
     /// What was looked at.
     name: &'static str,
-    verdict: Verdict,
+    status: CheckStatus,
     /// What was found.
     found: String,
     /// What to do about it.
@@ -48,7 +48,7 @@ struct Check {
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum CheckStatus {
     /// It is there.
     Ok,
     /// Some commands will not work.
@@ -57,12 +57,12 @@ enum Verdict {
     Fail,
 }
 
-impl Verdict {
+impl CheckStatus {
     fn word(self) -> &'static str {
         match self {
-            Verdict::Ok => "ok",
-            Verdict::Warn => "warn",
-            Verdict::Fail => "fail",
+            CheckStatus::Ok => "ok",
+            CheckStatus::Warn => "warn",
+            CheckStatus::Fail => "fail",
         }
     }
 }
@@ -71,7 +71,7 @@ impl Check {
     fn ok(name: &'static str, found: impl Into<String>) -> Self {
         Check {
             name,
-            verdict: Verdict::Ok,
+            status: CheckStatus::Ok,
             found: found.into(),
             hint: None,
         }
@@ -79,7 +79,7 @@ impl Check {
 
     fn warn(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
         Check {
-            verdict: Verdict::Warn,
+            status: CheckStatus::Warn,
             hint: Some(hint.into()),
             ..Check::ok(name, found)
         }
@@ -87,13 +87,13 @@ impl Check {
 
     fn fail(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
         Check {
-            verdict: Verdict::Fail,
+            status: CheckStatus::Fail,
             ..Check::warn(name, found, hint)
         }
     }
 
     fn json(&self) -> Value {
-        let mut value = json!({ "name": self.name, "status": self.verdict.word(), "message": self.found });
+        let mut value = json!({ "name": self.name, "status": self.status.word(), "message": self.found });
         if let Some(hint) = &self.hint {
             value["hint"] = hint.as_str().into();
         }
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let checks = runtime.block_on(all(&arguments.choice));
     // A program that does not answer is not waited for.
     runtime.shutdown_background();
-    let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
+    let is_broken = checks.iter().any(|check| check.status == CheckStatus::Fail);
     let text = if arguments.json {
         let checks: Vec<Value> = checks.iter().map(Check::json).collect();
         format!("{:#}\n", json!({ "ok": !is_broken, "checks": checks }))
@@ -139,15 +139,15 @@ fn text(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for check in checks {
-        let (word, name) = (check.verdict.word(), check.name);
+        let (word, name) = (check.status.word(), check.name);
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{word:4}  {name:width$}  {}", check.found);
         if let Some(hint) = &check.hint {
             let _ = writeln!(text, "{:1$}-> {hint}", "", width + 8);
         }
     }
-    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let summary = match (count(Verdict::Fail), count(Verdict::Warn)) {
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let summary = match (count(CheckStatus::Fail), count(CheckStatus::Warn)) {
         (0, 0) => "Everything is there.".to_owned(),
         (0, warnings) => format!("Nothing that is needed is missing; {warnings} to look at."),
         (failures, _) => format!("{failures} to mend."),

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a program answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ProgramResult {
     /// What it printed.
     Said(String),
     /// It ended with an error, and said this.
@@ -23,7 +23,7 @@ pub(super) enum Answer {
 }
 
 /// Runs a program in a folder, without anything to read, and ends it if it does not answer.
-pub(super) async fn ask(folder: Option<&Path>, program: &str, arguments: &[&str]) -> Answer {
+pub(super) async fn ask(folder: Option<&Path>, program: &str, arguments: &[&str]) -> ProgramResult {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -36,10 +36,10 @@ pub(super) async fn ask(folder: Option<&Path>, program: &str, arguments: &[&str]
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match tokio::time::timeout(PATIENCE, command.output()).await {
-        Err(_) => Answer::Silent,
-        Ok(Err(_)) => Answer::Missing,
-        Ok(Ok(output)) if output.status.success() => Answer::Said(text(&output.stdout)),
-        Ok(Ok(output)) => Answer::Failed(first_line(&text(&output.stderr))),
+        Err(_) => ProgramResult::Silent,
+        Ok(Err(_)) => ProgramResult::Missing,
+        Ok(Ok(output)) if output.status.success() => ProgramResult::Said(text(&output.stdout)),
+        Ok(Ok(output)) => ProgramResult::Failed(first_line(&text(&output.stderr))),
     }
 }
 

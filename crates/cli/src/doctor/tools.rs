@@ -1,7 +1,7 @@
 //! The programs that commands of a project use.
 
 use super::Check;
-use super::program::{Answer, ask, first_line};
+use super::program::{ProgramResult, ask, first_line};
 use super::project::ProjectFolder;
 
 /// The compiler, new enough for the project.
@@ -11,14 +11,14 @@ pub(super) async fn toolchain(project: &ProjectFolder) -> Check {
     let wanted = project.rust_version();
     let cargo = ask(folder, "cargo", &["--version"]).await;
     let rustc = ask(folder, "rustc", &["--version"]).await;
-    let (Answer::Said(_), Answer::Said(rustc)) = (&cargo, &rustc) else {
+    let (ProgramResult::Said(_), ProgramResult::Said(rustc)) = (&cargo, &rustc) else {
         let broken = [("cargo", cargo), ("rustc", rustc)]
             .into_iter()
             .find_map(|(name, answer)| match answer {
-                Answer::Said(_) => None,
-                Answer::Missing => Some(format!("{name} is not installed")),
-                Answer::Silent => Some(format!("{name} --version does not answer")),
-                Answer::Failed(why) => Some(format!("{name} --version fails: {why}")),
+                ProgramResult::Said(_) => None,
+                ProgramResult::Missing => Some(format!("{name} is not installed")),
+                ProgramResult::Silent => Some(format!("{name} --version does not answer")),
+                ProgramResult::Failed(why) => Some(format!("{name} --version fails: {why}")),
             });
         return Check::fail(
             NAME,
@@ -47,10 +47,10 @@ pub(super) async fn kubectl() -> Check {
     const NAME: &str = "kubectl";
     const GET: &str = "to look into clusters: https://kubernetes.io/docs/tasks/tools";
     match ask(None, NAME, &["version", "--client"]).await {
-        Answer::Said(text) => Check::ok(NAME, first_line(&text)),
-        Answer::Missing => Check::warn(NAME, "not installed", GET),
-        Answer::Silent => Check::warn(NAME, "kubectl version does not answer", GET),
-        Answer::Failed(why) => Check::warn(NAME, format!("kubectl version fails: {why}"), GET),
+        ProgramResult::Said(text) => Check::ok(NAME, first_line(&text)),
+        ProgramResult::Missing => Check::warn(NAME, "not installed", GET),
+        ProgramResult::Silent => Check::warn(NAME, "kubectl version does not answer", GET),
+        ProgramResult::Failed(why) => Check::warn(NAME, format!("kubectl version fails: {why}"), GET),
     }
 }
 
@@ -60,16 +60,16 @@ pub(super) async fn container_engine() -> Check {
     let mut trouble = None;
     for engine in ["docker", "podman"] {
         match ask(None, engine, &["info"]).await {
-            Answer::Said(_) => {
+            ProgramResult::Said(_) => {
                 let version = match ask(None, engine, &["--version"]).await {
-                    Answer::Said(text) => first_line(&text),
+                    ProgramResult::Said(text) => first_line(&text),
                     _ => engine.to_owned(),
                 };
                 return Check::ok(NAME, version);
             }
-            Answer::Missing => {}
-            Answer::Silent => trouble = trouble.or(Some((engine, "does not answer".to_owned()))),
-            Answer::Failed(why) => trouble = trouble.or(Some((engine, format!("fails: {why}")))),
+            ProgramResult::Missing => {}
+            ProgramResult::Silent => trouble = trouble.or(Some((engine, "does not answer".to_owned()))),
+            ProgramResult::Failed(why) => trouble = trouble.or(Some((engine, format!("fails: {why}")))),
         }
     }
     match trouble {
@@ -91,12 +91,12 @@ pub(super) async fn local_cluster() -> Check {
     const NAME: &str = "local cluster";
     for (program, arguments) in [("kind", &["version"][..]), ("minikube", &["version", "--short"])] {
         match ask(None, program, arguments).await {
-            Answer::Said(text) => {
+            ProgramResult::Said(text) => {
                 let version = first_line(&text);
                 let version = version.strip_prefix(program).unwrap_or(&version).trim();
                 return Check::ok(NAME, format!("{program} {version}"));
             }
-            Answer::Missing | Answer::Silent | Answer::Failed(_) => {}
+            ProgramResult::Missing | ProgramResult::Silent | ProgramResult::Failed(_) => {}
         }
     }
     Check::warn(

@@ -30,7 +30,7 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
         .map_err(VerifyError::Server)?;
     runtime.block_on(async {
         // Samples are verified with the definitions before they get a conversion webhook, which does not run here.
-        let mut plain = Judge::new();
+        let mut plain = VerificationServer::new();
         let mut refusals = Vec::new();
         for definition in &bundle.manifests.definitions {
             refusals.extend(plain.judge(definition, operator).await);
@@ -43,7 +43,7 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
                 let refused = plain.judge(&sample, operator).await;
                 complaints.extend(refused.into_iter().map(|refusal| format!("{file}: {refusal}")));
             }
-            let mut judge = Judge::new();
+            let mut judge = VerificationServer::new();
             for object in bundle.all() {
                 refusals.extend(judge.judge(object, operator).await);
             }
@@ -87,7 +87,7 @@ fn samples(project: &Project) -> (Vec<(String, Value)>, Vec<String>) {
 }
 
 /// An API server, and what it serves.
-struct Judge {
+struct VerificationServer {
     server: ApiServer,
     /// Resource and whether it has namespaces, by kind, by group and version.
     known: BTreeMap<String, BTreeMap<String, (String, bool)>>,
@@ -95,9 +95,9 @@ struct Judge {
     namespaces: BTreeSet<String>,
 }
 
-impl Judge {
-    fn new() -> Judge {
-        Judge {
+impl VerificationServer {
+    fn new() -> VerificationServer {
+        VerificationServer {
             server: ApiServer::new(Options::new()),
             known: BTreeMap::new(),
             namespaces: BTreeSet::new(),

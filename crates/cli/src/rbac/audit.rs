@@ -12,7 +12,7 @@ pub(super) const VARIABLE: &str = "KUBEWRIGHT_AUDIT";
 
 /// Whose requests are looked for.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct RequestFilter<'a> {
     /// The operator's name, in what a `TestEnv` writes.
     pub(super) operator: &'a str,
     /// The user it is on a cluster.
@@ -35,7 +35,7 @@ pub(super) enum AuditError {
 }
 
 /// The requests in a file, or in all files of a folder that end in `.jsonl`.
-pub(super) fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<Request>, AuditError> {
+pub(super) fn read(path: &Path, wanted: &RequestFilter<'_>) -> Result<Vec<Request>, AuditError> {
     let failed = |source| AuditError::Read {
         path: path.to_owned(),
         source,
@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<Request>, Aud
     Ok(requests)
 }
 
-fn lines(path: &Path, bytes: &[u8], wanted: &Wanted<'_>) -> Result<Vec<Request>, AuditError> {
+fn lines(path: &Path, bytes: &[u8], wanted: &RequestFilter<'_>) -> Result<Vec<Request>, AuditError> {
     let mut requests = Vec::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
@@ -89,7 +89,7 @@ fn lines(path: &Path, bytes: &[u8], wanted: &Wanted<'_>) -> Result<Vec<Request>,
 }
 
 /// What a `TestEnv` wrote.
-fn of_test(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
+fn of_test(event: &Value, wanted: &RequestFilter<'_>) -> Option<Request> {
     if event["operator"] != wanted.operator {
         return None;
     }
@@ -110,7 +110,7 @@ fn of_test(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
 }
 
 /// What a kube-apiserver wrote: a request, and what else it needed a right for.
-fn of_cluster(event: &Value, wanted: &Wanted<'_>) -> Vec<Request> {
+fn of_cluster(event: &Value, wanted: &RequestFilter<'_>) -> Vec<Request> {
     let Some(request) = request_of_cluster(event, wanted) else {
         return Vec::new();
     };
@@ -123,7 +123,7 @@ fn of_cluster(event: &Value, wanted: &Wanted<'_>) -> Vec<Request> {
     [request].into_iter().chain(creation).collect()
 }
 
-fn request_of_cluster(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
+fn request_of_cluster(event: &Value, wanted: &RequestFilter<'_>) -> Option<Request> {
     let user = event["impersonatedUser"]["username"]
         .as_str()
         .or_else(|| event["user"]["username"].as_str())?;
@@ -150,7 +150,7 @@ fn request_of_cluster(event: &Value, wanted: &Wanted<'_>) -> Option<Request> {
 mod tests {
     use super::*;
 
-    const WANTED: Wanted<'static> = Wanted {
+    const WANTED: RequestFilter<'static> = RequestFilter {
         operator: "shop",
         account: "system:serviceaccount:shop-system:shop-controller-manager",
     };

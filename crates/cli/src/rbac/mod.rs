@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         project.namespace(),
         project.prefix()
     );
-    let wanted = audit::Wanted {
+    let wanted = audit::RequestFilter {
         operator: &description.name,
         account: &account,
     };

@@ -13,22 +13,22 @@ use crate::files::{Disk, commit};
 pub(crate) use report::Report;
 
 /// A project that is there, and its files.
-pub(crate) struct Opened {
+pub(crate) struct OpenedProject {
     pub(crate) project: Project,
     pub(crate) disk: Disk,
 }
 
 /// The project of the current folder.
-pub(crate) fn open() -> Result<Opened, Box<dyn Error>> {
+pub(crate) fn open() -> Result<OpenedProject, Box<dyn Error>> {
     let found = crate::project::Project::find(&std::env::current_dir()?)?;
-    Ok(Opened {
+    Ok(OpenedProject {
         project: found.file().clone(),
         disk: Disk::new(found.root()),
     })
 }
 
 /// What to bring about.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct DesiredProject<'a> {
     /// The project as it should be.
     pub(crate) project: &'a Project,
     /// Files beside those that follow from it.
@@ -39,7 +39,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) anew: Option<&'a Resource>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> DesiredProject<'a> {
     pub(crate) fn new(project: &'a Project) -> Self {
         Self {
             project,
@@ -53,7 +53,7 @@ impl<'a> Wanted<'a> {
 /// Plans and writes, and says what was written.
 pub(crate) fn bring_about(
     before: Option<&Project>,
-    wanted: Wanted<'_>,
+    wanted: DesiredProject<'_>,
     disk: &Disk,
     report: &Report,
 ) -> Result<ExitCode, Box<dyn Error>> {

@@ -63,7 +63,7 @@ spec: {minReplicas: 1, replicas: 3, names: [a, ab]}
 ";
 
 /// A folder with a CRD and an object, and the command run in it.
-struct Place {
+struct CelFolder {
     folder: TempDir,
 }
 
@@ -73,9 +73,9 @@ struct Outcome {
     stderr: String,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place {
+impl CelFolder {
+    fn new() -> CelFolder {
+        let place = CelFolder {
             folder: tempfile::tempdir().unwrap(),
         };
         place.write("crd.yaml", CRD);
@@ -130,7 +130,7 @@ impl Place {
 
 #[test]
 fn an_expression_needs_no_object() {
-    let place = Place::new();
+    let place = CelFolder::new();
     assert_eq!(
         place.answer(&["eval", "[1, 2, 3].sum()"]),
         "value: 6\ntype: int\ncost: 3\n"
@@ -147,7 +147,7 @@ fn an_expression_needs_no_object() {
 
 #[test]
 fn an_object_is_self() {
-    let place = Place::new();
+    let place = CelFolder::new();
     assert_eq!(
         place.answer(&["eval", "self.spec.replicas <= 5", "--object", "object.yaml"]),
         "value: true\ntype: bool\ncost: 4\n"
@@ -160,7 +160,7 @@ fn an_object_is_self() {
 
 #[test]
 fn json_is_read_too_and_standard_input() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("object.json", r#"{"spec": {"replicas": 3}}"#);
     let value = place.answer(&["eval", "self.spec.replicas", "--object", "object.json"]);
     assert_eq!(value, "value: 3\ntype: int\ncost: 3\n");
@@ -173,7 +173,7 @@ fn json_is_read_too_and_standard_input() {
 
 #[test]
 fn the_old_object_is_old_self() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("old.yaml", &OBJECT.replace("replicas: 3", "replicas: 2"));
     let expression = "self.spec.replicas - oldSelf.spec.replicas";
     let arguments = ["eval", expression, "--object", "object.yaml", "--old", "old.yaml"];
@@ -184,7 +184,7 @@ fn the_old_object_is_old_self() {
 
 #[test]
 fn a_crd_gives_self_its_type_and_the_expression_an_estimate() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let arguments = [
         "eval",
         "self.spec.names[0] == 'a'",
@@ -206,7 +206,7 @@ fn a_crd_gives_self_its_type_and_the_expression_an_estimate() {
 
 #[test]
 fn the_schema_is_that_of_the_objects_version_or_of_the_stored_one() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write(
         "beta.yaml",
         "{apiVersion: stable.example.com/v1beta1, kind: CronTab, spec: {replicas: many}}",
@@ -235,7 +235,7 @@ fn the_schema_is_that_of_the_objects_version_or_of_the_stored_one() {
 
 #[test]
 fn variables_are_json() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let arguments = [
         "eval",
         "user.name + word",
@@ -249,7 +249,7 @@ fn variables_are_json() {
 
 #[test]
 fn a_mistake_has_a_caret_under_it_and_a_guess() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let arguments = [
         "eval",
         "self.spec.replica > 1",
@@ -275,7 +275,7 @@ fn a_mistake_has_a_caret_under_it_and_a_guess() {
 
 #[test]
 fn a_missing_variable_names_the_flag_that_declares_it() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let hint = |arguments: &[&str]| place.refusal(arguments).1.lines().last().unwrap().to_owned();
     assert_eq!(
         hint(&["eval", "self.a"]),
@@ -291,7 +291,7 @@ fn a_missing_variable_names_the_flag_that_declares_it() {
 
 #[test]
 fn an_expression_without_a_value_fails() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let (code, text) = place.refusal(&["eval", "self.spec.replica", "--object", "object.yaml"]);
     assert_eq!(code, Some(1));
     assert_eq!(text, "error: no such key: replica\n(did you mean 'replicas'?)\n");
@@ -301,7 +301,7 @@ fn an_expression_without_a_value_fails() {
 
 #[test]
 fn an_expression_stops_at_its_limit() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let numbers = "[0,1,2,3,4,5,6,7,8,9]";
     let loops = |inner: String, name| format!("{numbers}.all({name}, {inner})");
     let (code, text) = place.refusal(&["eval", &('a'..='h').fold("true".to_owned(), loops)]);
@@ -311,7 +311,7 @@ fn an_expression_stops_at_its_limit() {
 
 #[test]
 fn answers_are_data_when_asked_for() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let arguments = [
         "eval",
         "self.spec.replicas",
@@ -350,7 +350,7 @@ fn answers_are_data_when_asked_for() {
 
 #[test]
 fn expressions_are_read_line_by_line() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let outcome = place.run_with(&["eval", "--object", "object.yaml"], "1 + 1\n\n  self.spec.replicas\n");
     assert_eq!(outcome.code, Some(0));
     assert_eq!(outcome.stdout, "2  int, cost 1\n3  int, cost 3\n");
@@ -377,7 +377,7 @@ fn expressions_are_read_line_by_line() {
 
 #[test]
 fn bad_input_is_one_sentence_that_names_it() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("broken.yaml", "a: [1,\nb: }");
     place.write("twice.yaml", "a: 1\na: 2\n");
     place.write("empty.yaml", "# nothing\n");
@@ -453,7 +453,7 @@ fn bad_input_is_one_sentence_that_names_it() {
 
 #[test]
 fn a_bad_flag_is_a_usage_error() {
-    let place = Place::new();
+    let place = CelFolder::new();
     for (arguments, expected) in [
         (&["eval", "1", "-o", "jsn"][..], "(did you mean 'json'?)"),
         (&["eval", "1", "--objct", "a"], "(did you mean '--object'?)"),
@@ -477,7 +477,7 @@ fn a_bad_flag_is_a_usage_error() {
 
 #[test]
 fn help_shows_examples_and_says_that_lines_are_read() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let help = place.answer(&["eval", "--help"]);
     for wanted in [
         "Examples:",
@@ -495,7 +495,7 @@ fn help_shows_examples_and_says_that_lines_are_read() {
 
 #[test]
 fn nothing_is_coloured_that_is_no_terminal() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("bad.yaml", &CRD.replace("self.minReplicas <=", "self.minReplica <="));
     for outcome in [
         place.run(&["eval", "1 +"]),
@@ -508,7 +508,7 @@ fn nothing_is_coloured_that_is_no_terminal() {
 
 #[test]
 fn the_rules_of_a_crd_are_shown_with_what_they_cost() {
-    let place = Place::new();
+    let place = CelFolder::new();
     assert_eq!(
         place.answer(&["check", "crd.yaml"]),
         "crd.yaml: crontabs.stable.example.com v1beta1
@@ -526,7 +526,7 @@ crd.yaml: crontabs.stable.example.com v1
 
 #[test]
 fn a_refused_rule_is_shown_with_its_field_and_a_caret() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("bad.yaml", &CRD.replace("self.minReplicas <=", "self.minReplica <="));
     let outcome = place.run(&["check", "crd.yaml", "bad.yaml"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
@@ -547,7 +547,7 @@ fn a_refused_rule_is_shown_with_its_field_and_a_caret() {
 
 #[test]
 fn a_rule_over_budget_is_refused_with_its_share() {
-    let place = Place::new();
+    let place = CelFolder::new();
     let costly = CRD
         .replace("                maxItems: 10\n", "")
         .replace("self.startsWith('a')", "self.contains('abcdefghijk')");
@@ -577,7 +577,7 @@ fn a_rule_over_budget_is_refused_with_its_share() {
 
 #[test]
 fn bundles_lists_and_standard_input_are_searched_for_crds() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("bundle.yaml", &format!("{OBJECT}---\n{CRD}"));
     let text = place.answer(&["check", "bundle.yaml"]);
     assert!(
@@ -597,7 +597,7 @@ fn bundles_lists_and_standard_input_are_searched_for_crds() {
 
 #[test]
 fn a_file_that_cannot_be_checked_is_one_sentence() {
-    let place = Place::new();
+    let place = CelFolder::new();
     place.write("old.yaml", &CRD.replace("k8s.io/v1", "k8s.io/v1beta1"));
     place.write("nogroup.yaml", &CRD.replace("  group: stable.example.com\n", ""));
     place.write("noversions.yaml", CRD.split("  versions:").next().unwrap());

@@ -6,7 +6,7 @@ use std::path::Path;
 use kubewright_runtime::operator::Operator;
 use serde_json::{Value, json};
 
-use crate::operator_project::{Eyes, TestProject, boats, description, kind, operator};
+use crate::operator_project::{ClusterClient, TestProject, boats, description, kind, operator};
 use crate::support::Server;
 
 const MANAGER: &str = "shop-controller-manager";
@@ -40,12 +40,12 @@ async fn everything_is_applied_in_order_and_remembered() {
         "{text}"
     );
     assert!(lines.iter().all(|line| line.ends_with(" created")), "{text}");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let deployment = eyes.deployments().get(MANAGER).await.unwrap();
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let deployment = cluster.deployments().get(MANAGER).await.unwrap();
     let container = &deployment.data["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], "shop:dev");
 
-    let inventory = eyes.config_maps("shop-system").get("shop-inventory").await.unwrap();
+    let inventory = cluster.config_maps("shop-system").get("shop-inventory").await.unwrap();
     let id = inventory.metadata.labels.unwrap()["applyset.kubernetes.io/id"].clone();
     let annotations = inventory.metadata.annotations.unwrap();
     let kinds = &annotations["applyset.kubernetes.io/contains-group-kinds"];
@@ -76,9 +76,9 @@ async fn a_second_deploy_changes_nothing_but_rolls_the_manager() {
     assert_eq!(restarted, [format!("{DEPLOYMENT} restarted")]);
     assert!(unchanged.iter().all(|line| line.ends_with(" unchanged")), "{text}");
 
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let generation = async || eyes.deployments().get(MANAGER).await.unwrap().metadata.generation;
-    let template = eyes.deployments().get(MANAGER).await.unwrap().data["spec"]["template"].clone();
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let generation = async || cluster.deployments().get(MANAGER).await.unwrap().metadata.generation;
+    let template = cluster.deployments().get(MANAGER).await.unwrap().data["spec"]["template"].clone();
     assert!(template["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"].is_string());
     assert_eq!(generation().await, Some(2));
     let text = deploy(&["--image=shop:dev", "--no-restart"]);
@@ -98,12 +98,12 @@ async fn what_is_no_longer_rendered_is_pruned_but_never_definitions() {
     project.describe(&description(&operator(), &[boats(), kind("Oar", "oars")]));
     let arguments = ["deploy", "--no-wait"];
     project.run(&server.kubeconfig, &arguments).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
     assert_eq!(
-        eyes.names(&eyes.mutating()).await,
+        cluster.names(&cluster.mutating()).await,
         ["shop-mutating-webhook-configuration"]
     );
-    eyes.boat("red").await;
+    cluster.boat("red").await;
 
     project.describe(&description(&Operator::new("shop"), &[kind("Oar", "oars")]));
     let ran = project.run(&server.kubeconfig, &arguments);
@@ -120,8 +120,8 @@ async fn what_is_no_longer_rendered_is_pruned_but_never_definitions() {
     ] {
         assert!(text.lines().any(|line| line == pruned), "{pruned} is not in\n{text}");
     }
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
-    assert_eq!(eyes.names(&eyes.definitions()).await.len(), 2);
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.definitions()).await.len(), 2);
 
     let error = project
         .run(&server.kubeconfig, &["deploy", "--no-wait", "--prune-definitions"])
@@ -134,28 +134,29 @@ async fn what_is_no_longer_rendered_is_pruned_but_never_definitions() {
         )
         .fine();
     assert!(text.contains("boats.shop.example.com deleted"), "{text}");
-    assert_eq!(eyes.names(&eyes.definitions()).await, ["oars.shop.example.com"]);
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["oars.shop.example.com"]);
 }
 
 #[tokio::test]
 async fn objects_of_others_are_never_pruned() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let configs = eyes.config_maps("shop-system");
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let configs = cluster.config_maps("shop-system");
     let mine = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "mine" } });
     // The operator's webhook is not there to answer.
-    eyes.mutating()
+    cluster
+        .mutating()
         .delete(
             "shop-mutating-webhook-configuration",
             &kube::api::DeleteParams::default(),
         )
         .await
         .unwrap();
-    eyes.create(&configs, mine).await;
+    cluster.create(&configs, mine).await;
     project.describe(&description(&Operator::new("shop"), &[]));
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    assert!(eyes.names(&configs).await.contains(&"mine".to_owned()));
+    assert!(cluster.names(&configs).await.contains(&"mine".to_owned()));
 }
 
 #[tokio::test]
@@ -165,26 +166,28 @@ async fn it_waits_until_the_manager_runs_and_tells_what_it_waits_for() {
     let mut deploy = project.start(Some(&server.kubeconfig), &["deploy", "--image=shop:dev"]);
     deploy.until(&format!("{DEPLOYMENT} created"));
     deploy.until("waiting for the cluster to look at it");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let pods = eyes.of_kind("", "v1", "Pod", Some("shop-system"));
-    let template = eyes.deployments().get(MANAGER).await.unwrap().data["spec"]["template"].clone();
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let pods = cluster.of_kind("", "v1", "Pod", Some("shop-system"));
+    let template = cluster.deployments().get(MANAGER).await.unwrap().data["spec"]["template"].clone();
     let mut pod =
         json!({ "apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"], "spec": template["spec"] });
     pod["metadata"]["name"] = "shop-1".into();
-    eyes.create(&pods, pod).await;
+    cluster.create(&pods, pod).await;
     let waiting = json!({ "phase": "Pending", "containerStatuses": [{
         "name": "manager", "image": "shop:dev", "imageID": "", "ready": false, "restartCount": 0,
         "state": { "waiting": { "reason": "ErrImageNeverPull", "message": "Container image \"shop:dev\" is not present" } },
     }] });
-    eyes.set_status(&pods, "shop-1", &waiting).await;
+    cluster.set_status(&pods, "shop-1", &waiting).await;
     let made = json!({ "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1 });
-    eyes.set_status(&eyes.deployments(), MANAGER, &made).await;
+    cluster.set_status(&cluster.deployments(), MANAGER, &made).await;
     let line = deploy.until("ErrImageNeverPull");
     assert!(
         line.contains("0 of 1 replicas available; pod/shop-1: ErrImageNeverPull (Container image \"shop:dev\" is not present; is the image"),
         "{line}"
     );
-    eyes.set_status(&eyes.deployments(), MANAGER, &rolled_out(1)).await;
+    cluster
+        .set_status(&cluster.deployments(), MANAGER, &rolled_out(1))
+        .await;
     let (status, said) = deploy.end();
     assert!(status.success(), "{said}");
     assert!(
@@ -208,7 +211,7 @@ fn a_manager_that_does_not_run_in_time_is_an_error_that_says_why() {
 }
 
 /// cert-manager's kinds, without cert-manager.
-async fn define_certificates(eyes: &Eyes) {
+async fn define_certificates(cluster: &ClusterClient) {
     for (kind, plural) in [("Certificate", "certificates"), ("Issuer", "issuers")] {
         let definition = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -220,7 +223,7 @@ async fn define_certificates(eyes: &Eyes) {
                 } } }],
             },
         });
-        eyes.create(&eyes.definitions(), definition).await;
+        cluster.create(&cluster.definitions(), definition).await;
     }
 }
 
@@ -238,18 +241,18 @@ async fn a_certificate_nobody_issues_is_told_of() {
     );
     assert!(error.contains("kubewright edit --cert-manager=false"), "{error}");
 
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    define_certificates(&eyes).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    define_certificates(&cluster).await;
     let mut deploy = project.start(Some(&server.kubeconfig), &["deploy"]);
     deploy.until(DEPLOYMENT);
     deploy.until("Waiting until");
-    let deployment = eyes.deployments().get(MANAGER).await.unwrap();
+    let deployment = cluster.deployments().get(MANAGER).await.unwrap();
     let template = &deployment.data["spec"]["template"];
     let mut pod =
         json!({ "apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"], "spec": template["spec"] });
     pod["metadata"]["name"] = "shop-1".into();
-    let pods = eyes.of_kind("", "v1", "Pod", Some("shop-system"));
-    eyes.create(&pods, pod).await;
+    let pods = cluster.of_kind("", "v1", "Pod", Some("shop-system"));
+    cluster.create(&pods, pod).await;
     let line = deploy.until("is cert-manager running?");
     assert!(
         line.contains("secret/") && line.contains("certificate.cert-manager.io/"),
@@ -261,8 +264,8 @@ async fn a_certificate_nobody_issues_is_told_of() {
 async fn undeploy_takes_what_deploy_brought_and_leaves_users_data() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    eyes.boat("red").await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    cluster.boat("red").await;
     std::fs::remove_file(project.path("cargo.log")).unwrap();
 
     let text = project
@@ -272,7 +275,7 @@ async fn undeploy_takes_what_deploy_brought_and_leaves_users_data() {
         text.lines().all(|line| line.ends_with(" deleted (server dry run)")),
         "{text}"
     );
-    assert!(eyes.deployments().get_opt(MANAGER).await.unwrap().is_some());
+    assert!(cluster.deployments().get_opt(MANAGER).await.unwrap().is_some());
 
     let ran = project.run(&server.kubeconfig, &["undeploy"]);
     assert!(
@@ -292,8 +295,8 @@ async fn undeploy_takes_what_deploy_brought_and_leaves_users_data() {
     );
     assert_eq!(text.lines().last(), Some("configmap/shop-inventory deleted"));
     assert!(!project.was_built(), "the inventory knows what there is");
-    assert_eq!(eyes.deployments().get_opt(MANAGER).await.unwrap().map(|_| ()), None);
-    assert_eq!(eyes.names(&eyes.boats()).await, ["red"]);
+    assert_eq!(cluster.deployments().get_opt(MANAGER).await.unwrap().map(|_| ()), None);
+    assert_eq!(cluster.names(&cluster.boats()).await, ["red"]);
 
     let again = project.run(&server.kubeconfig, &["undeploy"]);
     assert!(
@@ -308,8 +311,8 @@ async fn undeploy_takes_what_deploy_brought_and_leaves_users_data() {
 async fn undeploy_deletes_definitions_only_if_asked_and_by_force() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    eyes.boat("red").await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    cluster.boat("red").await;
     let error = project
         .run(&server.kubeconfig, &["undeploy", "--delete-definitions"])
         .error();
@@ -318,7 +321,7 @@ async fn undeploy_deletes_definitions_only_if_asked_and_by_force() {
         "{error}"
     );
     assert!(
-        eyes.deployments().get_opt(MANAGER).await.unwrap().is_some(),
+        cluster.deployments().get_opt(MANAGER).await.unwrap().is_some(),
         "nothing was deleted"
     );
     let text = project
@@ -328,15 +331,15 @@ async fn undeploy_deletes_definitions_only_if_asked_and_by_force() {
         text.starts_with("customresourcedefinition.apiextensions.k8s.io/boats.shop.example.com deleted\n"),
         "{text}"
     );
-    assert_eq!(eyes.names(&eyes.definitions()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.definitions()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_was_applied_by_other_means_is_undeployed_as_well() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let configs = eyes.config_maps("shop-system");
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let configs = cluster.config_maps("shop-system");
     configs
         .delete("shop-inventory", &kube::api::DeleteParams::default())
         .await
@@ -348,7 +351,7 @@ async fn what_was_applied_by_other_means_is_undeployed_as_well() {
         ran.stderr
     );
     assert!(ran.fine().contains(&format!("{DEPLOYMENT} deleted")));
-    assert!(eyes.deployments().get_opt(MANAGER).await.unwrap().is_none());
+    assert!(cluster.deployments().get_opt(MANAGER).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -356,8 +359,8 @@ async fn an_inventory_of_another_tool_is_left_alone() {
     let (server, project) = (Server::start(), TestProject::new());
     project.describe(&description(&Operator::new("shop"), &[]));
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let configs = eyes.config_maps("shop-system");
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let configs = cluster.config_maps("shop-system");
     let patch = json!({ "metadata": { "annotations": { "applyset.kubernetes.io/tooling": "kubectl/v1.36" } } });
     configs
         .patch(
@@ -425,13 +428,13 @@ async fn with_controllers_it_runs_rolls_and_goes_without_a_trace() {
     let ran = project.run(&server.kubeconfig, &["deploy", "--replicas=2"]);
     assert!(ran.stderr.contains("runs: 2 available"), "{ran:?}");
     ran.fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let sets = eyes.of_kind("apps", "v1", "ReplicaSet", Some("shop-system"));
-    assert_eq!(eyes.names(&sets).await.len(), 1);
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let sets = cluster.of_kind("apps", "v1", "ReplicaSet", Some("shop-system"));
+    assert_eq!(cluster.names(&sets).await.len(), 1);
 
     let again = project.run(&server.kubeconfig, &["deploy", "--replicas=2"]).fine();
     assert!(again.contains(&format!("{DEPLOYMENT} restarted")), "{again}");
-    assert_eq!(eyes.names(&sets).await.len(), 2, "the manager was rolled");
+    assert_eq!(cluster.names(&sets).await.len(), 2, "the manager was rolled");
 
     project
         .run(
@@ -439,18 +442,18 @@ async fn with_controllers_it_runs_rolls_and_goes_without_a_trace() {
             &["undeploy", "--delete-namespace", "--delete-definitions"],
         )
         .fine();
-    let namespaces = eyes.of_kind("", "v1", "Namespace", None);
-    assert!(!eyes.names(&namespaces).await.contains(&"shop-system".to_owned()));
+    let namespaces = cluster.of_kind("", "v1", "Namespace", None);
+    assert!(!cluster.names(&namespaces).await.contains(&"shop-system".to_owned()));
 }
 
 #[tokio::test]
 async fn what_others_wrote_into_webhooks_is_no_hindrance() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
     // A manager writes its caBundle, and a run on somebody's machine an address of its own.
     let name = "shop-mutating-webhook-configuration";
-    let live = eyes.mutating().get(name).await.unwrap();
+    let live = cluster.mutating().get(name).await.unwrap();
     let mut webhooks = live.data["webhooks"].clone();
     let before = json!({ "clientConfig": webhooks[0]["clientConfig"], "failurePolicy": "Fail" });
     let saved = json!({ "holder": "me", "until": "2026-01-01T00:00:00Z", "url": "https://me:9443",
@@ -466,7 +469,8 @@ async fn what_others_wrote_into_webhooks_is_no_hindrance() {
         field_manager: Some("somebody".to_owned()),
         ..Default::default()
     };
-    eyes.mutating()
+    cluster
+        .mutating()
         .patch(name, &manager, &kube::api::Patch::Merge(&patch))
         .await
         .unwrap();
@@ -479,7 +483,7 @@ async fn what_others_wrote_into_webhooks_is_no_hindrance() {
         ran.stderr
     );
     assert!(ran.fine().contains("shop-mutating-webhook-configuration configured"));
-    let live = eyes.mutating().get(name).await.unwrap();
+    let live = cluster.mutating().get(name).await.unwrap();
     let webhooks = live.data["webhooks"].as_array().unwrap();
     assert_eq!(webhooks.len(), 1);
     assert_eq!(webhooks[0]["clientConfig"]["service"]["name"], "shop-webhook-service");
@@ -501,8 +505,8 @@ async fn undeploy_never_takes_what_another_installation_has() {
         ran.stderr
     );
     assert_eq!(ran.fine(), "");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let roles = eyes.of_kind("rbac.authorization.k8s.io", "v1", "ClusterRole", None);
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let roles = cluster.of_kind("rbac.authorization.k8s.io", "v1", "ClusterRole", None);
     assert!(roles.get_opt("shop-metrics-reader").await.unwrap().is_some());
     let text = project
         .run(&server.kubeconfig, &["undeploy", "--namespace=harbour"])
@@ -532,8 +536,8 @@ async fn a_dry_run_on_the_server_tells_what_would_be_pruned() {
     ] {
         assert!(pruned.contains(&wanted), "{wanted} is not in\n{text}");
     }
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.mutating()).await.len(), 1, "nothing is deleted");
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.mutating()).await.len(), 1, "nothing is deleted");
     let text = project
         .run(&server.kubeconfig, &[&dry_run[..], &["--no-prune"]].concat())
         .fine();
@@ -553,16 +557,16 @@ async fn a_dry_run_on_the_server_tells_what_would_be_pruned() {
 async fn undeploy_takes_no_certificates_but_the_operators_own() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["deploy", "--no-wait"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let secrets = eyes.of_kind("", "v1", "Secret", Some("shop-system"));
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let secrets = cluster.of_kind("", "v1", "Secret", Some("shop-system"));
     for name in ["shop-webhook-service-cert", "harbour-webhook-service-cert"] {
         let labels = json!({ "kubewright.dev/certificates": "webhooks" });
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "labels": labels } });
-        eyes.create(&secrets, secret).await;
+        cluster.create(&secrets, secret).await;
     }
     let text = project.run(&server.kubeconfig, &["undeploy"]).fine();
     assert!(text.contains("secret/shop-webhook-service-cert deleted"), "{text}");
-    assert_eq!(eyes.names(&secrets).await, ["harbour-webhook-service-cert"]);
+    assert_eq!(cluster.names(&secrets).await, ["harbour-webhook-service-cert"]);
 }
 
 #[tokio::test]
@@ -577,6 +581,6 @@ async fn undeploy_prints_which_objects_go_but_not_what_they_hold() {
     let manager = items.iter().find(|item| item["kind"] == "Deployment").unwrap();
     assert_eq!(manager["metadata"]["name"], MANAGER);
     assert!(items.iter().all(|item| item.as_object().unwrap().len() == 3), "{text}");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert!(eyes.deployments().get_opt(MANAGER).await.unwrap().is_some());
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert!(cluster.deployments().get_opt(MANAGER).await.unwrap().is_some());
 }

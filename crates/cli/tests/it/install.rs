@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::operator_project::{Eyes, TestProject, boats, description, kind, operator};
+use crate::operator_project::{ClusterClient, TestProject, boats, description, kind, operator};
 use crate::support::Server;
 
 const BOATS: &str = "customresourcedefinition.apiextensions.k8s.io/boats.shop.example.com";
@@ -118,8 +118,8 @@ async fn a_dry_run_on_the_server_changes_nothing() {
     let (server, project) = (Server::start(), TestProject::new());
     let text = project.run(&server.kubeconfig, &["install", "--dry-run=server"]).fine();
     assert_eq!(text, format!("{BOATS} created (server dry run)\n"));
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.definitions()).await, Vec::<String>::new());
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_definition_that_is_no_longer_part_of_the_project_stays_and_is_told_of
     let (server, project) = (Server::start(), TestProject::new());
     project.describe(&description(&operator(), &[boats(), kind("Oar", "oars")]));
     project.run(&server.kubeconfig, &["install"]).fine();
-    Eyes::of(&server.kubeconfig).await.boat("red").await;
+    ClusterClient::of(&server.kubeconfig).await.boat("red").await;
     project.describe(&description(&operator(), &[kind("Oar", "oars")]));
     let ran = project.run(&server.kubeconfig, &["install"]);
     let told = format!("! {BOATS} is no longer part of this project and stays, with 1 object;");
@@ -151,23 +151,23 @@ fn what_the_cluster_refuses_is_named() {
 async fn definitions_with_objects_go_only_by_force() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["install"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    eyes.boat("red").await;
-    eyes.boat("blue").await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    cluster.boat("red").await;
+    cluster.boat("blue").await;
     assert_eq!(
         project.run(&server.kubeconfig, &["uninstall"]).error(),
         "error: 2 objects would be deleted with their definitions: 2 boats.shop.example.com; --force deletes them"
     );
-    assert_eq!(eyes.names(&eyes.boats()).await.len(), 2);
+    assert_eq!(cluster.names(&cluster.boats()).await.len(), 2);
     let text = project
         .run(&server.kubeconfig, &["uninstall", "--dry-run=server"])
         .fine();
     assert_eq!(text, format!("{BOATS} deleted (server dry run)\n"));
-    assert_eq!(eyes.names(&eyes.boats()).await.len(), 2);
+    assert_eq!(cluster.names(&cluster.boats()).await.len(), 2);
 
     let text = project.run(&server.kubeconfig, &["uninstall", "--force"]).fine();
     assert_eq!(text, format!("{BOATS} deleted\n"));
-    assert_eq!(eyes.names(&eyes.definitions()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.definitions()).await, Vec::<String>::new());
     let again = project.run(&server.kubeconfig, &["uninstall"]);
     assert!(
         again.stderr.contains("none of this project's kinds is in the cluster"),
@@ -180,12 +180,12 @@ async fn definitions_with_objects_go_only_by_force() {
 async fn an_object_that_does_not_go_is_waited_for_and_named() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["install"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
     let boat = serde_json::json!({
         "apiVersion": "shop.example.com/v1", "kind": "Boat", "spec": {},
         "metadata": { "name": "moored", "finalizers": ["shop.example.com/anchor"] },
     });
-    eyes.create(&eyes.boats(), boat).await;
+    cluster.create(&cluster.boats(), boat).await;
     let error = project
         .run(&server.kubeconfig, &["uninstall", "--force", "--timeout=1s"])
         .error();
@@ -199,14 +199,15 @@ async fn an_object_that_does_not_go_is_waited_for_and_named() {
 async fn a_definition_that_is_being_deleted_is_waited_for_and_made_anew() {
     let (server, project) = (Server::start(), TestProject::new());
     project.run(&server.kubeconfig, &["install"]).fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
     let boat = serde_json::json!({
         "apiVersion": "shop.example.com/v1", "kind": "Boat", "spec": {},
         "metadata": { "name": "moored", "finalizers": ["shop.example.com/anchor"] },
     });
-    eyes.create(&eyes.boats(), boat).await;
+    cluster.create(&cluster.boats(), boat).await;
     let delete = kube::api::DeleteParams::default();
-    eyes.definitions()
+    cluster
+        .definitions()
         .delete("boats.shop.example.com", &delete)
         .await
         .unwrap();
@@ -221,7 +222,8 @@ async fn a_definition_that_is_being_deleted_is_waited_for_and_made_anew() {
     let mut install = project.start(Some(&server.kubeconfig), &["install"]);
     install.until(&format!("Waiting until {BOATS} is gone"));
     let free = serde_json::json!({ "metadata": { "finalizers": null } });
-    eyes.boats()
+    cluster
+        .boats()
         .patch(
             "moored",
             &kube::api::PatchParams::default(),
@@ -232,7 +234,7 @@ async fn a_definition_that_is_being_deleted_is_waited_for_and_made_anew() {
     install.until(&format!("{BOATS} created"));
     let (status, said) = install.end();
     assert!(status.success(), "{said}");
-    assert_eq!(eyes.names(&eyes.boats()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.boats()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -246,8 +248,8 @@ async fn what_would_be_deleted_can_be_printed() {
         let definition: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(definition["metadata"]["name"], "boats.shop.example.com");
     }
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.definitions()).await, ["boats.shop.example.com"]);
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use kubewright_runtime::operator::{Operator, Rule};
 use kubewright_runtime::webhook::{Validator, Webhook};
 use serde_json::json;
 
-use crate::operator_project::{Eyes, Running, TestProject, boats, description, kind, operator};
+use crate::operator_project::{ClusterClient, Running, TestProject, boats, description, kind, operator};
 use crate::support::Server;
 
 const BOATS: &str = "customresourcedefinition.apiextensions.k8s.io/boats.shop.example.com";
@@ -76,8 +76,8 @@ async fn kinds_stay_in_the_cluster_and_webhooks_go_with_the_run() {
     let mut run = project.start(Some(&server.kubeconfig), &["run"]);
     run.until(&format!("{BOATS} created"));
     run.until("up with");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let webhooks = eyes
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let webhooks = cluster
         .mutating()
         .get("shop-mutating-webhook-configuration")
         .await
@@ -92,8 +92,8 @@ async fn kinds_stay_in_the_cluster_and_webhooks_go_with_the_run() {
         said.contains("shop-mutating-webhook-configuration deleted: it was there for this run"),
         "{said}"
     );
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
-    assert_eq!(eyes.names(&eyes.definitions()).await, ["boats.shop.example.com"]);
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
 }
 
 #[tokio::test]
@@ -106,8 +106,8 @@ async fn webhooks_of_a_deployed_operator_stay() {
     run.until("up with");
     run.signal("INT");
     run.end();
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let webhooks = eyes
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let webhooks = cluster
         .mutating()
         .get("shop-mutating-webhook-configuration")
         .await
@@ -119,7 +119,7 @@ async fn webhooks_of_a_deployed_operator_stay() {
     project
         .run(&server.kubeconfig, &["undeploy", "--namespace=harbour"])
         .fine();
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -128,9 +128,9 @@ async fn webhooks_that_a_lost_run_redirected_return_to_their_own_service() {
     project
         .run(&server.kubeconfig, &["deploy", "--no-wait", "--namespace=harbour"])
         .fine();
-    let eyes = Eyes::of(&server.kubeconfig).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
     let name = "shop-mutating-webhook-configuration";
-    let mut webhooks = eyes.mutating().get(name).await.unwrap().data["webhooks"].clone();
+    let mut webhooks = cluster.mutating().get(name).await.unwrap().data["webhooks"].clone();
     let before = json!({ "clientConfig": webhooks[0]["clientConfig"], "failurePolicy": "Fail" });
     let webhook = webhooks[0]["name"].as_str().unwrap();
     let saved = json!({ "holder": "me", "until": "2026-01-01T00:00:00Z", "url": "https://me:9443",
@@ -143,11 +143,11 @@ async fn webhooks_that_a_lost_run_redirected_return_to_their_own_service() {
         field_manager: Some("somebody".to_owned()),
         ..Default::default()
     };
-    eyes.mutating().patch(name, &somebody, &patch).await.unwrap();
+    cluster.mutating().patch(name, &somebody, &patch).await.unwrap();
 
     let mut run = project.start(Some(&server.kubeconfig), &["run"]);
     run.until("up with");
-    let live = eyes.mutating().get(name).await.unwrap();
+    let live = cluster.mutating().get(name).await.unwrap();
     let service = &live.data["webhooks"][0]["clientConfig"]["service"];
     assert_eq!(service["namespace"], "harbour", "{:?}", live.data);
     assert!(
@@ -167,8 +167,8 @@ async fn deployed_webhooks_stay_even_if_the_code_has_them_no_longer() {
     project.describe(&description(&Operator::new("shop"), &[boats()]));
     run.until("shop-mutating-webhook-configuration is no longer rendered and stays until the next deploy");
     run.until("up with");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.mutating()).await.len(), 1);
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.mutating()).await.len(), 1);
 }
 
 #[tokio::test]
@@ -180,8 +180,8 @@ async fn webhooks_that_a_deploy_takes_over_meanwhile_stay() {
     run.signal("INT");
     let (_, said) = run.end();
     assert!(!said.contains("it was there for this run"), "{said}");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    let webhooks = eyes
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    let webhooks = cluster
         .mutating()
         .get("shop-mutating-webhook-configuration")
         .await
@@ -210,8 +210,8 @@ async fn an_installation_that_fails_leaves_no_webhooks_behind() {
     );
     let error = ran.error();
     assert!(error.contains("shop-validating-webhook-configuration"), "{error}");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
 }
 
 #[test]
@@ -251,8 +251,8 @@ async fn nothing_is_installed_if_nothing_is_to_be() {
     let (server, project) = (Server::start(), TestProject::new());
     let mut run = project.start(Some(&server.kubeconfig), &["run", "--no-install"]);
     run.until("up with");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.definitions()).await, Vec::<String>::new());
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -263,8 +263,8 @@ async fn a_context_that_was_chosen_reaches_the_operator() {
     let mut run = project.start(None, &[&flags[..], &[kubeconfig]].concat());
     let path = given(&mut run);
     assert_ne!(path, server.kubeconfig);
-    let eyes = Eyes::of(&path).await;
-    assert_eq!(eyes.names(&eyes.definitions()).await, ["boats.shop.example.com"]);
+    let cluster = ClusterClient::of(&path).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
     run.signal("INT");
     run.end();
     assert!(!path.exists(), "it holds a key");
@@ -277,12 +277,12 @@ async fn without_any_cluster_the_embedded_server_takes_its_place() {
     run.until("no cluster is configured: an embedded API server takes its place");
     let kubeconfig = exported(&mut run);
     run.until("up with");
-    let eyes = Eyes::of(&kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.definitions()).await, ["boats.shop.example.com"]);
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
     let folder = kubeconfig.parent().unwrap().metadata().unwrap();
     assert_eq!(folder.permissions().mode() & 0o777, 0o700, "it holds a key");
     assert_eq!(
-        eyes.names(&eyes.deployments()).await,
+        cluster.names(&cluster.deployments()).await,
         Vec::<String>::new(),
         "the manager runs here"
     );
@@ -297,10 +297,10 @@ async fn at_the_embedded_server_the_operator_has_its_own_rights_and_no_others() 
     let project = TestProject::new();
     let mut run = project.start(None, &["run", "--embedded"]);
     exported(&mut run);
-    let eyes = Eyes::of(&given(&mut run)).await;
+    let cluster = ClusterClient::of(&given(&mut run)).await;
     // Its controller reads these.
-    eyes.names(&eyes.config_maps("default")).await;
-    let refused = eyes
+    cluster.names(&cluster.config_maps("default")).await;
+    let refused = cluster
         .deployments()
         .list(&kube::api::ListParams::default())
         .await
@@ -333,13 +333,14 @@ async fn deployments_come_to_life_at_the_embedded_server() {
     let mut run = project.start(None, &["run", "--embedded", "--samples"]);
     let kubeconfig = exported(&mut run);
     run.until("sample deployment.apps/web created");
-    let eyes = Eyes::of(&kubeconfig).await;
-    eyes.until(
-        &eyes.of_kind("apps", "v1", "Deployment", Some("default")),
-        "web",
-        |web| web.data["status"]["availableReplicas"] == 1,
-    )
-    .await;
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    cluster
+        .until(
+            &cluster.of_kind("apps", "v1", "Deployment", Some("default")),
+            "web",
+            |web| web.data["status"]["availableReplicas"] == 1,
+        )
+        .await;
     run.signal("INT");
     assert_eq!(run.end().0.code(), Some(0));
 }
@@ -354,13 +355,13 @@ async fn samples_are_applied_if_asked_for() {
     let mut run = project.start(None, &["run", "--embedded", "--samples", "--watch"]);
     let kubeconfig = exported(&mut run);
     run.until("sample boat.shop.example.com/boat-sample created");
-    let eyes = Eyes::of(&kubeconfig).await;
-    assert_eq!(eyes.names(&eyes.boats()).await, ["boat-sample"]);
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.boats()).await, ["boat-sample"]);
     project.write("config/samples/shop_v1_boat.yaml", &boat.replace("red", "blue"));
     run.until("changed: config/samples/shop_v1_boat.yaml");
     run.until("sample boat.shop.example.com/boat-sample configured");
     assert_eq!(
-        eyes.boats().get("boat-sample").await.unwrap().data["spec"]["colour"],
+        cluster.boats().get("boat-sample").await.unwrap().data["spec"]["colour"],
         "blue"
     );
 }
@@ -371,7 +372,7 @@ async fn a_saved_file_builds_installs_and_starts_again() {
     let mut run = project.start(None, &["run", "--embedded", "--watch"]);
     let kubeconfig = exported(&mut run);
     run.until("up with");
-    let eyes = Eyes::of(&kubeconfig).await;
+    let cluster = ClusterClient::of(&kubeconfig).await;
 
     // Another kind, and another program.
     let script = std::fs::read_to_string(project.path("src/operator.sh")).unwrap();
@@ -381,7 +382,7 @@ async fn a_saved_file_builds_installs_and_starts_again() {
     run.until("down in order");
     run.until("customresourcedefinition.apiextensions.k8s.io/oars.shop.example.com created");
     run.until("two up with");
-    assert_eq!(eyes.names(&eyes.definitions()).await.len(), 2);
+    assert_eq!(cluster.names(&cluster.definitions()).await.len(), 2);
 
     // A mistake leaves the one that runs alone.
     project.write("src/operator.sh", "MISTAKE");
@@ -408,15 +409,15 @@ async fn changed_roles_and_webhooks_are_applied_and_told_of() {
     run.until("clusterrole.rbac.authorization.k8s.io/shop-manager-role configured");
     run.until("shop-mutating-webhook-configuration deleted");
     run.until("up with");
-    let eyes = Eyes::of(&kubeconfig).await;
-    let roles = eyes.of_kind("rbac.authorization.k8s.io", "v1", "ClusterRole", None);
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    let roles = cluster.of_kind("rbac.authorization.k8s.io", "v1", "ClusterRole", None);
     let manager = roles.get("shop-manager-role").await.unwrap();
     assert!(
         manager.data["rules"].to_string().contains("deployments"),
         "{:?}",
         manager.data
     );
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
 }
 
 #[test]
@@ -470,13 +471,13 @@ fn real_project() -> TestProject {
 }
 
 /// Asserts that the sample went through the operator's webhook, which is called on this machine.
-async fn assert_defaulted(eyes: &Eyes) {
-    let made = eyes.config_maps("default").get("sample").await.unwrap();
+async fn assert_defaulted(cluster: &ClusterClient) {
+    let made = cluster.config_maps("default").get("sample").await.unwrap();
     assert_eq!(
         json!(made.metadata.labels),
         json!({ "shop.example.com/defaulted": "true" })
     );
-    let webhooks = eyes
+    let webhooks = cluster
         .mutating()
         .get("shop-mutating-webhook-configuration")
         .await
@@ -493,7 +494,7 @@ async fn a_real_operator_answers_webhooks_on_this_machine() {
     let mut run = project.start(None, &["run", "--embedded", "--samples"]);
     let kubeconfig = exported(&mut run);
     run.until("sample configmap/sample created");
-    assert_defaulted(&Eyes::of(&kubeconfig).await).await;
+    assert_defaulted(&ClusterClient::of(&kubeconfig).await).await;
     run.signal("INT");
     let (status, said) = run.end();
     assert_eq!(status.code(), Some(0), "{said}");
@@ -508,10 +509,10 @@ async fn in_a_cluster_samples_wait_for_the_webhooks_too() {
     let (server, project) = (Server::start(), real_project());
     let mut run = project.start(Some(&server.kubeconfig), &["run", "--samples"]);
     run.until("sample configmap/sample created");
-    let eyes = Eyes::of(&server.kubeconfig).await;
-    assert_defaulted(&eyes).await;
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_defaulted(&cluster).await;
     run.signal("INT");
     let (status, said) = run.end();
     assert_eq!(status.code(), Some(0), "{said}");
-    assert_eq!(eyes.names(&eyes.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
 }

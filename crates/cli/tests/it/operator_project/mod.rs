@@ -120,8 +120,8 @@ impl TestProject {
     }
 
     /// Runs the command to its end.
-    pub(crate) fn run(&self, kubeconfig: &Path, arguments: &[&str]) -> Ran {
-        Ran::of(&self.command(Some(kubeconfig), arguments).output().unwrap())
+    pub(crate) fn run(&self, kubeconfig: &Path, arguments: &[&str]) -> CommandResult {
+        CommandResult::of(&self.command(Some(kubeconfig), arguments).output().unwrap())
     }
 
     /// Starts the command.
@@ -165,16 +165,16 @@ pub(crate) fn kind(kind: &str, plural: &str) -> Value {
 
 /// How a command ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl CommandResult {
     fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Ran {
+        CommandResult {
             code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
@@ -277,17 +277,17 @@ impl Drop for Running {
 }
 
 /// The cluster of a kubeconfig, as tests look at it.
-pub(crate) struct Eyes {
+pub(crate) struct ClusterClient {
     client: kube::Client,
 }
 
-impl Eyes {
+impl ClusterClient {
     pub(crate) async fn of(kubeconfig: &Path) -> Self {
         let read = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
         let config = kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default())
             .await
             .unwrap();
-        Eyes {
+        ClusterClient {
             client: kube::Client::try_from(config).unwrap(),
         }
     }

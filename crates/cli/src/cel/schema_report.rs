@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::hint;
 
 /// What is known about the rules of a schema.
-pub(super) struct Survey {
+pub(super) struct SchemaReport {
     pub(super) rules: Vec<RuleReport>,
     /// What is wrong with the schema as a whole.
     pub(super) issues: Vec<SchemaIssue>,
@@ -27,7 +27,7 @@ pub(super) struct RuleReport {
 }
 
 /// Surveys a structural schema that stands at `path`.
-pub(super) fn survey(schema: &Json, path: &str) -> Survey {
+pub(super) fn of_schema(schema: &Json, path: &str) -> SchemaReport {
     let SchemaEstimate {
         rules,
         cost,
@@ -43,10 +43,10 @@ pub(super) fn survey(schema: &Json, path: &str) -> Survey {
         }
     };
     let rules = rules.into_iter().map(report).collect();
-    Survey { rules, issues, cost }
+    SchemaReport { rules, issues, cost }
 }
 
-impl Survey {
+impl SchemaReport {
     pub(super) fn refused(&self) -> usize {
         self.rules.iter().filter(|rule| !rule.issues.is_empty()).count()
     }
@@ -156,8 +156,8 @@ mod tests {
             ("self.contains('abcdefghijk')", None),
             ("self.startsWith('abc') ? self.matches('a') : self.matches('b')", None),
         ] {
-            let survey = survey(&schema(rule, max_items), "schema");
-            let [only] = survey.rules.as_slice() else {
+            let report = of_schema(&schema(rule, max_items), "schema");
+            let [only] = report.rules.as_slice() else {
                 panic!("one rule")
             };
             let cost = only.estimate.cost.unwrap() as f64 / PER_EXPRESSION_ESTIMATE as f64;
@@ -177,9 +177,9 @@ mod tests {
         *rules = (0..20)
             .map(|_| json!({"rule": "self.matches('^[a-z]{1,40}$')", "messageExpression": "'no ' + self"}))
             .collect();
-        let survey = survey(&schema, "schema");
-        let told = survey.issues.iter().find(|issue| issue.path == "schema").unwrap();
-        let cost = survey.cost as f64 / PER_CRD_ESTIMATE as f64;
+        let report = of_schema(&schema, "schema");
+        let told = report.issues.iter().find(|issue| issue.path == "schema").unwrap();
+        let cost = report.cost as f64 / PER_CRD_ESTIMATE as f64;
         assert!((cost - factor(&told.detail)).abs() <= 0.05, "{cost}: {}", told.detail);
     }
 

@@ -4,16 +4,16 @@ use std::io::IsTerminal;
 
 /// Colours text, or leaves it as it is.
 #[derive(Clone, Copy)]
-pub(super) struct Paint {
+pub(super) struct Colours {
     on: bool,
 }
 
-impl Paint {
+impl Colours {
     /// Colours on a terminal, unless `NO_COLOR` is set.
-    pub(super) fn of(stream: &impl IsTerminal) -> Paint {
+    pub(super) fn of(stream: &impl IsTerminal) -> Colours {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Paint {
+        Colours {
             on: stream.is_terminal() && !unwanted && !dumb,
         }
     }
@@ -66,9 +66,9 @@ mod tests {
     #[test]
     fn only_the_word_and_the_caret_are_coloured() {
         let text = "ERROR: <input>:1:5: undefined field 'x'\n | self.x\n | ....^";
-        assert_eq!(Paint { on: false }.issues(text), text);
+        assert_eq!(Colours { on: false }.issues(text), text);
         assert_eq!(
-            Paint { on: true }.issues(text),
+            Colours { on: true }.issues(text),
             "\x1b[1;31mERROR:\x1b[0m <input>:1:5: undefined field 'x'\n | self.x\n | \x1b[1;31m....^\x1b[0m"
         );
     }
