@@ -25,7 +25,7 @@ struct State {
     /// Counts changes of the policy, so that the cache has no entries of an older one.
     changes: u64,
     /// What users of a name are granted, by their groups.
-    known: HashMap<Box<str>, Vec<Known>>,
+    known: HashMap<Box<str>, Vec<CachedGrants>>,
     /// The number of entries of the cache.
     entries: usize,
 }
@@ -34,7 +34,7 @@ struct State {
 const LONGEST_KNOWN: usize = 4096;
 
 #[derive(Debug)]
-struct Known {
+struct CachedGrants {
     groups: Vec<String>,
     cluster: Arc<Grants>,
     by_namespace: HashMap<Box<str>, Arc<Grants>>,
@@ -129,7 +129,7 @@ impl Authorizer {
 }
 
 impl State {
-    fn known(&self, user: &User) -> Option<&Known> {
+    fn known(&self, user: &User) -> Option<&CachedGrants> {
         self.known
             .get(user.name.as_str())?
             .iter()
@@ -149,7 +149,7 @@ impl State {
         let users = self.known.entry(user.name.as_str().into()).or_default();
         let at = users.iter().position(|known| known.groups == user.groups);
         let at = at.unwrap_or_else(|| {
-            users.push(Known {
+            users.push(CachedGrants {
                 groups: user.groups.clone(),
                 cluster: Arc::clone(cluster),
                 by_namespace: HashMap::new(),

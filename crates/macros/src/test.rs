@@ -15,24 +15,24 @@ struct Options {
 }
 
 /// `virtual_time`, `flavor = "multi_thread"`, `worker_threads = 2`.
-enum Word {
+enum TestOption {
     VirtualTime(Span),
     Flavor(LitStr),
     WorkerThreads(LitInt),
 }
 
-impl Parse for Word {
+impl Parse for TestOption {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name: Ident = input.parse()?;
         match name.to_string().as_str() {
-            "virtual_time" => Ok(Word::VirtualTime(name.span())),
+            "virtual_time" => Ok(TestOption::VirtualTime(name.span())),
             "flavor" => {
                 input.parse::<Token![=]>()?;
-                input.parse().map(Word::Flavor)
+                input.parse().map(TestOption::Flavor)
             }
             "worker_threads" => {
                 input.parse::<Token![=]>()?;
-                input.parse().map(Word::WorkerThreads)
+                input.parse().map(TestOption::WorkerThreads)
             }
             other => Err(Error::new(
                 name.span(),
@@ -47,10 +47,10 @@ impl Parse for Word {
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let mut options = Options::default();
-        for word in Punctuated::<Word, Token![,]>::parse_terminated(input)? {
+        for word in Punctuated::<TestOption, Token![,]>::parse_terminated(input)? {
             match word {
-                Word::VirtualTime(span) => options.virtual_time = Some(span),
-                Word::Flavor(flavor) => match flavor.value().as_str() {
+                TestOption::VirtualTime(span) => options.virtual_time = Some(span),
+                TestOption::Flavor(flavor) => match flavor.value().as_str() {
                     "current_thread" => options.multi_thread = None,
                     "multi_thread" => options.multi_thread = Some(flavor.span()),
                     _ => {
@@ -58,7 +58,7 @@ impl Parse for Options {
                         return Err(Error::new(flavor.span(), text));
                     }
                 },
-                Word::WorkerThreads(number) => {
+                TestOption::WorkerThreads(number) => {
                     let threads = number.base10_parse::<usize>()?;
                     if threads == 0 {
                         return Err(Error::new(number.span(), "there has to be a thread"));

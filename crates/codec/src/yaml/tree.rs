@@ -127,14 +127,14 @@ fn is_forbidden(c: char) -> bool {
 }
 
 /// Why a text was not parsed.
-pub(super) struct Refusal {
+pub(super) struct ParseFailure {
     pub(super) error: YamlError,
     /// Where a quoted scalar begins whose further lines are not indented, in characters. YAML 1.1 has nothing against
     /// that; the parser here has.
     pub(super) outdented_quote: Option<usize>,
 }
 
-impl From<YamlError> for Refusal {
+impl From<YamlError> for ParseFailure {
     fn from(error: YamlError) -> Self {
         Self {
             error,
@@ -144,7 +144,7 @@ impl From<YamlError> for Refusal {
 }
 
 /// Parses the first document.
-pub(super) fn parse(text: &str) -> Result<Tree<'_>, Refusal> {
+pub(super) fn parse(text: &str) -> Result<Tree<'_>, ParseFailure> {
     let mut builder = Builder {
         tree: Tree {
             text,
@@ -259,9 +259,9 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn refusal(&self, error: &saphyr_parser::ScanError) -> Refusal {
+    fn refusal(&self, error: &saphyr_parser::ScanError) -> ParseFailure {
         let is_outdented = error.info() == "invalid indentation in quoted scalar";
-        Refusal {
+        ParseFailure {
             error: self.reword(error),
             outdented_quote: is_outdented.then(|| error.marker().index()),
         }

@@ -23,11 +23,11 @@ pub(crate) struct MutatingWebhookConfiguration;
 
 impl Behaviour for ValidatingWebhookConfiguration {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate(object, false, Demands::of_new(), errors);
+        validate(object, false, WebhookRequirements::of_new(), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        validate(object, false, Demands::of_change(object, old), errors);
+        validate(object, false, WebhookRequirements::of_change(object, old), errors);
     }
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
@@ -37,11 +37,11 @@ impl Behaviour for ValidatingWebhookConfiguration {
 
 impl Behaviour for MutatingWebhookConfiguration {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate(object, true, Demands::of_new(), errors);
+        validate(object, true, WebhookRequirements::of_new(), errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
-        validate(object, true, Demands::of_change(object, old), errors);
+        validate(object, true, WebhookRequirements::of_change(object, old), errors);
     }
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
@@ -55,7 +55,7 @@ impl Behaviour for MutatingWebhookConfiguration {
     clippy::struct_excessive_bools,
     reason = "each demand is dropped for a reason of its own"
 )]
-struct Demands {
+struct WebhookRequirements {
     conditions: bool,
     no_side_effects: bool,
     known_review_version: bool,
@@ -63,9 +63,9 @@ struct Demands {
     selectors: SelectorOptions,
 }
 
-impl Demands {
+impl WebhookRequirements {
     fn of_new() -> Self {
-        Demands {
+        WebhookRequirements {
             conditions: true,
             no_side_effects: true,
             known_review_version: true,
@@ -83,7 +83,7 @@ impl Demands {
                 .zip(old)
                 .all(|(new, old)| same(conditions(new).as_ref(), conditions(old).as_ref()));
         let mut names = HashSet::new();
-        Demands {
+        WebhookRequirements {
             conditions: !same_conditions,
             no_side_effects: old
                 .iter()
@@ -104,7 +104,7 @@ impl Demands {
     }
 }
 
-fn validate(object: &Value, mutating: bool, demands: Demands, errors: &mut Errors) {
+fn validate(object: &Value, mutating: bool, demands: WebhookRequirements, errors: &mut Errors) {
     let root = PathRef::root("webhooks");
     let mut names = HashSet::new();
     for (index, hook) in list_at(object, &["webhooks"]).iter().enumerate() {
@@ -118,7 +118,7 @@ fn validate(object: &Value, mutating: bool, demands: Demands, errors: &mut Error
     }
 }
 
-fn validate_hook(hook: &Value, mutating: bool, demands: Demands, path: &PathRef<'_>, errors: &mut Errors) {
+fn validate_hook(hook: &Value, mutating: bool, demands: WebhookRequirements, path: &PathRef<'_>, errors: &mut Errors) {
     validate_qualified_name(str_at(hook, &["name"]), &path.child("name"), errors);
     let rules = path.child("rules");
     for (index, item) in list_at(hook, &["rules"]).iter().enumerate() {
@@ -190,7 +190,7 @@ fn validate_qualified_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) 
     }
 }
 
-fn validate_review_versions(hook: &Value, demands: Demands, path: &PathRef<'_>, errors: &mut Errors) {
+fn validate_review_versions(hook: &Value, demands: WebhookRequirements, path: &PathRef<'_>, errors: &mut Errors) {
     let versions = strings_at(hook, &["admissionReviewVersions"]);
     let known = REVIEW_VERSIONS.join(", ");
     if versions.is_empty() {

@@ -360,12 +360,12 @@ fn of_container(
 }
 
 fn ports(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
-    struct Known {
+    struct SeenPort {
         place: String,
         host_ip: String,
         host_port: i64,
     }
-    let mut by_number: HashMap<String, Vec<Known>> = HashMap::new();
+    let mut by_number: HashMap<String, Vec<SeenPort>> = HashMap::new();
     containers::visit(spec, path, |container, path| {
         let path = path.child("ports");
         for (index, port) in list_at(container, &["ports"]).iter().enumerate() {
@@ -391,7 +391,7 @@ fn ports(spec: &Value, path: &PathRef<'_>, found: &mut Vec<String>) {
                 };
                 found.push(format!("{place}: {what} port definition with {}", other.place));
             }
-            others.push(Known {
+            others.push(SeenPort {
                 place,
                 host_ip: host_ip.to_owned(),
                 host_port,

@@ -4,12 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, Type, Visibility};
 
-use crate::schema::fields::Known;
+use crate::schema::fields::PreparedField;
 use crate::schema::shape::{Shape, shape};
-use crate::schema::{Prepared, Settings};
+use crate::schema::{PreparedType, Settings};
 
 /// The twin of a struct with named fields. Other types are set whole.
-pub(crate) fn twin(input: &DeriveInput, prepared: &Prepared, settings: &Settings) -> TokenStream {
+pub(crate) fn twin(input: &DeriveInput, prepared: &PreparedType, settings: &Settings) -> TokenStream {
     if !settings.apply || !input.generics.params.is_empty() || prepared.fields.is_empty() {
         return TokenStream::new();
     }
@@ -79,7 +79,7 @@ pub(crate) fn twin(input: &DeriveInput, prepared: &Prepared, settings: &Settings
 }
 
 fn setter<'a>(
-    known: &Known,
+    known: &PreparedField,
     ident: &Ident,
     visibility: &Visibility,
     docs: impl Iterator<Item = &'a Attribute>,

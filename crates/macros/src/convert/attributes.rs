@@ -7,14 +7,14 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::{Attribute, DeriveInput, Error, LitStr, Path, Token, Type};
 
-use super::Way;
+use super::Direction;
 
 /// What stands above the type.
 pub(super) struct Container {
     pub(super) hub: Type,
     pub(super) runtime: Option<Path>,
     /// The directions said to fail.
-    pub(super) fallible: Vec<Way>,
+    pub(super) fallible: Vec<Direction>,
     pub(super) added: Added,
     pub(super) root: Option<Type>,
     pub(super) skip_root: bool,
@@ -70,11 +70,11 @@ impl Container {
             } else if meta.path.is_ident("added") {
                 added = Added::parse(meta)?;
             } else if meta.path.is_ident("try") {
-                fallible.extend([Way::ToHub, Way::FromHub]);
+                fallible.extend([Direction::ToHub, Direction::FromHub]);
             } else if meta.path.is_ident("try_to_hub") {
-                fallible.push(Way::ToHub);
+                fallible.push(Direction::ToHub);
             } else if meta.path.is_ident("try_from_hub") {
-                fallible.push(Way::FromHub);
+                fallible.push(Direction::FromHub);
             } else if meta.path.is_ident("skip_root") {
                 skip_root = true;
             } else if meta.path.is_ident("skip_status") {
@@ -117,16 +117,16 @@ impl Field {
                 "with" | "try_with" => {
                     let module: Path = meta.value()?.parse()?;
                     let fallible = name == "try_with";
-                    field.set(meta, Way::ToHub, within(&module, "to_hub"), fallible)?;
-                    field.set(meta, Way::FromHub, within(&module, "from_hub"), fallible)?;
+                    field.set(meta, Direction::ToHub, within(&module, "to_hub"), fallible)?;
+                    field.set(meta, Direction::FromHub, within(&module, "from_hub"), fallible)?;
                 }
                 "to_hub" | "try_to_hub" => {
                     let path = meta.value()?.parse()?;
-                    field.set(meta, Way::ToHub, path, name == "try_to_hub")?;
+                    field.set(meta, Direction::ToHub, path, name == "try_to_hub")?;
                 }
                 "from_hub" | "try_from_hub" => {
                     let path = meta.value()?.parse()?;
-                    field.set(meta, Way::FromHub, path, name == "try_from_hub")?;
+                    field.set(meta, Direction::FromHub, path, name == "try_from_hub")?;
                 }
                 _ => {
                     let known = "rename, with, try_with, to_hub, try_to_hub, from_hub, try_from_hub, skip, default";
@@ -148,10 +148,10 @@ impl Field {
         Ok(field)
     }
 
-    fn set(&mut self, meta: &ParseNestedMeta<'_>, way: Way, path: Path, fallible: bool) -> Result<(), Error> {
+    fn set(&mut self, meta: &ParseNestedMeta<'_>, way: Direction, path: Path, fallible: bool) -> Result<(), Error> {
         let function = match way {
-            Way::ToHub => &mut self.to_hub,
-            Way::FromHub => &mut self.from_hub,
+            Direction::ToHub => &mut self.to_hub,
+            Direction::FromHub => &mut self.from_hub,
         };
         if function.is_some() {
             return Err(meta.error("this direction has a function already"));
@@ -160,16 +160,16 @@ impl Field {
         Ok(())
     }
 
-    pub(super) fn function(&self, way: Way) -> Option<&Function> {
+    pub(super) fn function(&self, way: Direction) -> Option<&Function> {
         match way {
-            Way::ToHub => self.to_hub.as_ref(),
-            Way::FromHub => self.from_hub.as_ref(),
+            Direction::ToHub => self.to_hub.as_ref(),
+            Direction::FromHub => self.from_hub.as_ref(),
         }
     }
 
     /// The directions that its functions make fallible.
-    pub(super) fn fallible(&self) -> impl Iterator<Item = Way> {
-        let ways = [Way::ToHub, Way::FromHub].into_iter();
+    pub(super) fn fallible(&self) -> impl Iterator<Item = Direction> {
+        let ways = [Direction::ToHub, Direction::FromHub].into_iter();
         ways.filter(|way| self.function(*way).is_some_and(|function| function.fallible))
     }
 }

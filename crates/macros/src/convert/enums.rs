@@ -6,15 +6,15 @@ use syn::spanned::Spanned as _;
 use syn::{DataEnum, DeriveInput, Error, Fields, Path, PathArguments, Type};
 
 use super::attributes::{Added, Container, Variant};
-use super::structs::{Member, binding, literal, members};
+use super::structs::{ConvertedField, binding, literal, members};
 use super::wire;
-use super::{Bodies, Context, Way, value};
+use super::{Bodies, Context, Direction, value};
 
 /// A variant with everything that is said about it.
 struct Arm<'a> {
     variant: &'a syn::Variant,
     said: Variant,
-    members: Vec<Member<'a>>,
+    members: Vec<ConvertedField<'a>>,
 }
 
 pub(super) fn bodies(
@@ -34,10 +34,10 @@ pub(super) fn bodies(
         .flat_map(|member| member.said.fallible())
         .collect();
     if arms.iter().any(|arm| arm.said.skip) {
-        fallible.push(Way::ToHub);
+        fallible.push(Direction::ToHub);
     }
     if container.added.items.iter().any(|(_, spoke)| spoke.is_none()) {
-        fallible.push(Way::FromHub);
+        fallible.push(Direction::FromHub);
     }
     let context = Context::new(container, exporter, &fallible);
     let hub = path_of(&container.hub)?;
@@ -85,7 +85,7 @@ impl Arm<'_> {
         }
         let hub = self.said.rename.as_ref().unwrap_or(name);
         let pattern = self.pattern(|member| &member.spoke, false);
-        let fields = self.literal(context, Way::ToHub, &self.said.added);
+        let fields = self.literal(context, Direction::ToHub, &self.said.added);
         quote!(#spoke::#name #pattern => Self::#hub #fields,)
     }
 
@@ -96,11 +96,11 @@ impl Arm<'_> {
         let name = &self.variant.ident;
         let renamed = self.said.rename.as_ref().unwrap_or(name);
         let pattern = self.pattern(|member| &member.hub, !self.said.added.is_empty());
-        let fields = self.literal(context, Way::FromHub, &Added::default());
+        let fields = self.literal(context, Direction::FromHub, &Added::default());
         Some(quote!(#hub::#renamed #pattern => Self::#name #fields,))
     }
 
-    fn literal(&self, context: &Context, way: Way, added: &Added) -> Option<TokenStream> {
+    fn literal(&self, context: &Context, way: Direction, added: &Added) -> Option<TokenStream> {
         let source = |name: &TokenStream| {
             let binding = binding(name);
             quote!(#binding)
@@ -118,7 +118,11 @@ impl Arm<'_> {
         }
     }
 
-    fn pattern<'a>(&'a self, name: impl Fn(&'a Member<'_>) -> &'a TokenStream, open: bool) -> Option<TokenStream> {
+    fn pattern<'a>(
+        &'a self,
+        name: impl Fn(&'a ConvertedField<'_>) -> &'a TokenStream,
+        open: bool,
+    ) -> Option<TokenStream> {
         let bindings = self.members.iter().filter(|member| !member.said.skip).map(|member| {
             let name = name(member);
             (name, binding(name))

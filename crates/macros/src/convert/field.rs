@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type};
 
 use super::attributes::Function;
-use super::{Context, Way};
+use super::{Context, Direction};
 
 /// What a type is made of, as far as its name tells.
 enum Shape<'a> {
@@ -20,7 +20,7 @@ enum Shape<'a> {
 /// Converts what `value` names. `place` is the field's name on the wire.
 pub(super) fn convert(
     context: &Context,
-    way: Way,
+    way: Direction,
     ty: &Type,
     function: Option<&Function>,
     value: &TokenStream,

@@ -17,7 +17,7 @@ use attributes::Container;
 
 /// Which way a conversion goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     ToHub,
     FromHub,
 }
@@ -27,7 +27,7 @@ struct Context {
     hub: Type,
     /// The module that holds `FieldError` and `support`.
     runtime: TokenStream,
-    fallible: Vec<Way>,
+    fallible: Vec<Direction>,
 }
 
 /// A function body for each direction.
@@ -58,7 +58,7 @@ fn derive(input: &DeriveInput, exporter: &str) -> Result<TokenStream, Error> {
 }
 
 impl Context {
-    fn new(container: &Container, exporter: &str, fallible: &[Way]) -> Self {
+    fn new(container: &Container, exporter: &str, fallible: &[Direction]) -> Self {
         let exporter = Ident::new(exporter, Span::call_site());
         let runtime = container
             .runtime
@@ -71,7 +71,7 @@ impl Context {
         }
     }
 
-    fn fallible(&self, way: Way) -> bool {
+    fn fallible(&self, way: Direction) -> bool {
         self.fallible.contains(&way)
     }
 
@@ -85,14 +85,14 @@ impl Context {
     ) -> TokenStream {
         let hub = &self.hub;
         let hub = quote!(#hub);
-        let to_hub = self.one(Way::ToHub, generics, spoke, &hub, bounds, &bodies.to_hub);
-        let from_hub = self.one(Way::FromHub, generics, &hub, spoke, bounds, &bodies.from_hub);
+        let to_hub = self.one(Direction::ToHub, generics, spoke, &hub, bounds, &bodies.to_hub);
+        let from_hub = self.one(Direction::FromHub, generics, &hub, spoke, bounds, &bodies.from_hub);
         quote!(#to_hub #from_hub)
     }
 
     fn one(
         &self,
-        way: Way,
+        way: Direction,
         generics: &TokenStream,
         from: &TokenStream,
         to: &TokenStream,

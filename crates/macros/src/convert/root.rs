@@ -6,7 +6,7 @@ use syn::{Attribute, DeriveInput, Error, PathArguments, Type};
 
 use super::attributes::Container;
 use super::wire::{mentions, text};
-use super::{Bodies, Context, Way, value};
+use super::{Bodies, Context, Direction, value};
 
 /// Both directions between the roots, if the type is a spec of `#[derive(CustomResource)]`.
 pub(super) fn conversions(input: &DeriveInput, container: &Container, context: &Context) -> Result<TokenStream, Error> {
@@ -29,8 +29,8 @@ pub(super) fn conversions(input: &DeriveInput, container: &Container, context: &
     };
     let status = lists.iter().any(|list| mentions(&list.tokens, "status")) && !container.skip_status;
     let bodies = Bodies {
-        to_hub: body(context, Way::ToHub, &quote!(#hub), status),
-        from_hub: body(context, Way::FromHub, &quote!(#spoke), status),
+        to_hub: body(context, Direction::ToHub, &quote!(#hub), status),
+        from_hub: body(context, Direction::FromHub, &quote!(#spoke), status),
     };
     let context = Context {
         hub,
@@ -41,7 +41,7 @@ pub(super) fn conversions(input: &DeriveInput, container: &Container, context: &
 }
 
 /// `CustomResource` gives every root a `new`, whatever its fields: what it sets is overwritten here.
-fn body(context: &Context, way: Way, target: &TokenStream, status: bool) -> TokenStream {
+fn body(context: &Context, way: Direction, target: &TokenStream, status: bool) -> TokenStream {
     let (value, runtime) = (value(), &context.runtime);
     let convert = |part: TokenStream, place: &str| {
         if context.fallible(way) {

@@ -6,10 +6,10 @@ use syn::{DataStruct, DeriveInput, Error, Fields, Index};
 
 use super::attributes::{Added, Container, Field};
 use super::wire::{self, Style};
-use super::{Bodies, Context, Way, field, value};
+use super::{Bodies, Context, Direction, field, value};
 
 /// A field with everything that is said about it.
-pub(super) struct Member<'a> {
+pub(super) struct ConvertedField<'a> {
     pub(super) field: &'a syn::Field,
     pub(super) said: Field,
     /// Its names in Rust: a name, or a position.
@@ -37,10 +37,17 @@ pub(super) fn bodies(
     }
     let value = value();
     let source = |name: &TokenStream| quote!(#value.#name);
-    let to_hub = literal(&context, Way::ToHub, &data.fields, &members, &container.added, source);
+    let to_hub = literal(
+        &context,
+        Direction::ToHub,
+        &data.fields,
+        &members,
+        &container.added,
+        source,
+    );
     let from_hub = literal(
         &context,
-        Way::FromHub,
+        Direction::FromHub,
         &data.fields,
         &members,
         &Added::default(),
@@ -54,7 +61,7 @@ pub(super) fn bodies(
 }
 
 /// Everything said about the fields of a struct or a variant.
-pub(super) fn members(fields: &Fields, style: Style) -> Result<Vec<Member<'_>>, Error> {
+pub(super) fn members(fields: &Fields, style: Style) -> Result<Vec<ConvertedField<'_>>, Error> {
     let mut mistakes: Option<Error> = None;
     let mut members = Vec::new();
     for (at, field) in fields.iter().enumerate() {
@@ -69,7 +76,7 @@ pub(super) fn members(fields: &Fields, style: Style) -> Result<Vec<Member<'_>>, 
     mistakes.map_or(Ok(members), Err)
 }
 
-fn member(at: usize, field: &syn::Field, style: Style) -> Result<Member<'_>, Error> {
+fn member(at: usize, field: &syn::Field, style: Style) -> Result<ConvertedField<'_>, Error> {
     let said = Field::parse(&field.attrs)?;
     let Some(name) = &field.ident else {
         if said.skip || said.rename.is_some() {
@@ -79,7 +86,7 @@ fn member(at: usize, field: &syn::Field, style: Style) -> Result<Member<'_>, Err
             ));
         }
         let index = Index::from(at);
-        return Ok(Member {
+        return Ok(ConvertedField {
             field,
             said,
             spoke: quote!(#index),
@@ -94,7 +101,7 @@ fn member(at: usize, field: &syn::Field, style: Style) -> Result<Member<'_>, Err
         Some(hub) => style.apply(&hub.to_string()),
         None => wire_spoke.clone(),
     };
-    Ok(Member {
+    Ok(ConvertedField {
         field,
         said,
         spoke: quote!(#name),
@@ -107,21 +114,21 @@ fn member(at: usize, field: &syn::Field, style: Style) -> Result<Member<'_>, Err
 /// The fields of the target in braces or parentheses, made from those that `source` names.
 pub(super) fn literal(
     context: &Context,
-    way: Way,
+    way: Direction,
     fields: &Fields,
-    members: &[Member<'_>],
+    members: &[ConvertedField<'_>],
     added: &Added,
     source: impl Fn(&TokenStream) -> TokenStream,
 ) -> TokenStream {
     let converted = members.iter().filter_map(|member| {
         let (from, to, place) = match way {
-            Way::ToHub => (&member.spoke, &member.hub, &member.wire_spoke),
-            Way::FromHub => (&member.hub, &member.spoke, &member.wire_hub),
+            Direction::ToHub => (&member.spoke, &member.hub, &member.wire_spoke),
+            Direction::FromHub => (&member.hub, &member.spoke, &member.wire_hub),
         };
         if member.said.skip {
             let default = member.said.default.clone();
             let default = default.unwrap_or_else(|| quote!(::core::default::Default::default()));
-            return (way == Way::FromHub).then(|| quote!(#to: #default));
+            return (way == Direction::FromHub).then(|| quote!(#to: #default));
         }
         let function = member.said.function(way);
         let value = field::convert(context, way, &member.field.ty, function, &source(from), place);

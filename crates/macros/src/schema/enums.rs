@@ -5,15 +5,15 @@ use syn::{Data, DataEnum, DeriveInput, Error, Fields, parse_quote};
 
 use super::case::Case;
 use super::emit::{self, Facts};
-use super::fields::{self, Around, Of};
+use super::fields::{self, FieldContext, FieldParent};
 use super::markers::{MarkerPosition, Markers};
-use super::{Prepared, Settings, all, serde};
+use super::{PreparedType, Settings, all, serde};
 
 pub(super) fn settle(
     input: &mut DeriveInput,
     container: &serde::Container,
     settings: &Settings,
-) -> Result<Prepared, Error> {
+) -> Result<PreparedType, Error> {
     let markers = Markers::take(&mut input.attrs, MarkerPosition::Type)?;
     if let Some(group) = markers.groups.first() {
         let span = group
@@ -42,11 +42,11 @@ pub(super) fn settle(
             variant.attrs.push(parse_quote!(#[schemars(#keyword = #value)]));
         }
         let of = if matches!(variant.fields, Fields::Named(_)) {
-            Of::Variant
+            FieldParent::Variant
         } else {
-            Of::Tuple
+            FieldParent::Tuple
         };
-        let around = Around {
+        let around = FieldContext {
             of,
             path: &path,
             prefix: format!("{}_", serde::plain(&variant.ident)),
@@ -68,7 +68,7 @@ pub(super) fn settle(
     input
         .attrs
         .push(emit::attribute(&markers, &Facts::default(), input.ident.span()));
-    Ok(Prepared {
+    Ok(PreparedType {
         fields: Vec::new(),
         functions: functions.into_iter().collect(),
     })

@@ -13,7 +13,7 @@ use super::{defaults, serde, suits, written};
 
 /// Where a field stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum FieldParent {
     Struct,
     Variant,
     /// A struct without names: its value is the field's.
@@ -21,8 +21,8 @@ pub(crate) enum Of {
 }
 
 /// What a field needs to know of the type around it.
-pub(crate) struct Around<'a> {
-    pub(crate) of: Of,
+pub(crate) struct FieldContext<'a> {
+    pub(crate) of: FieldParent,
     /// The type as an expression's path.
     pub(crate) path: &'a TokenStream,
     /// Before the field's name in the names of functions.
@@ -35,7 +35,7 @@ pub(crate) struct Around<'a> {
 }
 
 /// What the type around needs to know of a field.
-pub(crate) struct Known {
+pub(crate) struct PreparedField {
     pub(crate) ident: Option<Ident>,
     pub(crate) rust_name: String,
     pub(crate) name: String,
@@ -49,20 +49,20 @@ pub(crate) struct Known {
     pub(crate) functions: TokenStream,
 }
 
-impl Known {
+impl PreparedField {
     /// The function that makes the field's default.
-    fn default_name(&self, around: &Around<'_>) -> Ident {
+    fn default_name(&self, around: &FieldContext<'_>) -> Ident {
         format_ident!("__kubewright_default_{}{}", around.prefix, self.rust_name)
     }
 
     /// Its path, for serde.
-    pub(super) fn default_path(&self, around: &Around<'_>) -> String {
+    pub(super) fn default_path(&self, around: &FieldContext<'_>) -> String {
         format!("{}::{}", around.path, self.default_name(around)).replace(' ', "")
     }
 }
 
 /// Reads a field's attributes and writes those that serde and `schemars` understand.
-pub(crate) fn settle(field: &mut Field, around: &Around<'_>) -> Result<Known, Error> {
+pub(crate) fn settle(field: &mut Field, around: &FieldContext<'_>) -> Result<PreparedField, Error> {
     let serde = serde::Field::read(&field.attrs)?;
     let markers = Markers::take(&mut field.attrs, MarkerPosition::Field)?;
     let rust_name = field.ident.as_ref().map(serde::plain).unwrap_or_default();
@@ -74,7 +74,7 @@ pub(crate) fn settle(field: &mut Field, around: &Around<'_>) -> Result<Known, Er
     if !markers.is_empty() {
         check(&markers, &serde, field, around.of)?;
     }
-    let mut known = Known {
+    let mut known = PreparedField {
         ident: field.ident.clone(),
         rust_name,
         name,
@@ -88,7 +88,7 @@ pub(crate) fn settle(field: &mut Field, around: &Around<'_>) -> Result<Known, Er
     if known.serde.is_skipped() || known.serde.flatten {
         return Ok(known);
     }
-    if around.of != Of::Tuple {
+    if around.of != FieldParent::Tuple {
         presence(field, &markers, &mut known, around);
     }
     if let Some(function) = known.serde.serialize_with.clone() {
@@ -104,7 +104,7 @@ pub(crate) fn settle(field: &mut Field, around: &Around<'_>) -> Result<Known, Er
 }
 
 /// May the field be missing, what is it then, and when is it not written?
-fn presence(field: &mut Field, markers: &Markers, known: &mut Known, around: &Around<'_>) {
+fn presence(field: &mut Field, markers: &Markers, known: &mut PreparedField, around: &FieldContext<'_>) {
     let option = is_option(&field.ty);
     let serde = &known.serde;
     let has_default = markers.default.is_some() || serde.has_default || around.default.is_some();
@@ -136,7 +136,7 @@ fn presence(field: &mut Field, markers: &Markers, known: &mut Known, around: &Ar
     known.must_be_required = markers.required.filter(|_| lax);
 }
 
-fn check(markers: &Markers, serde: &serde::Field, field: &Field, of: Of) -> Result<(), Error> {
+fn check(markers: &Markers, serde: &serde::Field, field: &Field, of: FieldParent) -> Result<(), Error> {
     let mistake = |span: Span, message: &str| Err(Error::new(span, message));
     let first = markers.said.first().map_or_else(Span::call_site, |(_, span)| *span);
     if serde.flatten {
@@ -155,14 +155,14 @@ fn check(markers: &Markers, serde: &serde::Field, field: &Field, of: Of) -> Resu
     if let Some(span) = said("default").filter(|_| serde.has_default) {
         return mistake(span, "the field has a serde default already; leave one out");
     }
-    if of == Of::Tuple {
+    if of == FieldParent::Tuple {
         for key in ["required", "optional", "default"] {
             if let Some(span) = said(key) {
                 return mistake(span, "this is for fields with names: say it where the type is used");
             }
         }
     }
-    if of == Of::Variant {
+    if of == FieldParent::Variant {
         if let Some(span) = markers
             .required
             .filter(|_| is_option(&field.ty) || said("default").is_some())

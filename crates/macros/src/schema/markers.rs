@@ -49,7 +49,7 @@ pub(crate) enum Fallback {
 
 /// How many of some fields may be set: at most, exactly or at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Count {
+pub(crate) enum SetCount {
     AtMost,
     Exactly,
     AtLeast,
@@ -57,7 +57,7 @@ pub(crate) enum Count {
 
 /// Fields that exclude or need each other.
 pub(crate) struct Group {
-    pub(crate) count: Count,
+    pub(crate) count: SetCount,
     pub(crate) fields: Vec<Named>,
 }
 
@@ -220,9 +220,9 @@ impl Markers {
             }
             "default" if place == MarkerPosition::Field => self.default = Some(Fallback::read(meta)?),
             "schemaless" if place == MarkerPosition::Field => bare(meta)?,
-            "at_most_one_of" if place == MarkerPosition::Type => self.group(meta, Count::AtMost)?,
-            "exactly_one_of" if place == MarkerPosition::Type => self.group(meta, Count::Exactly)?,
-            "at_least_one_of" if place == MarkerPosition::Type => self.group(meta, Count::AtLeast)?,
+            "at_most_one_of" if place == MarkerPosition::Type => self.group(meta, SetCount::AtMost)?,
+            "exactly_one_of" if place == MarkerPosition::Type => self.group(meta, SetCount::Exactly)?,
+            "at_least_one_of" if place == MarkerPosition::Type => self.group(meta, SetCount::AtLeast)?,
             known if FIELDS.contains(&known) => {
                 return Err(meta.error(format!("`{known}` is for fields")));
             }
@@ -251,7 +251,7 @@ impl Markers {
         Ok(())
     }
 
-    fn group(&mut self, meta: &ParseNestedMeta<'_>, count: Count) -> Result<(), Error> {
+    fn group(&mut self, meta: &ParseNestedMeta<'_>, count: SetCount) -> Result<(), Error> {
         let content;
         syn::parenthesized!(content in meta.input);
         let fields = content.parse_terminated(Named::parse, Token![,])?;

@@ -22,7 +22,7 @@ use syn::punctuated::Punctuated;
 use syn::{Data, DeriveInput, Error, Path, Token, parse_quote};
 
 use crate::apply;
-use fields::Known;
+use fields::PreparedField;
 pub(crate) use settings::Settings;
 
 /// The code of `#[kubewright::schema(…)]`.
@@ -63,14 +63,14 @@ fn one_attribute(input: &DeriveInput) -> Result<(), Error> {
 }
 
 /// What is known of a type after its attributes were settled.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedType {
     /// The fields of a struct with names; of other types none.
-    pub(crate) fields: Vec<Known>,
+    pub(crate) fields: Vec<PreparedField>,
     /// Functions for the impl of the type.
     functions: TokenStream,
 }
 
-impl Prepared {
+impl PreparedType {
     pub(crate) fn functions(&self, input: &DeriveInput) -> TokenStream {
         let functions = &self.functions;
         if functions.is_empty() {

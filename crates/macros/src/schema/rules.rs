@@ -6,7 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::{Error, Expr, ExprLit, Lit, LitBool, LitStr, Token};
 
-use super::markers::Count;
+use super::markers::SetCount;
 use crate::words;
 
 const REASONS: [&str; 4] = [
@@ -112,7 +112,7 @@ pub(crate) fn stays(field: &str) -> TokenStream {
 }
 
 /// How many of some fields may be set, in words and costs of controller-gen.
-pub(crate) fn one_of(count: Count, fields: &[String]) -> TokenStream {
+pub(crate) fn one_of(count: SetCount, fields: &[String]) -> TokenStream {
     let names = fields.join(" ");
     let sum = |fields: &[String]| {
         let parts: Vec<String> = fields
@@ -122,15 +122,15 @@ pub(crate) fn one_of(count: Count, fields: &[String]) -> TokenStream {
         parts.join("+")
     };
     let (rule, message) = match count {
-        Count::AtMost => (
+        SetCount::AtMost => (
             format!("{} <= 1", sum(fields)),
             format!("at most one of the fields in [{names}] may be set"),
         ),
-        Count::Exactly => (
+        SetCount::Exactly => (
             format!("{} == 1", sum(fields)),
             format!("exactly one of the fields in [{names}] must be set"),
         ),
-        Count::AtLeast => {
+        SetCount::AtLeast => {
             let parts: Vec<String> = fields
                 .iter()
                 .map(|field| format!("has(self.{})", cel_name(field)))

@@ -8,16 +8,16 @@ use syn::{Data, DataStruct, DeriveInput, Error, Fields, parse_quote};
 
 use super::case::Case;
 use super::emit::{self, Facts};
-use super::fields::{self, Around, Known, Of};
+use super::fields::{self, FieldContext, FieldParent, PreparedField};
 use super::markers::{Group, MarkerPosition, Markers};
-use super::{Prepared, Settings, all, rules, serde, suits, written};
+use super::{PreparedType, Settings, all, rules, serde, suits, written};
 use crate::words;
 
 pub(super) fn settle(
     input: &mut DeriveInput,
     container: &serde::Container,
     settings: &Settings,
-) -> Result<Prepared, Error> {
+) -> Result<PreparedType, Error> {
     let markers = Markers::take(&mut input.attrs, MarkerPosition::Type);
     let Data::Struct(DataStruct { fields, .. }) = &mut input.data else {
         return Err(Error::new_spanned(&input.ident, "expected a struct"));
@@ -28,11 +28,11 @@ pub(super) fn settle(
         return Err(Error::new_spanned(fields, message));
     }
     let path = fields::expression_path(&input.ident, &input.generics);
-    let around = Around {
+    let around = FieldContext {
         of: if has_names && !container.is_transparent {
-            Of::Struct
+            FieldParent::Struct
         } else {
-            Of::Tuple
+            FieldParent::Tuple
         },
         path: &path,
         prefix: String::new(),
@@ -65,12 +65,16 @@ pub(super) fn settle(
     }
     input.attrs.push(emit::attribute(&markers, &facts, input.ident.span()));
     let functions: TokenStream = known.iter().map(|known| known.functions.clone()).collect();
-    let fields = if around.of == Of::Struct { known } else { Vec::new() };
-    Ok(Prepared { fields, functions })
+    let fields = if around.of == FieldParent::Struct {
+        known
+    } else {
+        Vec::new()
+    };
+    Ok(PreparedType { fields, functions })
 }
 
 /// What follows for the whole type from its fields and its groups of fields.
-fn facts(markers: &Markers, known: &[Known]) -> Result<Facts, Error> {
+fn facts(markers: &Markers, known: &[PreparedField]) -> Result<Facts, Error> {
     let mut facts = Facts::default();
     let required = known.iter().filter(|field| field.must_be_required.is_some());
     facts.required = required.map(|field| field.name.clone()).collect();
@@ -92,7 +96,7 @@ fn facts(markers: &Markers, known: &[Known]) -> Result<Facts, Error> {
 }
 
 /// The names that the fields of a group have in JSON.
-fn names(group: &Group, known: &[Known]) -> Result<Vec<String>, Error> {
+fn names(group: &Group, known: &[PreparedField]) -> Result<Vec<String>, Error> {
     let mut found = BTreeSet::new();
     let names = group.fields.iter().map(|wanted| {
         let field = known.iter().find(|field| {

@@ -57,7 +57,7 @@ fn is_map(markers: &Markers) -> bool {
 
 /// What a marker is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum MarkerType {
     Number,
     Text,
     List,
@@ -65,36 +65,38 @@ enum Wanted {
     Object,
 }
 
-impl Wanted {
+impl MarkerType {
     fn words(self) -> &'static str {
         match self {
-            Wanted::Number => "numbers",
-            Wanted::Text => "texts",
-            Wanted::List => "lists",
-            Wanted::Map => "maps",
-            Wanted::Object => "objects",
+            MarkerType::Number => "numbers",
+            MarkerType::Text => "texts",
+            MarkerType::List => "lists",
+            MarkerType::Map => "maps",
+            MarkerType::Object => "objects",
         }
     }
 }
 
-fn wanted(key: &str) -> Option<Wanted> {
+fn wanted(key: &str) -> Option<MarkerType> {
     Some(match key {
-        "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum" | "multiple_of" => Wanted::Number,
-        "min_length" | "max_length" | "pattern" => Wanted::Text,
-        "min_items" | "max_items" | "unique" | "unique_items" | "list_type" | "list_map_keys" | "items" => Wanted::List,
-        "values" => Wanted::Map,
-        "min_properties" | "max_properties" | "map_type" | "struct_type" | "embedded_resource" => Wanted::Object,
+        "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum" | "multiple_of" => MarkerType::Number,
+        "min_length" | "max_length" | "pattern" => MarkerType::Text,
+        "min_items" | "max_items" | "unique" | "unique_items" | "list_type" | "list_map_keys" | "items" => {
+            MarkerType::List
+        }
+        "values" => MarkerType::Map,
+        "min_properties" | "max_properties" | "map_type" | "struct_type" | "embedded_resource" => MarkerType::Object,
         _ => return None,
     })
 }
 
-fn suits(wanted: Wanted, found: &Shape<'_>) -> bool {
+fn suits(wanted: MarkerType, found: &Shape<'_>) -> bool {
     match found {
-        Shape::Integer | Shape::Float => wanted == Wanted::Number,
-        Shape::Text => wanted == Wanted::Text,
+        Shape::Integer | Shape::Float => wanted == MarkerType::Number,
+        Shape::Text => wanted == MarkerType::Text,
         Shape::Bool => false,
-        Shape::List(_) => wanted == Wanted::List,
-        Shape::Map(..) => matches!(wanted, Wanted::Map | Wanted::Object),
+        Shape::List(_) => wanted == MarkerType::List,
+        Shape::Map(..) => matches!(wanted, MarkerType::Map | MarkerType::Object),
         Shape::Option(_) | Shape::Boxed(_) | Shape::Other => true,
     }
 }

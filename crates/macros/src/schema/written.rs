@@ -5,7 +5,7 @@ use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, ExprPath, Field, Lit, LitStr, Meta, MetaNameValue, Token, parse_quote};
 
-use super::fields::{Around, Known};
+use super::fields::{FieldContext, PreparedField};
 use super::markers::{Fallback, Markers};
 
 /// The call of a function that serde is given the path of.
@@ -18,8 +18,8 @@ pub(super) fn call(path: &str) -> Result<TokenStream, Error> {
 /// in its place.
 pub(super) fn settle(
     field: &mut Field,
-    known: &Known,
-    around: &Around<'_>,
+    known: &PreparedField,
+    around: &FieldContext<'_>,
     markers: &Markers,
     function: &str,
 ) -> Result<(), Error> {
@@ -79,7 +79,7 @@ fn name_both(attributes: &mut [Attribute]) -> Result<(), Error> {
 }
 
 /// The default that serde takes where the field is missing.
-fn default(known: &Known, around: &Around<'_>, markers: &Markers) -> Result<Option<TokenStream>, Error> {
+fn default(known: &PreparedField, around: &FieldContext<'_>, markers: &Markers) -> Result<Option<TokenStream>, Error> {
     let of_type = || quote!(::core::default::Default::default());
     let own = match (&markers.default, known.serde.has_default, &known.serde.default) {
         (Some(Fallback::Value(_)), _, _) => Some(call(&known.default_path(around))?),

@@ -12,12 +12,12 @@ use super::parameter::{Parameter, ParameterLocation};
 pub(super) struct Shared {
     by_text: BTreeMap<String, String>,
     /// What was found out about a parameter, by its name, place and type, and then by its description.
-    known: HashMap<(&'static str, ParameterLocation, &'static str), Vec<Known>>,
+    known: HashMap<(&'static str, ParameterLocation, &'static str), Vec<SharedParameter>>,
     pub parameters: Map<String, Value>,
 }
 
 /// A parameter seen before, and how it is written where it is used.
-struct Known {
+struct SharedParameter {
     description: Option<String>,
     written: Value,
 }
@@ -38,7 +38,7 @@ impl Shared {
         if !matches!(parameter.name, "fieldValidation" | "dryRun") {
             written = self.put(parameter.name, text, written);
         }
-        self.known.entry(key).or_default().push(Known {
+        self.known.entry(key).or_default().push(SharedParameter {
             description: description.map(str::to_owned),
             written: written.clone(),
         });

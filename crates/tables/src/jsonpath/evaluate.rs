@@ -12,7 +12,7 @@ const BUDGET: usize = 1 << 20;
 /// Where an evaluation failed, and what it held then: an `exists` filter looks at that.
 struct TypeMismatch<'a>(Vec<JsonPathValue<'a>>);
 
-type Walked<'a> = Result<Vec<JsonPathValue<'a>>, TypeMismatch<'a>>;
+type WalkResult<'a> = Result<Vec<JsonPathValue<'a>>, TypeMismatch<'a>>;
 
 /// What each node of the template finds.
 pub(super) fn results<'a>(nodes: &'a [Node], object: &'a Value) -> Option<Vec<Vec<JsonPathValue<'a>>>> {
@@ -75,7 +75,7 @@ impl Evaluation {
         Some(all)
     }
 
-    fn walk<'a>(&mut self, input: Vec<JsonPathValue<'a>>, node: &'a Node) -> Walked<'a> {
+    fn walk<'a>(&mut self, input: Vec<JsonPathValue<'a>>, node: &'a Node) -> WalkResult<'a> {
         self.spend(input.len() + 1)?;
         let each = |value: JsonPathValue<'a>| vec![value; input.len()];
         Ok(match node {
@@ -120,11 +120,11 @@ impl Evaluation {
         })
     }
 
-    fn list<'a>(&mut self, input: Vec<JsonPathValue<'a>>, nodes: &'a [Node]) -> Walked<'a> {
+    fn list<'a>(&mut self, input: Vec<JsonPathValue<'a>>, nodes: &'a [Node]) -> WalkResult<'a> {
         nodes.iter().try_fold(input, |found, node| self.walk(found, node))
     }
 
-    fn array<'a>(&mut self, input: Vec<JsonPathValue<'a>>, slice: Slice) -> Walked<'a> {
+    fn array<'a>(&mut self, input: Vec<JsonPathValue<'a>>, slice: Slice) -> WalkResult<'a> {
         let mut found = Vec::new();
         for value in &input {
             let items = match value {
@@ -151,7 +151,7 @@ impl Evaluation {
         Ok(found)
     }
 
-    fn recursive<'a>(&mut self, input: Vec<JsonPathValue<'a>>) -> Walked<'a> {
+    fn recursive<'a>(&mut self, input: Vec<JsonPathValue<'a>>) -> WalkResult<'a> {
         let mut found = Vec::new();
         // Depth first, in order: a stack of what is still to visit.
         let mut stack: Vec<JsonPathValue<'a>> = input.into_iter().rev().collect();
@@ -189,7 +189,7 @@ impl Evaluation {
         left: &'a [Node],
         operator: &str,
         right: &'a [Node],
-    ) -> Walked<'a> {
+    ) -> WalkResult<'a> {
         let mut found = Vec::new();
         for value in &input {
             let JsonPathValue::Json(Value::Array(items)) = value else {

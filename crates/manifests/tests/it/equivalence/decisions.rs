@@ -56,7 +56,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// All that was decided.
 pub(crate) fn decisions() -> impl Iterator<Item = Decision> {
     TABLE.iter().flat_map(
-        |Meant {
+        |IntendedDifference {
              of,
              reason,
              differences,
@@ -73,7 +73,7 @@ pub(crate) fn decisions() -> impl Iterator<Item = Decision> {
 }
 
 /// What differs for one reason.
-struct Meant {
+struct IntendedDifference {
     of: &'static str,
     reason: &'static str,
     /// Where, what controller-gen says, what we say.
@@ -81,8 +81,8 @@ struct Meant {
 }
 
 /// The table.
-const TABLE: &[Meant] = &[
-    Meant {
+const TABLE: &[IntendedDifference] = &[
+    IntendedDifference {
         of: "scalars.capabilities.example.com",
         reason: "controller-gen says nothing of the width of these; the server then takes numbers that the type cannot hold",
         differences: &[
@@ -95,7 +95,7 @@ const TABLE: &[Meant] = &[
             ["v1 spec.machine: format", "", r#""int64""#],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "scalars.capabilities.example.com",
         reason: "controller-gen gives unsigned numbers the signed format; half of them would be refused, and negative ones taken",
         differences: &[
@@ -105,7 +105,7 @@ const TABLE: &[Meant] = &[
             ["v1 spec.unsignedLarge: minimum", "", "0"],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "measurements.floats.example.com",
         reason: "the width of a fraction, in the words of Kubernetes' own documents",
         differences: &[
@@ -113,7 +113,7 @@ const TABLE: &[Meant] = &[
             ["v1 spec.double: format", "", r#""double""#],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "uniquelists.capabilities.example.com",
         reason: "every API server refuses a definition with uniqueItems; a list that is a set has no doubles either",
         differences: &[
@@ -127,22 +127,22 @@ const TABLE: &[Meant] = &[
             ["v1 spec.namedItems[]: x-kubernetes-list-type", "", r#""set""#],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "defaulteds.capabilities.example.com",
         reason: "a default is a value of the Rust type, so it is written whole; the server makes the same of both",
         differences: &[["v1 spec.object: default", "{}", r#"{"size":1}"#]],
     },
-    Meant {
+    IntendedDifference {
         of: "lenients.modes.example.com",
         reason: "the spec of a Rust type is there; without `default` an object that lacks it could not be read",
         differences: &[["v1 .: requires spec", "", "true"]],
     },
-    Meant {
+    IntendedDifference {
         of: "matryoshkas.capabilities.example.com",
         reason: "metadata within an object keeps its labels; controller-gen has a switch for it, without which a server prunes them",
         differences: &[["v1 spec.named.metadata.*", "", "*"]],
     },
-    Meant {
+    IntendedDifference {
         of: "cronjobs.batch.tutorial.kubebuilder.io",
         reason: "metadata within an object keeps its labels; controller-gen has a switch for it, without which a server prunes them",
         differences: &[
@@ -151,7 +151,7 @@ const TABLE: &[Meant] = &[
             ["v1 *.volumes[].ephemeral.volumeClaimTemplate.metadata.*", "", "*"],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "cronjobs.batch.tutorial.kubebuilder.io*",
         reason: "controller-gen takes it from the reference inlined there; to the API server's own types it belongs to that alone",
         differences: &[
@@ -170,7 +170,7 @@ const TABLE: &[Meant] = &[
             ],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "cronjobs.batch.tutorial.kubebuilder.io*",
         reason: "the Go type names a constant, which controller-gen does not look up; the API server's own documents have its value",
         differences: &[
@@ -178,7 +178,7 @@ const TABLE: &[Meant] = &[
             ["v1 *.volumes[].azureDisk.kind: default", "", r#""Shared""#],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "cronjobs.batch.tutorial.kubebuilder.io",
         reason: "in Rust it is a text without a type of its own, which could be described",
         differences: &[
@@ -186,17 +186,17 @@ const TABLE: &[Meant] = &[
             ["v1 *.capabilities.drop[]: description", "*", ""],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "* descriptions",
         reason: "what all objects have is described in our own words",
         differences: &[["v1 apiVersion", "*", "*"], ["v1 kind", "*", "*"]],
     },
-    Meant {
+    IntendedDifference {
         of: "* descriptions",
         reason: "in Rust the spec is described once, above its type",
         differences: &[["v1 spec", r#""spec is what is asked for""#, "*"]],
     },
-    Meant {
+    IntendedDifference {
         of: "roles",
         reason: "what a rule without names grants is not granted again by name",
         differences: &[
@@ -204,7 +204,7 @@ const TABLE: &[Meant] = &[
             ["ClusterRole manager-role: get configmaps. settings", "true", ""],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "roles",
         reason: "the manager writes events about what it reconciles",
         differences: &[
@@ -212,7 +212,7 @@ const TABLE: &[Meant] = &[
             ["ClusterRole manager-role: patch events.events.k8s.io", "", "true"],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "roles",
         reason: "a manager has one role of the cluster; that of another name would need a binding of its own",
         differences: &[
@@ -221,7 +221,7 @@ const TABLE: &[Meant] = &[
             ["ClusterRole manager-role: list nodes.", "", "true"],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "roles",
         reason: "a manager has one role in a namespace; that of another name would need a binding of its own",
         differences: &[
@@ -229,7 +229,7 @@ const TABLE: &[Meant] = &[
             ["Role manager-role in shop: get secrets.", "", "true"],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "webhook configurations",
         reason: "the prefix is put before the name at once; with kubebuilder kustomize does so",
         differences: &[
@@ -245,7 +245,7 @@ const TABLE: &[Meant] = &[
             ],
         ],
     },
-    Meant {
+    IntendedDifference {
         of: "named webhook configurations",
         reason: "whoever gives an address knows the certificate that is served there",
         differences: &[[

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::items::element_of;
 use super::problems::Problems;
-use super::{Form, entries, field_type, form, item_type, items_of};
+use super::{Ownership, entries, field_type, form, item_type, items_of};
 use crate::managed::{FieldFilter, FieldSet, PathElement, equal_values};
 use crate::{ListKind, Topology};
 
@@ -122,7 +122,7 @@ impl Walk {
     /// Compares under one reading; whether the place was owned as a whole.
     fn compare_as<'t, T: Topology<'t>>(
         &mut self,
-        form: Form,
+        form: Ownership,
         of: Option<T>,
         left: Option<&Value>,
         right: Option<&Value>,
@@ -130,11 +130,11 @@ impl Walk {
         found: &mut Difference,
     ) -> bool {
         match (form, of) {
-            (Form::Fields, _) if entries(left).is_some() || entries(right).is_some() => {
+            (Ownership::Fields, _) if entries(left).is_some() || entries(right).is_some() => {
                 self.compare_fields(of, entries(left), entries(right), depth, found);
                 return false;
             }
-            (Form::Items(kind), Some(list)) if !items_of(left).is_empty() || !items_of(right).is_empty() => {
+            (Ownership::Items(kind), Some(list)) if !items_of(left).is_empty() || !items_of(right).is_empty() => {
                 self.compare_items(list, kind, items_of(left), items_of(right), depth, found);
                 return false;
             }

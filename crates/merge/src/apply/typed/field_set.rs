@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::items::element_of;
-use super::{Form, field_type, form, item_type, items_of, named_field};
+use super::{Ownership, field_type, form, item_type, items_of, named_field};
 use crate::managed::{FieldSet, PathElement};
 use crate::{ListKind, Topology};
 
@@ -18,8 +18,8 @@ pub(in super::super) fn field_set<'t, T: Topology<'t>>(of: T, value: &Value) -> 
 fn at<'t, T: Topology<'t>>(of: Option<T>, value: &Value, depth: usize) -> (bool, FieldSet) {
     let mut set = FieldSet::new();
     match form(of, value, depth) {
-        Form::Leaf => return (true, set),
-        Form::Fields => {
+        Ownership::Leaf => return (true, set),
+        Ownership::Fields => {
             for (name, value) in value.as_object().into_iter().flatten() {
                 let (is_leaf, below) = at(field_type(of, name), value, depth + 1);
                 let is_declared = of.is_some_and(|of| named_field(of, name).is_some());
@@ -27,7 +27,7 @@ fn at<'t, T: Topology<'t>>(of: Option<T>, value: &Value, depth: usize) -> (bool,
                 set.attach(|| PathElement::field(name), is_leaf || is_empty || !is_declared, below);
             }
         }
-        Form::Items(kind) => {
+        Ownership::Items(kind) => {
             if let Some(list) = of {
                 items(list, kind, items_of(Some(value)), depth, &mut set);
             }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::items::element_of;
 use super::problems::Problems;
-use super::{Form, entries, field_type, form, item_type, items_of};
+use super::{Ownership, entries, field_type, form, item_type, items_of};
 use crate::managed::PathElement;
 use crate::{ListKind, Topology};
 
@@ -30,13 +30,13 @@ fn merge_at<'t, T: Topology<'t>>(
     problems: &mut Problems,
 ) -> Option<Value> {
     match (form(of, right, depth), of) {
-        (Form::Fields, _) => {
+        (Ownership::Fields, _) => {
             let (left, right_fields) = (entries(Some(left)), entries(Some(right)));
             if left.is_some() || right_fields.is_some() {
                 return merge_fields(of, left, right_fields, depth, problems);
             }
         }
-        (Form::Items(kind), Some(list)) => {
+        (Ownership::Items(kind), Some(list)) => {
             let (left, right_items) = (items_of(Some(left)), items_of(Some(right)));
             if !left.is_empty() || !right_items.is_empty() {
                 let items = merge_items(list, kind, left, right_items, depth, problems);

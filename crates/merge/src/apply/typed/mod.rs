@@ -25,7 +25,7 @@ use crate::{ListKind, Shape, Topology};
 
 /// How a value at a place is owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Ownership {
     /// As a whole.
     Leaf,
     /// By field or entry.
@@ -35,20 +35,20 @@ enum Form {
 }
 
 /// How `value` is owned at a place of type `of`.
-fn form<'t, T: Topology<'t>>(of: Option<T>, value: &Value, depth: usize) -> Form {
+fn form<'t, T: Topology<'t>>(of: Option<T>, value: &Value, depth: usize) -> Ownership {
     let Some(of) = of.filter(|_| depth < MAX_DEPTH) else {
-        return Form::Leaf;
+        return Ownership::Leaf;
     };
     match of.shape() {
         Shape::Scalar
         | Shape::Struct { atomic: true }
         | Shape::Map { atomic: true }
-        | Shape::List(ListKind::Atomic) => Form::Leaf,
-        Shape::Struct { atomic: false } | Shape::Map { atomic: false } => Form::Fields,
-        Shape::List(kind) => Form::Items(kind),
+        | Shape::List(ListKind::Atomic) => Ownership::Leaf,
+        Shape::Struct { atomic: false } | Shape::Map { atomic: false } => Ownership::Fields,
+        Shape::List(kind) => Ownership::Items(kind),
         Shape::Untyped => match value {
-            Value::Object(_) | Value::Null => Form::Fields,
-            _ => Form::Leaf,
+            Value::Object(_) | Value::Null => Ownership::Fields,
+            _ => Ownership::Leaf,
         },
     }
 }

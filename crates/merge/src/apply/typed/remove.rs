@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::items::element_of;
-use super::{Form, field_type, form, item_type};
+use super::{Ownership, field_type, form, item_type};
 use crate::managed::{FieldSet, PathElement};
 use crate::{ListKind, Topology};
 
@@ -25,7 +25,7 @@ enum Keep {
 
 fn walk<'t, T: Topology<'t>>(of: Option<T>, value: &Value, set: &FieldSet, keep: Keep, depth: usize) -> Value {
     match (form(of, value, depth), value, of) {
-        (Form::Fields, Value::Object(fields), _) if !fields.is_empty() => {
+        (Ownership::Fields, Value::Object(fields), _) if !fields.is_empty() => {
             let fields = walk_fields(of, fields, set, keep, depth);
             if fields.is_empty() {
                 Value::Null
@@ -33,7 +33,7 @@ fn walk<'t, T: Topology<'t>>(of: Option<T>, value: &Value, set: &FieldSet, keep:
                 Value::Object(fields)
             }
         }
-        (Form::Items(kind), Value::Array(items), Some(list)) if !items.is_empty() => {
+        (Ownership::Items(kind), Value::Array(items), Some(list)) if !items.is_empty() => {
             let items = walk_items(list, kind, items, set, keep, depth);
             if items.is_empty() {
                 Value::Null

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::scene::{self, Scene};
+use super::test_project::{self, TestProject};
 
 #[test]
 fn markdown_view_is_what_it_was() {
-    check("markdown-view", &scene::markdown_view());
+    check("markdown-view", &test_project::markdown_view());
 }
 
 #[test]
 fn several_groups_with_conversions_and_foreign_kinds_are_what_they_were() {
-    check("fleet", &scene::fleet());
+    check("fleet", &test_project::fleet());
 }
 
 #[test]
 fn a_ready_made_operator_is_what_it_was() {
-    check("cache", &scene::cache());
+    check("cache", &test_project::cache());
 }
 
 /// What is code here; the rest has golden files of its own.
@@ -27,11 +27,11 @@ fn is_code(path: &str) -> bool {
     path.starts_with("src/") || path.starts_with("tests/") || ["PROJECT", "Cargo.toml"].contains(&path) || is_sample
 }
 
-fn check(name: &str, scene: &Scene) {
+fn check(name: &str, project: &TestProject) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/code/golden")
         .join(name);
-    let code = scene.files.iter().filter(|(path, _)| is_code(path));
+    let code = project.files.iter().filter(|(path, _)| is_code(path));
     // A file of this name would make a package of the folder.
     let code: BTreeMap<String, String> = code
         .map(|(path, text)| (path.replace("Cargo.toml", "Cargo.toml.golden"), text.clone()))

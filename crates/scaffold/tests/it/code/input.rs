@@ -3,10 +3,10 @@
 use kubewright_scaffold::command::{ApiRequest, EditRequest, ImageRequest, WebhookRequest};
 use kubewright_scaffold::{Project, names};
 
-use super::scene::{self, api, image, project, target, webhook};
+use super::test_project::{self, api, image, project, target, webhook};
 
 fn refusal(request: &ApiRequest) -> String {
-    let project = scene::markdown_view().project();
+    let project = test_project::markdown_view().project();
     project
         .create_api(request)
         .expect_err("this was not refused")
@@ -191,9 +191,9 @@ fn images_and_their_options() {
 
 #[test]
 fn webhooks_that_cannot_be() {
-    let mut scene = scene::markdown_view();
-    scene.create_api(&api("view", "v2", "MarkdownView")).unwrap();
-    scene.create_api(&api("view", "v3", "MarkdownView")).unwrap();
+    let mut project = test_project::markdown_view();
+    project.create_api(&api("view", "v2", "MarkdownView")).unwrap();
+    project.create_api(&api("view", "v3", "MarkdownView")).unwrap();
     let view = |version: &str| target("view", version, "MarkdownView");
     let conversion = WebhookRequest {
         target: view("v1"),
@@ -229,14 +229,14 @@ fn webhooks_that_cannot_be() {
         ),
     ];
     for (request, message) in bad {
-        let error = scene
+        let error = project
             .create_webhook(&request)
             .expect_err("this was not refused")
             .to_string();
         assert!(error.contains(message), "{error}");
     }
-    scene.create_webhook(&webhook(view("v1"), &["v2"])).unwrap();
-    let error = scene
+    project.create_webhook(&webhook(view("v1"), &["v2"])).unwrap();
+    let error = project
         .create_webhook(&webhook(view("v3"), &["v2"]))
         .unwrap_err()
         .to_string();
@@ -245,24 +245,27 @@ fn webhooks_that_cannot_be() {
 
 #[test]
 fn deleting_what_is_not_there_or_still_needed() {
-    let mut scene = scene::markdown_view();
-    scene.create_api(&api("view", "v2", "MarkdownView")).unwrap();
+    let mut project = test_project::markdown_view();
+    project.create_api(&api("view", "v2", "MarkdownView")).unwrap();
     let view = |version: &str| target("view", version, "MarkdownView");
-    scene.create_webhook(&webhook(view("v1"), &["v2"])).unwrap();
-    let before = scene.clone();
+    project.create_webhook(&webhook(view("v1"), &["v2"])).unwrap();
+    let before = project.clone();
     let errors = [
-        (scene.delete_api(&view("v9")), "there is no API of MarkdownView view/v9"),
         (
-            scene.delete_api(&view("v1")),
+            project.delete_api(&view("v9")),
+            "there is no API of MarkdownView view/v9",
+        ),
+        (
+            project.delete_api(&view("v1")),
             "has webhooks; `kubewright delete webhook`",
         ),
-        (scene.delete_api(&view("v2")), "is converted to v1"),
+        (project.delete_api(&view("v2")), "is converted to v1"),
         (
-            scene.delete_webhook(&webhook(view("v2"), &[])),
+            project.delete_webhook(&webhook(view("v2"), &[])),
             "there is no webhook of MarkdownView view/v2",
         ),
         (
-            scene.delete_webhook(&webhook(view("v1"), &["v9"])),
+            project.delete_webhook(&webhook(view("v1"), &["v9"])),
             "there is no version v9",
         ),
     ];
@@ -270,25 +273,25 @@ fn deleting_what_is_not_there_or_still_needed() {
         let error = done.expect_err("this was not refused").to_string();
         assert!(error.contains(message), "{error}");
     }
-    assert_eq!(scene, before);
+    assert_eq!(project, before);
 }
 
 #[test]
 fn edits_that_cannot_be() {
-    let mut scene = scene::fleet();
-    let error = scene.edit(&EditRequest::default()).unwrap_err().to_string();
+    let mut project = test_project::fleet();
+    let error = project.edit(&EditRequest::default()).unwrap_err().to_string();
     assert!(error.contains("say what to change: --multigroup"), "{error}");
     let single = EditRequest {
         multigroup: Some(false),
         ..EditRequest::default()
     };
-    let error = scene.edit(&single).unwrap_err().to_string();
+    let error = project.edit(&single).unwrap_err().to_string();
     assert!(error.contains("several groups (sea-creatures, ship)"), "{error}");
 }
 
 #[test]
 fn project_files_that_cannot_be_used() {
-    let whole = scene::markdown_view().files["PROJECT"].clone();
+    let whole = test_project::markdown_view().files["PROJECT"].clone();
     let bad = [
         ("", "PROJECT cannot be read"),
         ("[", "PROJECT is not YAML"),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use kubewright_scaffold::command::ApiRequest;
 
-use super::scene::{self, Scene, api, image, project, target, webhook};
+use super::test_project::{self, TestProject, api, image, project, target, webhook};
 
 /// Kinds from the shortest to the longest that anybody may want.
 const KINDS: [&str; 7] = [
@@ -19,11 +19,11 @@ const KINDS: [&str; 7] = [
     "ValidatingAdmissionPolicyBindingTemplate",
 ];
 
-fn check(scene: &Scene) {
+fn check(project: &TestProject) {
     let folder = tempfile::tempdir().unwrap();
     let mut roots = Vec::new();
     let is_code = |path: &str| Path::new(path).extension().is_some_and(|extension| extension == "rs");
-    for (path, text) in scene.files.iter().filter(|(path, _)| is_code(path)) {
+    for (path, text) in project.files.iter().filter(|(path, _)| is_code(path)) {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -43,8 +43,12 @@ fn check(scene: &Scene) {
 
 #[test]
 fn the_golden_projects_are_formatted() {
-    for scene in [scene::markdown_view(), scene::fleet(), scene::cache()] {
-        check(&scene);
+    for project in [
+        test_project::markdown_view(),
+        test_project::fleet(),
+        test_project::cache(),
+    ] {
+        check(&project);
     }
 }
 
@@ -54,16 +58,16 @@ fn projects_are_formatted_however_long_their_names_are() {
         for name in ["a", "a-project-with-a-long-name"] {
             let mut project = project(name);
             project.multigroup = multigroup;
-            let mut scene = Scene::init(&project);
+            let mut project = TestProject::init(&project);
             for kind in KINDS {
-                scene.create_api(&api("group", "v1", kind)).unwrap();
-                scene.create_api(&api("group", "v2beta1", kind)).unwrap();
+                project.create_api(&api("group", "v1", kind)).unwrap();
+                project.create_api(&api("group", "v2beta1", kind)).unwrap();
                 let wanted = ["defaulting", "validation", "v2beta1"];
-                scene
+                project
                     .create_webhook(&webhook(target("group", "v1", kind), &wanted))
                     .unwrap();
             }
-            check(&scene);
+            check(&project);
         }
     }
 }
@@ -81,15 +85,15 @@ fn a_single_kind_is_formatted_with_and_without_each_part() {
             ..api("group", "v1", kind)
         };
         for request in [image, types] {
-            let mut scene = Scene::named("a");
-            scene.create_api(&request).unwrap();
-            check(&scene);
+            let mut project = TestProject::named("a");
+            project.create_api(&request).unwrap();
+            check(&project);
             for webhooks in ["defaulting", "validation"] {
-                let mut scene = scene.clone();
-                scene
+                let mut project = project.clone();
+                project
                     .create_webhook(&webhook(target("group", "v1", kind), &[webhooks]))
                     .unwrap();
-                check(&scene);
+                check(&project);
             }
         }
     }
@@ -104,16 +108,16 @@ fn kinds_of_kubernetes_are_formatted() {
         ("admissionregistration", "v1", "ValidatingAdmissionPolicyBinding"),
     ] {
         for webhooks in [&["defaulting"][..], &["validation"], &["defaulting", "validation"]] {
-            let mut scene = Scene::named("shop");
+            let mut project = TestProject::named("shop");
             let request = ApiRequest {
                 resource: Some(false),
                 ..api(group, version, kind)
             };
-            scene.create_api(&request).unwrap();
-            scene
+            project.create_api(&request).unwrap();
+            project
                 .create_webhook(&webhook(target(group, version, kind), webhooks))
                 .unwrap();
-            check(&scene);
+            check(&project);
         }
     }
 }

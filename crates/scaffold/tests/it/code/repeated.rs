@@ -3,21 +3,21 @@
 use kubewright_scaffold::command::{ApiRequest, EditRequest};
 use kubewright_scaffold::plan::{Change, Options};
 
-use super::scene::{self, Scene, api, image, target, webhook};
+use super::test_project::{self, TestProject, api, image, target, webhook};
 
 #[test]
 fn a_command_that_is_repeated_changes_nothing() {
-    let mut scene = scene::fleet();
-    let before = scene.clone();
-    assert_eq!(scene.create_api(&api("ship", "v1", "Frigate")).unwrap(), []);
+    let mut project = test_project::fleet();
+    let before = project.clone();
+    assert_eq!(project.create_api(&api("ship", "v1", "Frigate")).unwrap(), []);
     assert_eq!(
-        scene
+        project
             .create_webhook(&webhook(target("ship", "v1", "Frigate"), &["v2"]))
             .unwrap(),
         []
     );
     assert_eq!(
-        scene
+        project
             .create_webhook(&webhook(target("core", "v1", "Pod"), &["defaulting"]))
             .unwrap(),
         []
@@ -26,153 +26,153 @@ fn a_command_that_is_repeated_changes_nothing() {
         multigroup: Some(true),
         ..EditRequest::default()
     };
-    assert_eq!(scene.edit(&multigroup).unwrap(), []);
-    assert_eq!(scene, before);
+    assert_eq!(project.edit(&multigroup).unwrap(), []);
+    assert_eq!(project, before);
 }
 
 #[test]
 fn edits_do_not_make_a_repeated_command_do_anything() {
-    let mut scene = scene::markdown_view();
-    scene.append("src/api/v1/markdown_view.rs", "\npub struct Mine;\n");
-    scene.append("README.md", "\nMine.\n");
-    assert_eq!(scene.create_api(&api("view", "v1", "MarkdownView")).unwrap(), []);
+    let mut project = test_project::markdown_view();
+    project.append("src/api/v1/markdown_view.rs", "\npub struct Mine;\n");
+    project.append("README.md", "\nMine.\n");
+    assert_eq!(project.create_api(&api("view", "v1", "MarkdownView")).unwrap(), []);
 }
 
 #[test]
 fn deleting_undoes_creating_exactly() {
-    let empty = Scene::named("markdown-view");
-    let mut scene = empty.clone();
-    scene.create_api(&api("view", "v1", "MarkdownView")).unwrap();
-    let with_api = scene.clone();
+    let empty = TestProject::named("markdown-view");
+    let mut project = empty.clone();
+    project.create_api(&api("view", "v1", "MarkdownView")).unwrap();
+    let with_api = project.clone();
     let view = || target("view", "v1", "MarkdownView");
-    scene.create_webhook(&webhook(view(), &["defaulting"])).unwrap();
-    let with_defaults = scene.clone();
-    scene.create_webhook(&webhook(view(), &["validation"])).unwrap();
-    scene.create_api(&api("view", "v2", "MarkdownView")).unwrap();
-    let with_versions = scene.clone();
-    scene.create_webhook(&webhook(view(), &["v2"])).unwrap();
+    project.create_webhook(&webhook(view(), &["defaulting"])).unwrap();
+    let with_defaults = project.clone();
+    project.create_webhook(&webhook(view(), &["validation"])).unwrap();
+    project.create_api(&api("view", "v2", "MarkdownView")).unwrap();
+    let with_versions = project.clone();
+    project.create_webhook(&webhook(view(), &["v2"])).unwrap();
 
-    scene.delete_webhook(&webhook(view(), &["v2"])).unwrap();
-    assert_eq!(scene, with_versions);
-    scene.delete_api(&target("view", "v2", "MarkdownView")).unwrap();
-    scene.delete_webhook(&webhook(view(), &["validation"])).unwrap();
-    assert_eq!(scene, with_defaults);
-    scene.delete_webhook(&webhook(view(), &[])).unwrap();
-    assert_eq!(scene, with_api);
-    scene.delete_api(&view()).unwrap();
-    assert_eq!(scene, empty);
+    project.delete_webhook(&webhook(view(), &["v2"])).unwrap();
+    assert_eq!(project, with_versions);
+    project.delete_api(&target("view", "v2", "MarkdownView")).unwrap();
+    project.delete_webhook(&webhook(view(), &["validation"])).unwrap();
+    assert_eq!(project, with_defaults);
+    project.delete_webhook(&webhook(view(), &[])).unwrap();
+    assert_eq!(project, with_api);
+    project.delete_api(&view()).unwrap();
+    assert_eq!(project, empty);
 }
 
 #[test]
 fn deleting_foreign_kinds_and_images_undoes_creating_them() {
-    let empty = Scene::named("fleet");
-    let mut scene = empty.clone();
+    let empty = TestProject::named("fleet");
+    let mut project = empty.clone();
     let deployments = ApiRequest {
         resource: Some(false),
         ..api("apps", "v1", "Deployment")
     };
-    scene.create_api(&deployments).unwrap();
-    scene
+    project.create_api(&deployments).unwrap();
+    project
         .create_webhook(&webhook(target("core", "v1", "Pod"), &["validation"]))
         .unwrap();
     let memcached = ApiRequest {
         image: Some(image("memcached:1.6")),
         ..api("cache", "v1", "Memcached")
     };
-    scene.create_api(&memcached).unwrap();
-    scene.delete_api(&target("cache", "v1", "Memcached")).unwrap();
-    scene
+    project.create_api(&memcached).unwrap();
+    project.delete_api(&target("cache", "v1", "Memcached")).unwrap();
+    project
         .delete_webhook(&webhook(target("core", "v1", "Pod"), &[]))
         .unwrap();
-    scene.delete_api(&target("apps", "v1", "Deployment")).unwrap();
-    assert_eq!(scene, empty);
+    project.delete_api(&target("apps", "v1", "Deployment")).unwrap();
+    assert_eq!(project, empty);
 }
 
 #[test]
 fn webhooks_come_one_by_one_to_the_same_as_at_once() {
-    let mut scene = Scene::named("markdown-view");
-    scene.create_api(&api("view", "v1", "MarkdownView")).unwrap();
+    let mut project = TestProject::named("markdown-view");
+    project.create_api(&api("view", "v1", "MarkdownView")).unwrap();
     let view = || target("view", "v1", "MarkdownView");
-    scene.create_webhook(&webhook(view(), &["validation"])).unwrap();
-    scene.create_webhook(&webhook(view(), &["defaulting"])).unwrap();
-    assert_eq!(scene, scene::markdown_view());
+    project.create_webhook(&webhook(view(), &["validation"])).unwrap();
+    project.create_webhook(&webhook(view(), &["defaulting"])).unwrap();
+    assert_eq!(project, test_project::markdown_view());
 }
 
 #[test]
 fn types_and_controller_come_one_by_one_to_the_same_as_at_once() {
-    let mut at_once = Scene::named("shop");
+    let mut at_once = TestProject::named("shop");
     at_once.create_api(&api("shop", "v1", "Order")).unwrap();
-    let mut scene = Scene::named("shop");
+    let mut project = TestProject::named("shop");
     let types = ApiRequest {
         controller: Some(false),
         ..api("shop", "v1", "Order")
     };
-    scene.create_api(&types).unwrap();
-    assert!(!scene.files.contains_key("src/controllers/order.rs"));
+    project.create_api(&types).unwrap();
+    assert!(!project.files.contains_key("src/controllers/order.rs"));
     let controller = ApiRequest {
         resource: Some(false),
         ..api("shop", "v1", "Order")
     };
-    scene.create_api(&controller).unwrap();
-    assert_eq!(scene, at_once);
+    project.create_api(&controller).unwrap();
+    assert_eq!(project, at_once);
 }
 
 #[test]
 fn several_groups_and_back_is_as_it_was() {
-    let mut scene = scene::markdown_view();
-    let before = scene.clone();
+    let mut project = test_project::markdown_view();
+    let before = project.clone();
     let edit = |multigroup| EditRequest {
         multigroup: Some(multigroup),
         ..EditRequest::default()
     };
-    scene.edit(&edit(true)).unwrap();
-    assert!(scene.files.contains_key("src/api/view/v1/markdown_view.rs"));
-    assert!(!scene.files.keys().any(|path| path.starts_with("src/api/v1/")));
-    assert!(scene.files["src/lib.rs"].contains(".resource::<api::view::v1::MarkdownView>()"));
-    scene.edit(&edit(false)).unwrap();
-    assert_eq!(scene, before);
+    project.edit(&edit(true)).unwrap();
+    assert!(project.files.contains_key("src/api/view/v1/markdown_view.rs"));
+    assert!(!project.files.keys().any(|path| path.starts_with("src/api/v1/")));
+    assert!(project.files["src/lib.rs"].contains(".resource::<api::view::v1::MarkdownView>()"));
+    project.edit(&edit(false)).unwrap();
+    assert_eq!(project, before);
 }
 
 #[test]
 fn force_writes_the_files_of_a_kind_anew_and_no_others() {
-    let mut scene = scene::markdown_view();
-    let before = scene.clone();
-    scene.append("src/api/v1/markdown_view.rs", "\npub struct Mine;\n");
-    scene.files.remove("tests/markdown_view.rs");
-    scene.append("src/main.rs", "\n// mine\n");
-    let project = scene.project();
+    let mut project = test_project::markdown_view();
+    let before = project.clone();
+    project.append("src/api/v1/markdown_view.rs", "\npub struct Mine;\n");
+    project.files.remove("tests/markdown_view.rs");
+    project.append("src/main.rs", "\n// mine\n");
+    let wanted = project.project();
     let options = Options {
         force: true,
-        anew: Some(project.resources[0].clone()),
+        anew: Some(wanted.resources[0].clone()),
     };
-    let changes = scene.bring_about(&project, &options).unwrap();
+    let changes = project.bring_about(&wanted, &options).unwrap();
     let paths: Vec<&str> = changes.iter().map(Change::path).collect();
     assert_eq!(paths, ["src/api/v1/markdown_view.rs", "tests/markdown_view.rs"]);
     assert_eq!(
-        scene.files["src/api/v1/markdown_view.rs"],
+        project.files["src/api/v1/markdown_view.rs"],
         before.files["src/api/v1/markdown_view.rs"]
     );
 }
 
 #[test]
 fn what_is_not_said_again_stays_and_what_is_said_otherwise_needs_force() {
-    let mut scene = Scene::named("shop");
+    let mut project = TestProject::named("shop");
     let cluster = ApiRequest {
         namespaced: Some(false),
         plural: "foxen".to_owned(),
         controller: Some(false),
         ..api("shop", "v1", "Fox")
     };
-    scene.create_api(&cluster).unwrap();
-    scene.replace(
+    project.create_api(&cluster).unwrap();
+    project.replace(
         "PROJECT",
         "    crdVersion: v1\n",
         "    crdVersion: v1\n    theirs: kept\n",
     );
-    let before = scene.clone();
-    assert!(scene.create_api(&api("shop", "v1", "Fox")).unwrap().is_empty());
-    assert!(scene.create_api(&cluster).unwrap().is_empty());
-    assert_eq!(scene, before);
+    let before = project.clone();
+    assert!(project.create_api(&api("shop", "v1", "Fox")).unwrap().is_empty());
+    assert!(project.create_api(&cluster).unwrap().is_empty());
+    assert_eq!(project, before);
     for (mut request, flag) in [
         (api("shop", "v1", "Fox"), "--namespaced=false"),
         (api("shop", "v1", "Fox"), "--plural=foxen"),
@@ -182,37 +182,37 @@ fn what_is_not_said_again_stays_and_what_is_said_otherwise_needs_force() {
         } else {
             request.namespaced = Some(true);
         }
-        let error = scene.create_api(&request).unwrap_err().to_string();
+        let error = project.create_api(&request).unwrap_err().to_string();
         assert!(error.contains(flag) && error.contains("--force"), "{error}");
         request.force = true;
-        let changed = scene.project().create_api(&request).unwrap();
-        assert_ne!(changed, scene.project());
+        let changed = project.project().create_api(&request).unwrap();
+        assert_ne!(changed, project.project());
         assert!(changed.render().contains("theirs: kept"), "{}", changed.render());
     }
     let controller = ApiRequest {
         controller: Some(true),
         ..api("shop", "v1", "Fox")
     };
-    scene.create_api(&controller).unwrap();
-    assert!(scene.files.contains_key("src/controllers/fox.rs"));
+    project.create_api(&controller).unwrap();
+    assert!(project.files.contains_key("src/controllers/fox.rs"));
 }
 
 #[test]
 fn an_image_is_kept_with_its_options_until_force_changes_it() {
-    let mut scene = scene::cache();
-    let before = scene.clone();
+    let mut project = test_project::cache();
+    let before = project.clone();
     let again = |name: &str| ApiRequest {
         image: Some(image(name)),
         ..api("cache", "v1alpha1", "Memcached")
     };
     assert!(
-        scene
+        project
             .create_api(&again("memcached:1.6.26-alpine3.19"))
             .unwrap()
             .is_empty()
     );
-    assert_eq!(scene, before);
-    let error = scene.create_api(&again("memcached:2")).unwrap_err().to_string();
+    assert_eq!(project, before);
+    let error = project.create_api(&again("memcached:2")).unwrap_err().to_string();
     assert!(
         error.contains("--image=memcached:1.6.26-alpine3.19") && error.contains("--force"),
         "{error}"
@@ -221,29 +221,29 @@ fn an_image_is_kept_with_its_options_until_force_changes_it() {
         force: true,
         ..again("memcached:2")
     };
-    let project = scene.project().create_api(&forced).unwrap();
+    let project = project.project().create_api(&forced).unwrap();
     let images = &project.settings().images;
     assert_eq!((images[0].image.as_str(), images[0].port), ("memcached:2", Some(11211)));
 }
 
 #[test]
 fn another_version_is_like_the_first() {
-    let mut scene = Scene::named("shop");
+    let mut project = TestProject::named("shop");
     let first = ApiRequest {
         namespaced: Some(false),
         plural: "foxen".to_owned(),
         ..api("shop", "v1", "Fox")
     };
-    scene.create_api(&first).unwrap();
-    scene.create_api(&api("shop", "v2", "Fox")).unwrap();
-    let project = scene.project();
-    assert_eq!(project.resources[1].plural(), "foxen");
-    assert!(!project.resources[1].namespaced());
-    assert!(scene.files["src/api/v2/fox.rs"].contains("foxen"));
+    project.create_api(&first).unwrap();
+    project.create_api(&api("shop", "v2", "Fox")).unwrap();
+    let kind = project.project().resources[1].clone();
+    assert_eq!(kind.plural(), "foxen");
+    assert!(!kind.namespaced());
+    assert!(project.files["src/api/v2/fox.rs"].contains("foxen"));
     let other = ApiRequest {
         plural: "foxes".to_owned(),
         ..api("shop", "v3", "Fox")
     };
-    let error = scene.create_api(&other).unwrap_err().to_string();
+    let error = project.create_api(&other).unwrap_err().to_string();
     assert!(error.contains("the plural of Fox is foxen in version v1"), "{error}");
 }

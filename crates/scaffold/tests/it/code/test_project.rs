@@ -11,18 +11,18 @@ pub(crate) type Done = Result<Vec<Change>, Box<dyn Error>>;
 
 /// The files of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Scene {
+pub(crate) struct TestProject {
     pub(crate) files: BTreeMap<String, String>,
 }
 
-impl Scene {
+impl TestProject {
     /// A new project.
     pub(crate) fn init(project: &Project) -> Self {
-        let mut scene = Self::default();
+        let mut made = Self::default();
         let cargo = manifest(project, &Source::Version("0.1.0".to_owned()));
-        let changes = plan(None, project, vec![cargo], &scene.files, &Options::default()).unwrap();
-        scene.carry_out(&changes);
-        scene
+        let changes = plan(None, project, vec![cargo], &made.files, &Options::default()).unwrap();
+        made.carry_out(&changes);
+        made
     }
 
     pub(crate) fn named(name: &str) -> Self {
@@ -144,31 +144,31 @@ pub(crate) fn webhook(target: Target, wanted: &[&str]) -> WebhookRequest {
 }
 
 /// One group, one kind, its webhooks: the tutorial everybody knows.
-pub(crate) fn markdown_view() -> Scene {
-    let mut scene = Scene::named("markdown-view");
-    scene.create_api(&api("view", "v1", "MarkdownView")).unwrap();
+pub(crate) fn markdown_view() -> TestProject {
+    let mut project = TestProject::named("markdown-view");
+    project.create_api(&api("view", "v1", "MarkdownView")).unwrap();
     let view = target("view", "v1", "MarkdownView");
-    scene
+    project
         .create_webhook(&webhook(view, &["defaulting", "validation"]))
         .unwrap();
-    scene
+    project
 }
 
 /// Several groups, several versions with conversion, kinds of Kubernetes, a cluster-wide kind.
-pub(crate) fn fleet() -> Scene {
+pub(crate) fn fleet() -> TestProject {
     let mut fleet = project("fleet");
     fleet.multigroup = true;
-    let mut scene = Scene::init(&fleet);
-    scene.create_api(&api("ship", "v1", "Frigate")).unwrap();
-    scene.create_api(&api("ship", "v1beta1", "Frigate")).unwrap();
-    scene.create_api(&api("ship", "v2", "Frigate")).unwrap();
-    scene
+    let mut project = TestProject::init(&fleet);
+    project.create_api(&api("ship", "v1", "Frigate")).unwrap();
+    project.create_api(&api("ship", "v1beta1", "Frigate")).unwrap();
+    project.create_api(&api("ship", "v2", "Frigate")).unwrap();
+    project
         .create_webhook(&webhook(target("ship", "v1", "Frigate"), &["v1beta1", "v2"]))
         .unwrap();
-    scene
+    project
         .create_webhook(&webhook(target("ship", "v1", "Frigate"), &["validation"]))
         .unwrap();
-    scene
+    project
         .create_webhook(&webhook(target("ship", "v2", "Frigate"), &["defaulting"]))
         .unwrap();
     let kraken = ApiRequest {
@@ -176,26 +176,26 @@ pub(crate) fn fleet() -> Scene {
         plural: "krakenes".to_owned(),
         ..api("sea-creatures", "v1alpha1", "Kraken")
     };
-    scene.create_api(&kraken).unwrap();
+    project.create_api(&kraken).unwrap();
     let harbour = ApiRequest {
         controller: Some(false),
         ..api("ship", "v1", "Harbour")
     };
-    scene.create_api(&harbour).unwrap();
+    project.create_api(&harbour).unwrap();
     let deployments = ApiRequest {
         resource: Some(false),
         ..api("apps", "v1", "Deployment")
     };
-    scene.create_api(&deployments).unwrap();
-    scene
+    project.create_api(&deployments).unwrap();
+    project
         .create_webhook(&webhook(target("core", "v1", "Pod"), &["defaulting", "validation"]))
         .unwrap();
-    scene
+    project
 }
 
 /// A ready-made operator, beside a kind that runs an image without options.
-pub(crate) fn cache() -> Scene {
-    let mut scene = Scene::init(&Project::new("cache", "example.com", "0.1.0"));
+pub(crate) fn cache() -> TestProject {
+    let mut project = TestProject::init(&Project::new("cache", "example.com", "0.1.0"));
     let memcached = ApiRequest {
         image: Some(ImageRequest {
             image: "memcached:1.6.26-alpine3.19".to_owned(),
@@ -207,11 +207,11 @@ pub(crate) fn cache() -> Scene {
         }),
         ..api("cache", "v1alpha1", "Memcached")
     };
-    scene.create_api(&memcached).unwrap();
+    project.create_api(&memcached).unwrap();
     let busybox = ApiRequest {
         image: Some(image("busybox:1.36.1")),
         ..api("cache", "v1alpha1", "Busybox")
     };
-    scene.create_api(&busybox).unwrap();
-    scene
+    project.create_api(&busybox).unwrap();
+    project
 }
