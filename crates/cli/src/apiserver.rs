@@ -68,14 +68,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
 
-    /// Who decides what a user may do: roles and bindings, or nobody.
+    /// How requests are authorized: by roles and bindings, or not at all.
     ///
     /// The administrator of the kubeconfig may do everything.
     #[arg(long, value_name = "MODE", default_value = "RBAC")]
     authorization_mode: Mode,
 
-    /// Whether clients that do not say who they are are let in, as system:anonymous. What they may do is for
-    /// authorization to decide. Default: true, but false with --run-images.
+    /// Whether clients without credentials are let in, as system:anonymous. Authorization decides what they may do.
+    /// Default: true, but false with --run-images.
     #[arg(long, value_name = "BOOLEAN", action = clap::ArgAction::Set)]
     anonymous_auth: Option<bool>,
 

@@ -8,7 +8,7 @@ use kubewright_scaffold::Project;
 use crate::create::{KindArguments, WebhookArguments};
 use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 
-/// Take a kind or a webhook out of the project
+/// Remove a kind or a webhook from the project
 ///
 /// Files that were edited since they were created stay, and nothing is done, unless --force is given.
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Take out a kind: its types, its controller and its tests
+    /// Remove a kind: its types, its controller and its tests
     #[command(after_help = "\
 Examples:
   kubewright delete api --group view --version v1 --kind MarkdownView")]
@@ -31,7 +31,7 @@ Examples:
         #[arg(long)]
         force: bool,
     },
-    /// Take out webhooks of a kind: those that are named, or all; with --conversion, the versions in --spoke or all
+    /// Remove webhooks of a kind: those that are named, or all; with --conversion, the versions in --spoke or all
     #[command(after_help = "\
 Examples:
   # All webhooks of the kind

@@ -30,7 +30,7 @@ Examples:
   kubewright edit --upgrade --dry-run
   kubewright edit --upgrade")]
 pub(crate) struct Arguments {
-    /// Folders per API group
+    /// One folder for each API group
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     multigroup: Option<bool>,
     /// The operator watches its own namespace only
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// The license in the head of every file
     #[arg(long, value_parser = ["apache2", "copyright", "none"])]
     license: Option<String>,
-    /// Whose copyright the files are
+    /// The copyright holder that the files name
     #[arg(long)]
     owner: Option<String>,
     /// Write files anew that were edited where they have to change

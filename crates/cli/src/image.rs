@@ -63,7 +63,7 @@ struct Load {
     #[arg(long, value_name = "PATH")]
     binary: PathBuf,
 
-    /// What Pods call the binary where they have a `command`. Default: / and the name of the file.
+    /// The path by which the `command` of a Pod names the binary. Default: / and the name of the file.
     #[arg(long, value_name = "PATH", value_parser = entrypoint)]
     entrypoint: Option<String>,
 
@@ -78,7 +78,7 @@ struct List {
     place: ImageLocation,
 }
 
-/// Remove images. What runs of them goes on.
+/// Remove images. Running containers are not affected.
 #[derive(clap::Args)]
 struct Remove {
     /// The names of the images.

@@ -25,16 +25,16 @@ Examples:
   # Several groups, and an operator that watches its own namespace only
   kubewright init --domain example.com --multigroup --namespaced")]
 pub(crate) struct Arguments {
-    /// What the API groups of the project end in (without a terminal: my.domain)
+    /// The domain of the project's API groups (without a terminal: my.domain)
     #[arg(long)]
     domain: Option<String>,
-    /// Where its source lives, as github.com/ginoh/markdown-view
+    /// The repository of its source, as github.com/ginoh/markdown-view
     #[arg(long)]
     repo: Option<String>,
     /// The prefix of what is installed, and the crate's name [default: the name of the folder]
     #[arg(long)]
     project_name: Option<String>,
-    /// Whose copyright the files are
+    /// The copyright holder that the files name
     #[arg(long, default_value = "", hide_default_value = true)]
     owner: String,
     /// The license in the head of every file
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// The operator watches its own namespace only
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true)]
     namespaced: bool,
-    /// Folders per API group
+    /// One folder for each API group
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true)]
     multigroup: bool,
     /// Where the crate kubewright comes from: a version, a folder or a git address [default: where this command comes from]

@@ -30,12 +30,12 @@ Examples:
 
 /// Install the project's kinds in the cluster: its custom resource definitions.
 ///
-/// They are rendered from the code, applied server-side and waited for until the cluster serves them. Nothing is deleted: a
-/// definition that is no longer part of the project is told of.
+/// The command renders them from the code, applies them server-side and waits until the cluster serves them. It deletes nothing,
+/// and lists definitions in the cluster that are no longer part of the project.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// How long to wait until a definition that is being deleted is gone, to be made anew.
+    /// How long to wait for a definition that is being deleted, before it is created again.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::duration)]
     timeout: Duration,
 

@@ -15,7 +15,7 @@ use crate::project::{Overrides, Project};
 /// Where the file is, in the project, if nobody says otherwise.
 const DEFAULT: &str = "dist/install.yaml";
 
-/// Write all there is to install into one file.
+/// Write everything that is installed into one file.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   kubewright build-installer --image example.com/shop:v1

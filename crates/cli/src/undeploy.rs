@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     delete_namespace: bool,
 
-    /// Delete definitions even though objects go with them, and ask nothing.
+    /// Delete definitions even if that deletes objects, without asking for confirmation.
     #[arg(long)]
     force: bool,
 

@@ -20,17 +20,17 @@ Examples:
   # Remove the kinds of this project, if no objects of them are left
   kubewright uninstall
 
-  # Remove them with all their objects, without a question
+  # Remove them with all their objects, without asking for confirmation
   kubewright uninstall --force";
 
 /// Remove the project's kinds from the cluster: its custom resource definitions, and with them all objects of these kinds.
 ///
-/// If there are such objects, it says how many and asks; where nobody can be asked, --force is needed. Definitions that are not
-/// there are no error.
+/// If there are such objects, the command says how many and asks for confirmation; without a terminal, --force is needed. Definitions
+/// that do not exist are ignored.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Delete the definitions even though objects go with them, and ask nothing.
+    /// Delete the definitions even if that deletes objects, without asking for confirmation.
     #[arg(long)]
     force: bool,
 

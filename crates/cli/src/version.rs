@@ -12,7 +12,7 @@ Examples:
   kubewright version
   kubewright version -o json")]
 pub(crate) struct Arguments {
-    /// The form
+    /// The output format
     #[arg(long, short, value_name = "FORM", default_value = "text", value_parser = ["text", "json", "yaml"])]
     output: String,
 }

@@ -25,7 +25,7 @@ pub enum ConnectError {
     Missing(PathBuf),
     #[error("the kubeconfig from {0} cannot be used")]
     Kubeconfig(String, #[source] Box<KubeconfigError>),
-    #[error("the kubeconfig {} {what}{place}; mend it, or choose another with --kubeconfig", path.display())]
+    #[error("the kubeconfig {} {what}{place}; correct it, or choose another with --kubeconfig", path.display())]
     Malformed {
         path: PathBuf,
         what: &'static str,
@@ -43,7 +43,9 @@ pub enum ConnectError {
     Client { title: String, why: Box<kube::Error> },
     #[error("the cluster {title} does not answer: {why}; start it, choose another with --context, or do {WITHOUT_ONE}")]
     Silent { title: String, why: String },
-    #[error("the cluster {title} does not know you: {why}; renew the credentials of this context in the kubeconfig")]
+    #[error(
+        "the cluster {title} rejects your credentials: {why}; renew the credentials of this context in the kubeconfig"
+    )]
     Unknown { title: String, why: String },
     #[error("cannot write a kubeconfig for the operator")]
     Write(#[source] std::io::Error),

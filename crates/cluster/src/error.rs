@@ -22,9 +22,9 @@ pub enum Error {
     Nameless(usize),
     #[error("it is not established after {0} seconds{1}")]
     NotEstablished(u64, String),
-    #[error("it is being deleted, and what is applied goes with it; try again when it is gone")]
+    #[error("it is being deleted, and everything in it will be deleted, too; try again when it is gone")]
     BeingDeleted,
-    #[error("it is kept up by {tooling}; choose another --namespace, or delete the ConfigMap if that tool is gone")]
+    #[error("it is managed by {tooling}; choose another --namespace, or delete the ConfigMap if that tool is gone")]
     ForeignInventory { tooling: String },
 }
 

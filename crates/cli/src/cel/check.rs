@@ -33,13 +33,13 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// How to write the answer.
+    /// The output format.
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{0} holds no CustomResourceDefinition")]
+#[error("{0} has no CustomResourceDefinition")]
 struct NoDefinition(String);
 
 /// Runs the command.

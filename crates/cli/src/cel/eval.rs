@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=JSON", value_parser = variable)]
     var: Vec<(String, Json)>,
 
-    /// How to write the answer.
+    /// The output format.
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
 }

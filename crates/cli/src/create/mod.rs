@@ -50,10 +50,10 @@ pub(crate) struct KindArguments {
 /// Which webhooks of a kind a command is about.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct WebhookArguments {
-    /// Defaulting: fills in what objects leave open
+    /// Defaulting: sets fields that objects leave out
     #[arg(long)]
     defaulting: bool,
-    /// Validation: refuses objects that cannot be right
+    /// Validation: refuses invalid objects
     #[arg(long)]
     programmatic_validation: bool,
     /// Conversion: of other versions to this one, the hub, and back

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     prune_definitions: bool,
 
-    /// With --prune-definitions: delete definitions even though objects go with them, and ask nothing.
+    /// With --prune-definitions: delete definitions even if that deletes objects, without asking for confirmation.
     #[arg(long, requires = "prune_definitions")]
     force: bool,
 

@@ -39,16 +39,16 @@ Examples:
 /// installed first. For as long as it runs the cluster calls its webhooks on this machine, with certificates made on the fly;
 /// webhook configurations that were not in the cluster before are removed in the end.
 ///
-/// Against the embedded API server it runs as its own service account with its own role: what it may not do there it may not do in a
-/// cluster either, and is told of at once.
+/// Against the embedded API server it runs as its own service account with its own role: requests that the role does not allow are
+/// refused as in a cluster, and reported at once.
 ///
-/// Ctrl-C stops it in good order; a second one ends it at once.
+/// Ctrl-C stops it gracefully; a second one ends it at once.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 // Each is a switch of its own on the command line.
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Arguments {
-    /// Run against an API server in this process, which starts empty and goes with it.
+    /// Run against an API server in this process, which starts empty and ends with this command.
     #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
     embedded: bool,
 

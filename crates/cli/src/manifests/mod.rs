@@ -21,8 +21,8 @@ pub(crate) use verify::verify;
 
 /// Write CRDs, roles and webhook configurations from the operator's code into config/.
 ///
-/// The operator is built and asked what it is. What follows from that is checked on an API server inside this command, exactly
-/// as a cluster would check it, and written into config/: only files that changed, and only those that say they are generated.
+/// The command builds the operator and reads its description. It checks the objects on an API server inside this command, exactly as
+/// a cluster would, and writes them into config/: only files that changed, and only those that are marked as generated.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   kubewright manifests                 write config/

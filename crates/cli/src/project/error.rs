@@ -30,7 +30,7 @@ pub(crate) enum Error {
          {crate_name}::operator().main() }}`"
     )]
     NoBinary { crate_name: String },
-    #[error("the project has several programs ({}), and none is called {name}: call the operator's so", found.join(", "))]
+    #[error("the project has several programs ({}), and none is called {name}: name the operator's program so", found.join(", "))]
     SeveralBinaries { name: String, found: Vec<String> },
     #[error("cannot run {}", binary.display())]
     Run { binary: PathBuf, source: io::Error },

@@ -24,7 +24,7 @@ pub(super) struct RequestFilter<'a> {
 pub(super) enum AuditError {
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} is no audit: line {line} is not JSON", path.display())]
+    #[error("{} is not an audit log: line {line} is not JSON", path.display())]
     Line {
         path: PathBuf,
         line: usize,
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn what_is_no_audit_is_an_error_with_its_line() {
         let error = read_lines("{}\nhello\n").unwrap_err().to_string();
-        assert_eq!(error, "audit.jsonl is no audit: line 2 is not JSON");
+        assert_eq!(error, "audit.jsonl is not an audit log: line 2 is not JSON");
         let error = read_lines(r#"{"version":7,"operator":"shop"}"#)
             .unwrap_err()
             .to_string();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::project::Project;
 
-/// Look at the rights of the operator.
+/// Check the permissions of the operator.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -26,10 +26,10 @@ enum Task {
     Check(Check),
 }
 
-/// Compare the operator's rights with what it asked for in a test run.
+/// Compare the operator's permissions with the requests of a test run.
 ///
-/// Runs `cargo test`: each `TestEnv` writes down what the operator asked its API server for. Then what it was refused is told,
-/// with the line to add, and what it never used, with where it comes from. Fails if there is either.
+/// The command runs `cargo test`, in which each `TestEnv` records the operator's requests. It then lists requests that were refused,
+/// with the attribute to add, and permissions that were not used, with the place that grants them. It fails if there are any.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   kubewright rbac check                        run the tests and compare
@@ -40,11 +40,11 @@ struct Check {
     #[arg(long, value_name = "PATH")]
     audit: Vec<PathBuf>,
 
-    /// Print the outcome as data
+    /// The output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
 
-    /// What `cargo test` is to be told
+    /// Arguments for `cargo test`
     #[arg(last = true, value_name = "ARGUMENTS")]
     arguments: Vec<String>,
 }
@@ -66,7 +66,7 @@ enum RbacError {
         "nothing is known of what {0} asks for: no test started it; `TestEnv::start({1}::operator())` in a test of tests/ does"
     )]
     Nothing(String, String),
-    #[error("{0} holds no request of {1}: is it the audit of a run of this operator?")]
+    #[error("{0} has no request of {1}: is it the audit of a run of this operator?")]
     NothingIn(String, String),
 }
 

@@ -609,7 +609,7 @@ fn a_file_that_cannot_be_checked_is_one_sentence() {
         ),
     );
     for (file, expected) in [
-        ("object.yaml", "error: object.yaml holds no CustomResourceDefinition\n"),
+        ("object.yaml", "error: object.yaml has no CustomResourceDefinition\n"),
         ("none.yaml", "error: cannot read none.yaml: "),
         (
             "old.yaml",

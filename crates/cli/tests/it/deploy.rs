@@ -372,7 +372,7 @@ async fn an_inventory_of_another_tool_is_left_alone() {
         .unwrap();
     for command in [&["deploy", "--no-wait"][..], &["undeploy"]] {
         let error = project.run(&server.kubeconfig, command).error();
-        assert!(error.contains("it is kept up by kubectl/v1.36"), "{error}");
+        assert!(error.contains("it is managed by kubectl/v1.36"), "{error}");
     }
 }
 

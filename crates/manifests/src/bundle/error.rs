@@ -16,7 +16,7 @@ pub enum BundleError {
         source: YamlError,
     },
     /// A kustomization is a list or a text.
-    #[error("{path} is no kustomization: it has to have fields such as `resources`")]
+    #[error("{path} is not a kustomization: it must have fields such as `resources`")]
     NoKustomization {
         /// Which.
         path: String,

@@ -86,7 +86,7 @@ pub enum KustomizationError {
     #[error("it is not YAML")]
     Yaml(#[source] kubewright_codec::yaml::YamlError),
     /// A list is written in one line.
-    #[error("`{0}` is not a list with an entry per line; write it so, each entry behind its dash")]
+    #[error("`{0}` is not a list with an entry per line; write each entry on a line of its own, behind a dash")]
     List(&'static str),
 }
 

@@ -26,7 +26,7 @@ pub enum CommandError {
     #[error("--owner {0:?} has a line break or another control character in it")]
     Owner(String),
     /// No address and no name of a repository.
-    #[error("--repo {0:?} is no repository (for example \"github.com/ginoh/markdown-view\")")]
+    #[error("--repo {0:?} is not a repository (for example \"github.com/ginoh/markdown-view\")")]
     Repo(String),
     /// A second group where there is one.
     #[error(
@@ -63,7 +63,7 @@ pub enum CommandError {
     )]
     CoreGroup(String),
     /// No path of Rust.
-    #[error("--external-api-path {0:?} is no path of a Rust module (for example \"cert_manager::v1\")")]
+    #[error("--external-api-path {0:?} is not the path of a Rust module (for example \"cert_manager::v1\")")]
     ExternalPath(String),
     /// Another version has the controller.
     #[error("{kind} has its controller for version {version}; pass --controller=false")]
@@ -114,13 +114,13 @@ pub enum CommandError {
         there: String,
     },
     /// An invalid image.
-    #[error("--image {0:?} is no image of a container (for example \"memcached:1.6.26-alpine3.19\")")]
+    #[error("--image {0:?} is not a container image (for example \"memcached:1.6.26-alpine3.19\")")]
     Image(String),
     /// An option of `--image` that is invalid, or that excludes another.
     #[error("{0}")]
     ImageOption(&'static str),
     /// No webhook was asked for.
-    #[error("say which webhook: --defaulting, --programmatic-validation or --conversion")]
+    #[error("choose a webhook: --defaulting, --programmatic-validation or --conversion")]
     NoWebhook,
     /// A webhook for a kind that is not there.
     #[error("there is no {0} in this project; `kubewright create api` makes it")]
@@ -180,7 +180,7 @@ pub enum CommandError {
         hub: String,
     },
     /// Several groups that would become one.
-    #[error("there are kinds of several groups ({0}), so --multigroup=false cannot be")]
+    #[error("there are kinds of several groups ({0}), so the layout cannot be --multigroup=false")]
     SeveralGroups(String),
     /// Nothing to edit.
     #[error(
