@@ -40,7 +40,8 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         ["version"] => Some(version::info()),
         ["metrics"] => return metrics(server),
         ["api" | "apis"] if wants_aggregated(parts) => {
-            return aggregated(&defined, parts, segments[0] == "api", pretty);
+            let groups = discovery::aggregated(&defined, segments[0] == "api");
+            return aggregated(&groups, parts, pretty);
         }
         ["api"] => Some(discovery::core_versions(
             server.advertised.get().map_or("127.0.0.1:6443", String::as_str),
@@ -142,8 +143,8 @@ fn wants_aggregated(parts: &Parts) -> bool {
     })
 }
 
-fn aggregated(defined: &ServedResources, parts: &Parts, core: bool, pretty: bool) -> Response<Body> {
-    let document = Document::of(&discovery::aggregated(defined, core));
+fn aggregated(groups: &Value, parts: &Parts, pretty: bool) -> Response<Body> {
+    let document = Document::of(groups);
     let etag = format!("\"{}\"", document.hash);
     let output = Output { pretty, ..Output::JSON };
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {

@@ -74,12 +74,7 @@ pub(super) async fn update(call: &mut Call<'_>) -> Result<HandlerOutput> {
 
 pub(super) async fn patch(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let language = Language::of(call)?;
-    let kind = if language == Language::Apply {
-        OptionsKind::Apply
-    } else {
-        OptionsKind::Patch
-    };
-    let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
+    let options = language.write_options(call)?;
     let body = call.body.clone();
     let resource = call.resource();
     let ty = scale_type()?;

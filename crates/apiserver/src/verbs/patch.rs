@@ -52,16 +52,21 @@ impl Language {
             .with_details(Details::default())),
         }
     }
+
+    /// The options of a patch in this language.
+    pub(crate) fn write_options(self, call: &Call<'_>) -> Result<WriteOptions> {
+        let kind = if self == Language::Apply {
+            OptionsKind::Apply
+        } else {
+            OptionsKind::Patch
+        };
+        WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))
+    }
 }
 
 pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let language = Language::of(call)?;
-    let kind = if language == Language::Apply {
-        OptionsKind::Apply
-    } else {
-        OptionsKind::Patch
-    };
-    let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
+    let options = language.write_options(call)?;
     let time = call.server.clock.stamp();
     let body = call.body.clone();
     let patch = Patch {
