@@ -144,7 +144,8 @@ pub(crate) fn one_of(count: SetCount, fields: &[String]) -> TokenStream {
     quote!({ "rule": #rule, "message": #message })
 }
 
-/// The name of a field as a rule has to write it: what CEL could not read is escaped.
+/// The name of a field in a rule, escaped as Kubernetes does it. `kubewright-cel` has the same function; a test compares the two, since
+/// an attribute should not need a CEL engine to be built.
 fn cel_name(field: &str) -> String {
     const RESERVED: [&str; 21] = [
         "true",
@@ -177,4 +178,26 @@ fn cel_name(field: &str) -> String {
         .replace('.', "__dot__")
         .replace('-', "__dash__")
         .replace('/', "__slash__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_as_the_cel_engine_escapes_them() {
+        let others = [
+            "name",
+            "a-b",
+            "a.b",
+            "a/b",
+            "a__b",
+            "a___b",
+            "x-kubernetes-thing",
+            "inner",
+        ];
+        for name in kubewright_cel::RESERVED_WORDS.into_iter().chain(others) {
+            assert_eq!(Some(cel_name(name)), kubewright_cel::escape(name), "{name}");
+        }
+    }
 }

@@ -128,7 +128,8 @@ fn with_definitions(field: &Value) -> Value {
     })
 }
 
-fn definition_of(spec: &Value) -> Value {
+/// A definition whose `spec` has this schema.
+pub(crate) fn definition_of(spec: &Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

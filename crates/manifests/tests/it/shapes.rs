@@ -12,6 +12,8 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::any_schema::definition_of;
+
 /// The structural schema of a field of type `T`, as the API server accepts it.
 fn shape<T: JsonSchema>() -> Value {
     #[derive(JsonSchema)]
@@ -30,19 +32,7 @@ fn problems<T: JsonSchema>() -> Vec<Problem> {
 
 /// Lets the API server's own rules judge the schema.
 fn accepted(spec: &Value) {
-    let mut definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "things.example.com" },
-        "spec": {
-            "group": "example.com",
-            "names": { "plural": "things", "kind": "Thing" },
-            "scope": "Namespaced",
-            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
-                "type": "object", "properties": { "spec": spec },
-            } } }],
-        },
-    });
+    let mut definition = definition_of(spec);
     kubewright_structural::crd::default(&mut definition);
     let errors = kubewright_structural::crd::validate_create(&definition);
     assert!(errors.is_empty(), "{errors:#?}\n{spec:#}");
