@@ -106,7 +106,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::complain(&format!("error: {}", kubewright_cluster::sentence(&*error)));
+            output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
             ExitCode::FAILURE
         }
     }

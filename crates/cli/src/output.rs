@@ -46,7 +46,7 @@ mod tests {
         assert!(write_to(&mut Refuses(ErrorKind::BrokenPipe), "a").is_ok());
         let error = write_to(&mut Refuses(ErrorKind::StorageFull), "a").unwrap_err();
         assert!(
-            kubewright_cluster::sentence(&error).starts_with("cannot write to standard output: "),
+            kubewright_cluster::with_sources(&error).starts_with("cannot write to standard output: "),
             "{error}"
         );
     }

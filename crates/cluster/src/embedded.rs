@@ -32,7 +32,7 @@ enum EmbeddedError {
     Folder(#[source] std::io::Error),
     #[error("cannot write the kubeconfig to {}", .0.display())]
     Kubeconfig(PathBuf, #[source] std::io::Error),
-    #[error("{0} gets no token: {1}")]
+    #[error("{0} cannot get a token: {1}")]
     Token(Reference, String),
 }
 
@@ -179,7 +179,7 @@ fn control(controllers: Manager, server: &ApiServer, progress: Progress) -> (Sto
         if let Err(error) = running.await {
             progress.warn(format!(
                 "the cluster's own controllers ended: {}",
-                crate::sentence(&error)
+                crate::with_sources(&error)
             ));
         }
     };

@@ -48,10 +48,11 @@ use serde_json::Value;
 pub use apply::ApplyOutcome;
 pub use connect::{ConnectError, ServerAddress};
 pub use error::{Error, describe_failure, status};
+pub use kubewright_apimachinery::errors::with_sources;
 pub use output::Output;
 pub use prepare::is_redirected;
 pub use reference::Reference;
-pub use text::{objects_text, quoted, sentence};
+pub use text::{objects_text, quoted};
 
 /// Under this name everything is applied.
 pub const MANAGER: &str = "kubewright";

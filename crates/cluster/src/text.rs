@@ -1,13 +1,5 @@
 //! How things are written for people and shells.
 
-use std::error::Error;
-
-/// An error and what caused it.
-pub fn sentence(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 /// `no objects`, `1 object`, `5 objects`.
 pub fn objects_text(count: u64) -> String {
     match count {

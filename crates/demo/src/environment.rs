@@ -185,7 +185,10 @@ impl DemoEnvironment {
 /// Why the operator ended, unless it was stopped.
 fn untimely(ended: Result<(), ManagerError>, is_stopping: bool) -> Option<String> {
     match ended {
-        Err(error) => Some(format!("the operator failed: {}", kubewright_cluster::sentence(&error))),
+        Err(error) => Some(format!(
+            "the operator failed: {}",
+            kubewright_cluster::with_sources(&error)
+        )),
         Ok(()) if !is_stopping => Some("the operator ended by itself".to_owned()),
         Ok(()) => None,
     }

@@ -1,9 +1,9 @@
 //! Why a test environment cannot do what it was asked to.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kubewright_apimachinery::errors::with_sources;
 use kubewright_controllers::ControllerName;
 use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::mapper::MapperError;
@@ -133,14 +133,7 @@ pub enum Error {
 impl Error {
     /// The error with its sources, in one text.
     pub fn text(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = self.source();
-        while let Some(error) = source {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            source = error.source();
-        }
-        text
+        with_sources(self)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

@@ -155,7 +155,7 @@ impl Session<'_> {
                     }
                 }
                 Err(error) => {
-                    self.progress.warn(kubewright_cluster::sentence(&*error));
+                    self.progress.warn(kubewright_cluster::with_sources(&*error));
                     self.progress.warn(if running.is_some() {
                         "the operator built before goes on; the next change builds again"
                     } else {
@@ -215,7 +215,7 @@ impl Session<'_> {
             Ok(()) => {}
             // What the cluster refuses the next change may mend.
             Err(error) => {
-                self.progress.warn(kubewright_cluster::sentence(&*error));
+                self.progress.warn(kubewright_cluster::with_sources(&*error));
                 self.progress
                     .warn("the operator is not started; the next change tries again");
                 *known = None;
@@ -376,7 +376,7 @@ impl Session<'_> {
                     samples::apply(&cluster, &samples, &webhooks, &progress).await;
                 }));
             }
-            Err(error) => self.progress.warn(kubewright_cluster::sentence(&error)),
+            Err(error) => self.progress.warn(kubewright_cluster::with_sources(&error)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
-use kubewright_cluster::{Cluster, ClusterFlags, sentence};
+use kubewright_cluster::{Cluster, ClusterFlags, with_sources};
 use kubewright_runtime::flags::Environment;
 use kubewright_runtime::operator::version_warning;
 
@@ -41,7 +41,7 @@ async fn ask(choice: &ClusterFlags) -> Vec<Check> {
         Ok(cluster) => cluster,
         Err(error) => {
             // The message says what to do behind its first sentence.
-            let text = sentence(&error);
+            let text = with_sources(&error);
             let (found, hint) = text
                 .split_once("; ")
                 .unwrap_or((text.as_str(), "see `kubewright apiserver --help`"));

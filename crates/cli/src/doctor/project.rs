@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubewright_cluster::sentence;
+use kubewright_cluster::with_sources;
 use kubewright_scaffold::project::TEMPLATES;
 
 use super::Check;
@@ -26,7 +26,7 @@ impl ProjectFolder {
         match Project::find(Path::new(".")) {
             Ok(project) => ProjectFolder::Is(Box::new(project)),
             Err(Error::NoProject(_)) => ProjectFolder::None,
-            Err(error) => ProjectFolder::Broken(sentence(&error)),
+            Err(error) => ProjectFolder::Broken(with_sources(&error)),
         }
     }
 

@@ -74,13 +74,16 @@ fn samples(project: &Project) -> (Vec<(String, Value)>, Vec<String>) {
         let text = match project.text(&path) {
             Ok(text) => text.unwrap_or_default(),
             Err(error) => {
-                complaints.push(kubewright_cluster::sentence(&error));
+                complaints.push(kubewright_cluster::with_sources(&error));
                 continue;
             }
         };
         match yaml::read(&text) {
             Ok(objects) => samples.extend(objects.into_iter().map(|object| (path.clone(), object))),
-            Err(error) => complaints.push(format!("{path} is not YAML: {}", kubewright_cluster::sentence(&error))),
+            Err(error) => complaints.push(format!(
+                "{path} is not YAML: {}",
+                kubewright_cluster::with_sources(&error)
+            )),
         }
     }
     (samples, complaints)

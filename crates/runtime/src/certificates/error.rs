@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use kubewright_apimachinery::errors::with_sources;
+
 use super::local::rewrite::ANNOTATION;
 use super::permission::Permission;
 use super::target::Target;
@@ -76,15 +78,8 @@ impl KeepError {
         }
     }
 
-    /// With its sources, in one line.
-    pub(super) fn told(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = self.source();
-        while let Some(error) = source {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            source = error.source();
-        }
-        text
+    /// The error with its sources, in one line.
+    pub(super) fn text(&self) -> String {
+        with_sources(self)
     }
 }

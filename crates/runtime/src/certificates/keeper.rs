@@ -83,7 +83,7 @@ impl Keeper {
                     self.retry.next(until.min(self.options.resync))
                 }
                 Err(error) => {
-                    let told = error.told();
+                    let told = error.text();
                     self.said.trouble(&told);
                     // A replica that has a certificate stays ready while the API server cannot be reached.
                     if !self.settled || !self.certificates.is_showing() {

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use kubewright_apimachinery::errors::with_sources;
+
 /// What happens to a request after a successful reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(pub(super) Next);
@@ -90,15 +92,9 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The error and everything behind it.
+    /// The error with its sources.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.source)?;
-        let mut behind = self.source.source();
-        while let Some(error) = behind {
-            write!(f, ": {error}")?;
-            behind = error.source();
-        }
-        Ok(())
+        f.write_str(&with_sources(&*self.source))
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use kubewright_apimachinery::errors::with_sources;
 use kubewright_system::signals::stop_on_signals;
 
 use super::{Operator, cluster_warning};
@@ -175,14 +176,7 @@ impl Operator {
 
 /// An error and its sources, in one line.
 fn one_line(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text.replace('\n', " ")
+    with_sources(error).replace('\n', " ")
 }
 
 #[cfg(test)]

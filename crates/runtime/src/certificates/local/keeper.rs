@@ -80,7 +80,7 @@ impl LocalKeeper {
                     self.retry.next(PROLONGED_AFTER)
                 }
                 Err(error) => {
-                    let told = error.told();
+                    let told = error.text();
                     self.said.trouble(&told);
                     progress.send_modify(|state| *state = Err(told));
                     self.retry.after_failure(&self.random)
@@ -179,7 +179,7 @@ impl LocalKeeper {
         for target in &self.local.targets {
             match self.restore_one(target).await {
                 Ok(()) => tracing::debug!(%target, "it is not redirected to this machine"),
-                Err(error) => tracing::error!(%target, error = error.told(), "it still points to this machine"),
+                Err(error) => tracing::error!(%target, error = error.text(), "it still points to this machine"),
             }
         }
     }

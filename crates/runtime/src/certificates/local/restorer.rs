@@ -55,7 +55,7 @@ impl Restorer {
                 Ok(()) => self.retry.next(LOOK),
                 Err(error) => {
                     // Most managers never meet a local run, and many have no permission to look for one.
-                    self.said.aside(&error.told());
+                    self.said.aside(&error.text());
                     self.retry.after_failure(&self.random)
                 }
             };
