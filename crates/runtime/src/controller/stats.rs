@@ -28,14 +28,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All of them.
-    pub const ALL: [Outcome; 4] = [
-        Outcome::Success,
-        Outcome::RequeueAfter,
-        Outcome::Requeue,
-        Outcome::Error,
-    ];
-
     /// The name in metrics.
     pub fn as_str(self) -> &'static str {
         match self {

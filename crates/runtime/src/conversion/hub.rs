@@ -140,7 +140,7 @@ impl Conversion {
     }
 
     /// Whether these versions belong together.
-    pub fn check(&self) -> Result<(), ConversionError> {
+    pub(crate) fn check(&self) -> Result<(), ConversionError> {
         let hub = &self.hub.kind;
         let mut versions = vec![hub.version()];
         for Spoke { version, .. } in &self.spokes {

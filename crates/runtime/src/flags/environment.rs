@@ -45,7 +45,7 @@ impl Environment {
     }
 
     /// A variable; empty ones count as missing.
-    pub fn variable(&self, name: &str) -> Option<&str> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables
             .get(name)
             .map(String::as_str)

@@ -39,7 +39,6 @@ use crate::reflector::{Health, Reflector, Target, Trouble};
 /// cache.synced().await;
 /// assert!(namespaces.has_synced() && namespaces.troubles().is_empty());
 /// assert!(!namespaces.is_missing()); // the server has the kind
-/// assert!(namespaces.covers(&namespaces.store().get("default").unwrap()));
 /// assert!(namespaces.lister::<Namespace>().list(&Query::all())?.len() >= 4);
 /// # Ok(())
 /// # }
@@ -109,7 +108,7 @@ impl Informer {
     }
 
     /// Whether the watches of this informer show an object: its namespace, labels and fields are covered.
-    pub fn covers(&self, record: &Record) -> bool {
+    pub(crate) fn covers(&self, record: &Record) -> bool {
         let in_namespace = match (&self.options.namespaces, record.key().namespace()) {
             (Some(namespaces), Some(namespace)) => namespaces.contains(namespace),
             _ => true,

@@ -17,7 +17,7 @@ pub enum OptionsError {
     /// The lease has no namespace.
     #[error("the lease needs a namespace: set the leader election namespace when not running in a cluster")]
     NoNamespace,
-    /// Two candidates without an identity cannot be told apart.
+    /// The identity is empty, so that candidates could not be distinguished.
     #[error("the identity must not be empty")]
     NoIdentity,
     /// A lease lasts whole seconds, and others may take it when they are over.
@@ -26,7 +26,7 @@ pub enum OptionsError {
     /// There must be time for a second try.
     #[error("the renew deadline must be greater than 1.2 times the retry period")]
     DeadlineTooShort,
-    /// Trying without a pause helps nobody.
+    /// The retry period is zero.
     #[error("the retry period must be greater than zero")]
     NoRetryPeriod,
 }
@@ -41,7 +41,7 @@ pub enum OptionsError {
 /// assert_eq!(options.lease_duration, Duration::from_secs(15));
 /// assert_eq!(options.renew_deadline, Duration::from_secs(10));
 /// assert_eq!(options.retry_period, Duration::from_secs(2));
-/// assert!(options.release_on_exit && options.check().is_ok());
+/// assert!(options.release_on_exit);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElectionOptions {
@@ -49,7 +49,7 @@ pub struct ElectionOptions {
     pub namespace: String,
     /// What it is called: the leader election id.
     pub name: String,
-    /// Who we are. Default: host name and a random id.
+    /// The identity of this candidate. Default: host name and a random id.
     pub identity: Option<String>,
     /// How long others wait before they take the lease of a silent leader. Whole seconds. Default: 15 s.
     pub lease_duration: Duration,
@@ -80,7 +80,7 @@ impl ElectionOptions {
     }
 
     /// Whether an election can be held like this.
-    pub fn check(&self) -> Result<(), OptionsError> {
+    pub(crate) fn check(&self) -> Result<(), OptionsError> {
         if self.name.is_empty() {
             return Err(OptionsError::NoName);
         }

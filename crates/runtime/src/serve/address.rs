@@ -45,7 +45,7 @@ impl BindAddress {
     }
 
     /// Whether only this machine can reach it.
-    pub fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         match self {
             BindAddress::Off => true,
             BindAddress::At { host: None, .. } => false,
@@ -56,7 +56,7 @@ impl BindAddress {
     }
 
     /// Listens. `None` where it is off.
-    pub async fn bind(&self) -> io::Result<Option<TcpListener>> {
+    pub(crate) async fn bind(&self) -> io::Result<Option<TcpListener>> {
         match self {
             BindAddress::Off => Ok(None),
             BindAddress::At { host: Some(host), port } => TcpListener::bind((host.as_str(), *port)).await.map(Some),
