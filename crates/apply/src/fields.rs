@@ -7,7 +7,7 @@ use serde_json::{Error, Map, Value};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     members: Map<String, Value>,
-    /// The first field that could not be written as JSON. It is told when the object is sent, where errors are expected.
+    /// The error of the first field that could not be written as JSON. It is returned when the object is sent, where errors are expected.
     mistake: Option<String>,
 }
 

@@ -17,7 +17,7 @@ impl Age {
     pub(super) const MAX: Age = Age(u64::MAX);
 }
 
-/// Who reads: one object, or a list.
+/// The scope of a read: one object, or a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Readers<'a> {
     Key(&'a str),

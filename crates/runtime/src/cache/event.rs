@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::object::{ObjectKey, Record};
 
-/// A change of the cache. It carries the objects themselves: nobody has to look them up, so nothing can be missed meanwhile.
+/// A change of the cache. It has the objects themselves, so that handlers see the state at the time of the change.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// An object appeared.
@@ -14,7 +14,7 @@ pub enum Event {
         /// Whether it was there before the cache was: part of the first list, or replayed to a late subscriber.
         initial: bool,
     },
-    /// An object changed, or (with `old` and `new` the same record) is told of again by a resync.
+    /// An object changed, or, with `old` and `new` the same record, a resync reports it again.
     Updated {
         /// The object as it was.
         old: Arc<Record>,
@@ -25,7 +25,8 @@ pub enum Event {
     Deleted {
         /// Its last known state.
         last: Arc<Record>,
-        /// Whether that was its final state. `false`: it went while nobody watched (client-go's `DeletedFinalStateUnknown`).
+        /// Whether that was its final state. `false` if it was deleted while the watch was interrupted (client-go's
+        /// `DeletedFinalStateUnknown`).
         known: bool,
     },
 }
@@ -53,7 +54,7 @@ impl Event {
         }
     }
 
-    /// Whether nothing new is said: part of an initial list, or a resync.
+    /// Whether the event is part of an initial list or of a resync.
     pub fn is_background(&self) -> bool {
         match self {
             Event::Added { initial, .. } => *initial,

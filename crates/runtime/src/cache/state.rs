@@ -99,7 +99,7 @@ pub(super) struct State {
     tables: Tables,
     scopes: Vec<Scope>,
     barriers: Barriers,
-    /// Whether something happened that somebody may wait for.
+    /// Whether something happened that waiters may wait for.
     news: bool,
 }
 
@@ -151,7 +151,7 @@ impl State {
         if same_object {
             vec![Event::Updated { old, new: record }]
         } else {
-            // Another object took the name while nobody watched.
+            // While the watch was interrupted, the object was deleted and another was created under its name.
             vec![
                 Event::Deleted {
                     last: old,
@@ -213,7 +213,7 @@ impl State {
         }
     }
 
-    /// The kind is no longer there, or no longer watched: everything of the scope is forgotten.
+    /// Removes all objects of the scope, because the kind does not exist any more or is no longer watched.
     pub(super) fn clear(&mut self, scope: ScopeId) -> Vec<Event> {
         self.begin(scope);
         let events = self.finish(scope, None);
@@ -264,7 +264,7 @@ impl State {
         self.barriers.oldest(readers, until)
     }
 
-    /// Whether something happened that somebody may wait for, since this was asked last.
+    /// Whether something happened that waiters may wait for, since this was called last.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }

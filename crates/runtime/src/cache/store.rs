@@ -136,7 +136,7 @@ impl Store {
         self.inner.state.read().len()
     }
 
-    /// Whether there is no object.
+    /// Whether the store has no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -213,7 +213,7 @@ impl Store {
     }
 
     async fn lifted(&self, readers: Readers<'_>, timeout: Duration) -> Result<Duration, BarrierTimeout> {
-        // Writes that come while a reader waits are not its concern: otherwise it might wait for as long as somebody writes.
+        // A reader does not wait for writes that come while it waits; otherwise it might wait for ever.
         let Some(until) = self.inner.state.read().begin_waiting(readers) else {
             return Ok(Duration::ZERO);
         };
@@ -323,7 +323,7 @@ impl Writer {
         });
     }
 
-    /// The watch says that it has told of everything up to a revision.
+    /// Records that the watch has sent all events up to a revision.
     pub(crate) fn bookmark(&self, resource_version: &str) {
         let seen = crate::object::revision(resource_version);
         self.change(|state, scope| {

@@ -41,7 +41,7 @@ pub(crate) enum KeepError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The Secret belongs to somebody else.
+    /// The Secret was not created by the runtime.
     #[error("Secret {secret} is not ours: {reason}; name another one, or give its files with --webhook-cert-path")]
     Foreign {
         /// Which.

@@ -1,5 +1,5 @@
-//! Keeps a managed certificate: reads the Secret, does what is due, shows the certificate, tells the API server whom to trust.
-//! Every replica does all of it; whoever comes second finds it done.
+//! Maintains a managed certificate: reads the Secret, does what is due, serves the certificate, and writes the caBundles of webhook
+//! configurations. Every replica does all of it; the second one finds it done.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::random::Random;
 use crate::serve::Certificates;
 use crate::stop::Stop;
 
-/// How often something is read again after somebody else wrote it, before that is an error.
+/// How often an object is read again after a conflict, before that is an error.
 const TRIES: usize = 10;
 
 /// Keeps a managed certificate.
@@ -35,7 +35,7 @@ pub(super) struct Keeper {
     service: Service,
     certificates: Certificates,
     random: Random,
-    /// The last that was good, for when somebody destroys the Secret.
+    /// The last valid content, used if the Secret is damaged later.
     memory: Option<Material>,
     /// Whether everything was in place once.
     settled: bool,

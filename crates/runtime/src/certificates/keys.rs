@@ -25,7 +25,7 @@ pub(super) const AUTHORITY_KEY: &str = "ca.key";
 pub(super) const CERTIFICATE: &str = "tls.crt";
 pub(super) const KEY: &str = "tls.key";
 
-/// A chain is a certificate here, and one or two more where somebody else made it.
+/// The limit of certificates in a chain. Chains that the runtime makes have one; those of others have one or two more.
 const LONGEST_CHAIN: usize = 4;
 
 /// A certificate whose signatures are trusted.

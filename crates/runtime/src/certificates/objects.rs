@@ -13,7 +13,7 @@ use super::error::KeepError;
 use super::permission::Permission;
 use super::target::Target;
 
-/// Who owns the fields that are written here.
+/// The field manager of all writes of this module.
 pub(super) const FIELD_MANAGER: &str = "kubewright-certificates";
 
 /// How long an answer may take.
@@ -146,7 +146,7 @@ impl Objects {
         }
     }
 
-    /// An answer is the object, or why there is none. Bodies are never logged: they may be those of Secrets.
+    /// Reads a response: the object, or the error. Bodies are never logged, since they may be those of Secrets.
     async fn send(
         &self,
         verb: &'static str,

@@ -38,7 +38,7 @@ pub struct ManagedOptions {
     /// How long a new CA is trusted before a certificate of it is shown, and an old one after the last of its own was.
     /// Default: 1 day; never more than a tenth of `lifetime`.
     pub overlap: Duration,
-    /// How often all is looked at even though no watch tells of a change. Default: 10 minutes.
+    /// How often everything is checked even if no watch reports a change. Default: 10 minutes.
     pub resync: Duration,
 }
 

@@ -103,7 +103,7 @@ pub(super) fn carry_out(
     now: Timestamp,
     announced: bool,
 ) -> Result<(bool, Timestamp), MakeError> {
-    // The longest sequence: sign with an authority that somebody else made, make one, sign with that, drop the former.
+    // The longest sequence: sign with an authority of another program, make an authority, sign with that, drop the former.
     const STEPS: usize = 6;
     let mut changed = false;
     for _ in 0..STEPS {
@@ -264,7 +264,7 @@ mod tests {
         );
         assert_eq!(material.signer(), Some(0));
 
-        // Nobody has been told of it: it does not sign, however long that takes.
+        // It is in no caBundle yet, so it does not sign, however long that takes.
         let later = after(now, days(5));
         assert!(!carry_out(&mut material.clone(), &terms, later, false).unwrap().0);
 

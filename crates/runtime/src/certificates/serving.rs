@@ -104,7 +104,7 @@ impl ServingCertificates {
         let _ = self.progress.subscribe().wait_for(Result::is_ok).await;
     }
 
-    /// Keeps them until asked to stop. Failures are logged, told by [`check`](Self::check), and tried again.
+    /// Maintains the certificates until asked to stop. Failures are logged, reported by [`check`](Self::check), and retried.
     pub async fn keep(&self, kube: kube::Client, clock: Clock, stop: Stop) {
         let clock = self.clock.unwrap_or(clock);
         self.certificates.follow_clock(clock);

@@ -8,7 +8,7 @@ use super::permission::Permission;
 use super::serving::ServingCertificates;
 use crate::serve::CertificateError;
 
-/// Files that somebody else keeps: cert-manager, a mounted Secret, a person.
+/// Files that others maintain, such as cert-manager through a mounted Secret, or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
     /// PEM: the certificate, then its chain.
@@ -41,11 +41,11 @@ impl CertificateFiles {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Files that somebody else keeps. They are followed.
+    /// Files that others maintain. The runtime reads them again when they change.
     Files(CertificateFiles),
     /// The manager makes its own and keeps it in a Secret.
     Managed(ManagedOptions),
-    /// A run outside the cluster: the API server is told to come to this machine for as long as it lasts.
+    /// A run outside the cluster: webhook configurations point to this machine for as long as it lasts.
     Local(LocalMode),
 }
 

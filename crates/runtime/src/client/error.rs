@@ -9,7 +9,7 @@ use crate::object::{DecodeError, ObjectKey};
 /// Why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A cached read of a kind that nobody declared.
+    /// A cached read of a kind that was not declared.
     #[error(
         "{kind} is read from the cache, but nobody declares it: add `.owns::<{kind}>()`, `.watches::<{kind}>(…)` or \
          `.reads::<{kind}>()` to a controller, or read it with `client.live()`"
@@ -121,7 +121,7 @@ impl Error {
         self.reason() == "AlreadyExists"
     }
 
-    /// Whether the object was changed by somebody else since it was read, or its fields belong to somebody else.
+    /// Whether the object was changed since it was read, or another field manager owns its fields.
     pub fn is_conflict(&self) -> bool {
         self.reason() == "Conflict"
     }

@@ -162,7 +162,7 @@ impl Client {
         self
     }
 
-    /// Who owns the fields that are written. [`apply`](Self::apply) needs it.
+    /// Sets the field manager of writes. [`apply`](Self::apply) needs one.
     pub fn field_owner(&self, owner: impl Into<Arc<str>>) -> Self {
         self.with(|options| options.field_owner = Some(owner.into()))
     }

@@ -33,7 +33,7 @@ impl Patch {
         Ok(Patch::Merge(difference.unwrap_or_else(|| Value::Object(Map::new()))))
     }
 
-    /// The same, which fails with a conflict if the object is no longer as it was before.
+    /// Like [`Patch::merge_from`], but the patch fails with a conflict if the object was changed meanwhile.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

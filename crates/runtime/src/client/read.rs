@@ -153,7 +153,7 @@ impl Client {
 }
 
 impl<K> Objects<K> {
-    /// Whether reads ask the server: this call was told to, or all of the kind were.
+    /// Whether reads go to the server, because this client or the whole kind was declared live.
     pub(super) fn is_live(&self) -> bool {
         self.client.options.live || self.client.shared.cache.is_live(&self.kind)
     }

@@ -131,7 +131,7 @@ impl Controller {
         self.watch(Watch::mapped(map))
     }
 
-    /// The same, but of nothing but metadata, which saves memory if nobody else reads the objects whole.
+    /// Like [`watches`](Self::watches), but with metadata only, which saves memory unless the whole objects are read elsewhere.
     pub fn watches_metadata<K: Object>(
         self,
         map: impl Fn(&kube::core::PartialObjectMeta<K>) -> Vec<Request> + Send + Sync + 'static,
@@ -153,7 +153,7 @@ impl Controller {
         self
     }
 
-    /// Objects of this kind are read from the cache, but wake nobody.
+    /// Declares that objects of this kind are read from the cache. Their changes cause no reconcile.
     pub fn reads<K: Object>(self) -> Self {
         self.reads_kind(Kind::of::<K>())
     }

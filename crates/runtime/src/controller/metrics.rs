@@ -1,4 +1,4 @@
-//! The metrics of controllers, which count for themselves: they are read when somebody asks for the metrics.
+//! The metrics of controllers. Controllers have counters of their own, which are read when the metrics are rendered.
 
 use super::stats::{ControllerStats, Outcome};
 use crate::metrics::RuntimeMetrics;

@@ -1,5 +1,5 @@
-//! What wakes a controller and what comes of it, told as it happens: for demonstrations, tests and tools.
-//! [`ControllerStats::observe`](super::ControllerStats::observe) takes whoever is told.
+//! Reports what causes reconciles and how they end, as it happens, for demonstrations, tests and tools.
+//! [`ControllerStats::observe`](super::ControllerStats::observe) registers an observer.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum Observation {
     Woken {
         /// Of what.
         request: Request,
-        /// Who or what asked.
+        /// The cause.
         cause: Cause,
     },
     /// A reconcile begins. It covers everything that woke it so far; what wakes it from now on leads to another one.
@@ -48,7 +48,7 @@ pub enum Cause {
 /// What happened to a watched object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was there already, or is told of again by a resync.
+    /// It existed before, or a resync reports it again.
     Listed,
     /// It is new.
     Created,

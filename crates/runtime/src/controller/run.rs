@@ -246,7 +246,7 @@ impl StoreHandler {
     fn add(&self, event: &Event, requests: Vec<Request>) {
         let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
         for request in requests {
-            // Before it is queued: told afterwards, the reconcile might have begun.
+            // Observers are called before the request is queued; otherwise its reconcile might begin first.
             self.stats.tell(|| Observation::Woken {
                 request: request.clone(),
                 cause: Cause::Object {

@@ -104,7 +104,7 @@ impl Watch {
         self
     }
 
-    /// Only metadata is needed of the objects, which saves memory if nobody else reads them whole.
+    /// Watches metadata only, which saves memory unless the whole objects are read elsewhere.
     pub fn metadata_only(mut self) -> Self {
         self.metadata_only = true;
         self

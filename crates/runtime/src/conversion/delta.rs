@@ -69,7 +69,7 @@ impl Delta {
         (!changes.is_empty()).then_some(Delta::Members(changes))
     }
 
-    /// Puts back what nobody changed.
+    /// Restores the values that were not changed meanwhile.
     pub(super) fn restore(&self, now: Option<Value>) -> Option<Value> {
         match (self, now) {
             (Delta::Place { seen, kept }, now) if *seen == now => kept.clone(),
@@ -117,7 +117,7 @@ impl Delta {
         }
     }
 
-    /// Nothing if somebody wrote something else. Its depth is that of the value, which the parser limits.
+    /// Reads a delta. `None` if it is malformed. Its depth is that of the JSON, which the parser limits.
     pub(super) fn from_json(value: &Value) -> Option<Delta> {
         let members = value.as_object()?;
         if let Some(changes) = members.get("members") {
@@ -143,7 +143,7 @@ impl Delta {
     }
 }
 
-/// How the elements of a list are told apart.
+/// How the elements of a list are identified.
 fn elements(list: &[Value]) -> impl Iterator<Item = Element> {
     let mut before = BTreeMap::<u64, usize>::new();
     list.iter().map(move |value| {

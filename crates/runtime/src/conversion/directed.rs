@@ -39,7 +39,7 @@ impl DirectedConversion<'_> {
         let normal = (self.normal)(&object)?;
         let lost = match (self.back)(&target) {
             Ok(seen) => Delta::between(&content(seen), &content(normal)),
-            // There is no way back from what came out, so nothing could be put back.
+            // The result cannot be converted back, so nothing could be restored.
             Err(_) => None,
         };
         if let Some(lost) = lost {

@@ -1,4 +1,4 @@
-//! Events about objects, for people: recorded without waiting, told to the server as `events.k8s.io/v1` in series.
+//! Kubernetes Events: recorded without waiting, and written to the server as series of `events.k8s.io/v1`.
 //! [`EventRecorder`] takes them, [`EventWriter`] sends them.
 //!
 //! As in client-go, the second event that equals an earlier one in everything but its text begins a series: the server is told

@@ -145,7 +145,7 @@ impl Series {
         None
     }
 
-    /// Ends what has been silent for long: forgets single events, tells the final count of series.
+    /// Ends series without recent events: forgets single events, and writes the final count of series.
     pub(super) fn finish(&mut self, now: Moment) -> Vec<EventWrite> {
         let silent = |entry: &Entry| now.saturating_sub(entry.at) >= FINISH;
         self.entries

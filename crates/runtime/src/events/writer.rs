@@ -1,4 +1,4 @@
-//! The task that tells the server.
+//! The task that writes events to the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl EventWriter {
         self
     }
 
-    /// Runs until asked to stop, or until all recorders are gone; then tells what is left and the counts of all series.
+    /// Runs until asked to stop, or until all recorders are dropped; then writes the remaining events and the counts of all series.
     pub async fn run(self, client: Client, stop: Stop) {
         self.run_with(client.kube().clone(), stop).await;
     }

@@ -7,7 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use super::environment::Environment;
 use super::parse::Flags;
 
-/// Why there is no connection.
+/// The reason why a cluster cannot be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Nothing says which cluster.
@@ -16,7 +16,7 @@ pub enum ConfigError {
     /// A kubeconfig cannot be used.
     #[error("the kubeconfig from {0} cannot be used")]
     Kubeconfig(ConfigSource, #[source] Box<KubeconfigError>),
-    /// A kubeconfig is not well written. It holds secrets: no more is told than where.
+    /// A kubeconfig is malformed. Since it has secrets, the error has the place only.
     #[error("the kubeconfig {} is not well written{place}", path.display())]
     Malformed {
         /// The file.

@@ -7,7 +7,7 @@ use crate::cache::{Index, Indexes};
 use crate::object::{Kind, Selector};
 use crate::reflector::Transform;
 
-/// How one kind is cached. The default: all namespaces, all objects, whole, told of again every ten hours.
+/// How one kind is cached. Default: all objects of all namespaces, not only metadata, with a resync every ten hours.
 ///
 /// ```
 /// use kubewright_runtime::informer::InformerOptions;
@@ -35,7 +35,8 @@ pub struct InformerOptions {
     pub fields: Option<String>,
     /// Changes objects before they are kept.
     pub transform: Option<Transform>,
-    /// How often handlers are told of every object again, without asking the server; up to a tenth longer by chance.
+    /// The period of the resync, in which handlers get every object again, without a request to the server. A random part of up to a
+    /// tenth is added.
     /// Default: ten hours. `None`: never.
     pub resync: Option<Duration>,
 }
@@ -58,7 +59,7 @@ pub enum DeclarationError {
     /// One kind was configured twice.
     #[error("the cache of {0} is configured twice; one kind has one informer")]
     ConfiguredTwice(String),
-    /// Options, or an index, for a kind that nobody reads.
+    /// Options, or an index, for a kind that is not read.
     #[error("the cache of {0} is configured, but nobody reads {0}; declare it with `of`, `owns`, `watches` or `reads`")]
     Unused(String),
     /// Two functions for one index.
@@ -73,9 +74,9 @@ pub enum DeclarationError {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declaration {
-    /// Whether somebody reads more than metadata.
+    /// Whether whole objects are read, and not only metadata.
     pub(super) whole: bool,
-    /// Whether somebody reads it at all.
+    /// Whether the kind is read at all.
     pub(super) wanted: bool,
     /// Whether the client asks the server whenever it is read.
     pub(super) live: bool,
@@ -114,7 +115,8 @@ impl Declarations {
         declaration.whole = true;
     }
 
-    /// Only the metadata of a kind is read. Whoever reads the whole object decides for all: there is one watch.
+    /// Declares that only the metadata of a kind is read. If whole objects are read elsewhere, they are cached for all readers: there is
+    /// one watch.
     pub fn reads_metadata(&mut self, kind: Kind) {
         self.kinds.entry(kind).or_default().wanted = true;
     }

@@ -18,7 +18,7 @@ use crate::metrics::LeaderMetrics;
 use crate::random::Random;
 use crate::stop::Stop;
 
-/// The lease could not be renewed in time, or somebody else holds it.
+/// The lease could not be renewed in time, or another candidate holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("leader election lost")]
 pub struct Lost;
@@ -125,7 +125,7 @@ impl Election {
         self.parts.leadership(&self.options)
     }
 
-    /// Who we are.
+    /// The identity of this candidate.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -235,7 +235,7 @@ impl<L: Lock> Running<L> {
         }
     }
 
-    /// One request. It may not take so long that there is no time for another, nor longer than the machine would wait.
+    /// Sends a request. Its timeout leaves time for another attempt, and does not exceed the wait of the state machine.
     async fn send(&mut self, request: Command) -> Input {
         let patience = Instant::now() + self.options.request_timeout();
         let patience = match self.machine.deadline() {
@@ -312,7 +312,7 @@ impl<L: Lock> Running<L> {
         }
     }
 
-    /// Closes the fence, tells everybody, then gives the lease back if it is ours.
+    /// Closes the fence, reports that the election ended, then releases the lease if this candidate holds it.
     async fn end(&mut self) {
         self.parts.fence.close();
         let led = self.parts.status.borrow().role == Role::Leading;

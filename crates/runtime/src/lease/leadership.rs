@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The role of this candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Somebody else leads, or nobody yet.
+    /// Another candidate leads, or none does yet.
     Standby,
     /// We lead.
     Leading,
@@ -22,7 +22,7 @@ pub enum Role {
 pub struct Status {
     /// What we are.
     pub role: Role,
-    /// Who we are.
+    /// The identity of this candidate.
     pub identity: String,
     /// Who was last seen to hold the lease.
     pub leader: Option<String>,

@@ -140,7 +140,7 @@ impl Machine {
         self.term.is_some()
     }
 
-    /// Who was last seen to hold the lease; empty for nobody.
+    /// The holder of the lease when it was last read; empty if there was none.
     pub(super) fn holder(&self) -> &str {
         self.observed.as_ref().map_or("", |observed| &observed.record.holder)
     }

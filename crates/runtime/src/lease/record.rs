@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The `spec` of a Lease, as far as elections go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Empty: nobody holds it.
+    /// The identity of the holder; empty if there is none.
     pub(super) holder: String,
     pub(super) lease_seconds: u32,
     /// RFC 3339 with microseconds; never compared with a clock.

@@ -156,7 +156,7 @@ impl Manager {
         self
     }
 
-    /// Serves webhooks with these certificates; without there is no serving them. HTTP/2 is spoken only on request.
+    /// Serves webhooks with these certificates, which are required for webhooks. `http2` allows HTTP/2.
     pub fn webhook_certificates(mut self, certificates: ServingCertificates, http2: bool) -> Self {
         self.webhooks.tls = Some((certificates, http2));
         self
@@ -238,7 +238,7 @@ impl Manager {
         &self.ready
     }
 
-    /// Who this replica is, in events. Default: its identity in the election, or its host name.
+    /// The identity of this replica in events. Default: its identity in the election, or its host name.
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
         self

@@ -45,7 +45,7 @@ impl Default for Webhooks {
 /// Webhooks that are being served.
 pub(super) struct Served {
     listening: ServiceGroup,
-    /// The task that keeps the certificates and tells the API server of them.
+    /// The task that maintains the certificates and the caBundles of webhook configurations.
     keeping: ServiceGroup,
 }
 
@@ -211,7 +211,7 @@ impl Endpoint for Convert {
     }
 }
 
-/// Whether somebody listens.
+/// Whether a port is open.
 async fn reach(address: SocketAddr) -> Result<(), String> {
     let host = match address.ip() {
         IpAddr::V4(host) if host.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

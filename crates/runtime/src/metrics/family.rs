@@ -1,4 +1,4 @@
-//! The series of one name, told apart by their labels.
+//! The series of one name, distinguished by their labels.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) trait Collect: std::any::Any + Send + Sync {
 
 /// What a family needs of its metrics. Only this module's types have it.
 pub trait Metric: Clone + Send + Sync + 'static {
-    /// What tells apart two families of the same name.
+    /// The type and labels that families of the same name must have in common.
     type Shape: Clone + PartialEq + Send + Sync + 'static;
     /// The name of the type in the text.
     const TYPE: &'static str;

@@ -87,7 +87,7 @@ pub(crate) struct WebhookMetrics {
     pub(crate) conversion_panics: Family<Counter, 0>,
 }
 
-/// Who leads.
+/// The metrics of leader election.
 #[derive(Clone, Debug)]
 pub(crate) struct LeaderMetrics {
     /// `leader_election_master_status` by lease: 1 for the leader.

@@ -1,4 +1,4 @@
-//! The metrics of queues, which count for themselves: they are read when somebody asks for the metrics.
+//! The metrics of queues. Queues have counters of their own, which are read when the metrics are rendered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;

@@ -39,7 +39,7 @@ impl ObjectKey {
         }
     }
 
-    /// The key in a namespace if there is one, else of a cluster-scoped object. An empty namespace is none.
+    /// The key of an object in this namespace; without one, or with an empty one, the key of a cluster-scoped object.
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace {
             Some(namespace) if !namespace.is_empty() => Self::namespaced(namespace, name),

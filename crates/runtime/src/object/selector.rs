@@ -40,7 +40,7 @@ impl Selector {
         Selector::default()
     }
 
-    /// Whether there is no requirement.
+    /// Whether the selector has no requirement.
     pub fn is_everything(&self) -> bool {
         self.0.is_everything()
     }

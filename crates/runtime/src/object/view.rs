@@ -1,4 +1,4 @@
-//! Decoded objects: made on demand, shared while somebody holds them, forgotten afterwards.
+//! Decoded objects: they are decoded on demand, shared while they are in use, and dropped afterwards.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -80,7 +80,7 @@ impl<K> View<K> {
 }
 
 impl<K: Clone> View<K> {
-    /// The object itself, to change it; cloned only if somebody else holds it.
+    /// The object itself, to change it. It is cloned only if it is used elsewhere, too.
     pub fn into_owned(self) -> K {
         match Arc::try_unwrap(self.object) {
             Ok(object) => *object.0,

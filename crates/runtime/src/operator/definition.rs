@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Operator;
 use crate::object::{Kind, Object};
 
-/// Made only when somebody asks: an operator that runs has no use for schemas.
+/// Describes a kind. It is called only by `describe`: an operator that runs does not need schemas.
 pub(super) type Define = fn() -> DefinitionDescription;
 
 impl Operator {

@@ -81,7 +81,7 @@ impl Operator {
         let line = match parse_words::<CommandLine>(words) {
             Ok(line) => line,
             Err(error) => {
-                // Asking for help is no failure. If this cannot be written there is no other place to say so.
+                // Asking for help is not a failure. An error of writing cannot be reported anywhere else, so it is ignored.
                 let _ = error.print();
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
             }

@@ -1,4 +1,4 @@
-//! The queue as a value: no I/O, no clock of its own. Every operation is told the time and is `O(log n)`.
+//! The queue as a value, without I/O and without a clock: callers pass the time. Every operation is `O(log n)`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;

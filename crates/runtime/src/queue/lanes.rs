@@ -11,7 +11,7 @@ pub(super) struct Lanes<K> {
     by_priority: BTreeMap<i32, BTreeMap<Sequence, K>>,
     /// The first of each lane, oldest first: finds the longest-waiting key of the lower lanes without a scan.
     heads: BTreeSet<(Sequence, i32)>,
-    /// Consecutive pops from the highest lane while a lower one had somebody waiting.
+    /// How many keys in a row were popped from the highest lane while keys of lower lanes were ready.
     passed_over: u32,
     relief: NonZeroU32,
     len: usize,

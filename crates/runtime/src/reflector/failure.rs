@@ -23,7 +23,7 @@ impl Failure {
         }
     }
 
-    /// The revision we asked for is no longer there: list again.
+    /// Whether the requested revision was compacted, so that a new list is needed.
     pub(super) fn is_expired(&self) -> bool {
         match self {
             Failure::Status(status) => status.code == 410 || matches!(status.reason.as_str(), "Expired" | "Gone"),

@@ -350,7 +350,7 @@ impl<S: Source> Machine<S> {
                     then: Box::new(State::Missing),
                 }
             }
-            // Who cannot ask discovery asks for the objects themselves.
+            // Without permission for discovery, the reflector lists the objects themselves.
             Err(_) => {
                 if self.missing >= GONE_AFTER {
                     self.forget();
@@ -474,7 +474,7 @@ enum FrameEvent {
     Nothing,
 }
 
-/// What the object of a frame says that is none of the watched kind.
+/// The message for a frame whose object is not of the watched kind.
 fn said<T: DeserializeOwned>(object: &FrameObject<'_>) -> Result<T, Failure> {
     match object {
         FrameObject::Text(text) => serde_json::from_slice(text).map_err(Failure::transport),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::object::{Kind, Selector};
 
-/// Changes an object before the cache keeps it, to save memory: removes what nobody here reads.
+/// Changes objects before they are cached, to save memory by removing fields that are not read.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;

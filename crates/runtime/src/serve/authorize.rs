@@ -1,4 +1,4 @@
-//! Who may see an endpoint: the API server reviews tokens and permissions, as controller-runtime's filter has it do.
+//! Authorizes requests for an endpoint: the API server reviews tokens and permissions, as with controller-runtime's filter.
 
 use std::fmt;
 use std::sync::Arc;

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(10);
 /// How soon they are looked at again when they are not usable: half of them may have been written.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Why there is no certificate.
+/// The reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file cannot be read.

@@ -19,8 +19,8 @@ type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Syn
 
 /// Named checks. Cloning shares them; checks may come at any time.
 ///
-/// All together they answer `ok`, or 500 with the name of each; a failure's reason is told only below its own path.
-/// `?verbose` tells of each check in any case, `?exclude=name` leaves one out.
+/// The path of all checks answers `ok`, or 500 with the name of each check; only the path of a single check has the reason of its
+/// failure. `?verbose` lists each check in any case, `?exclude=name` leaves one out.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! A certificate and its key in two files, which somebody may replace at any time.
+//! A certificate and its key in two files, which may be replaced at any time.
 
 use std::fs;
 use std::io;

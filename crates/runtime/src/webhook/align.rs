@@ -7,16 +7,16 @@ use serde_json::Value;
 pub(super) enum ListEdit {
     /// The same item, changed or not.
     Pair(usize, usize),
-    /// An item that is no more.
+    /// An item that was removed.
     Delete(usize),
     /// An item that is new.
     Insert(usize),
 }
 
-/// Longer lists are compared item by item: the work must not grow with the product of two lengths somebody else chooses.
+/// Longer lists are compared item by item: the work must not grow with the product of two lengths that a client chooses.
 const MOST_COMPARISONS: usize = 250_000;
 
-/// What tells apart the items of Kubernetes' lists.
+/// The keys that identify items of Kubernetes' lists.
 const IDENTITIES: [&str; 10] = [
     "name",
     "key",

@@ -12,7 +12,7 @@ use super::validating::{Validating, Validator};
 use crate::client::Client;
 use crate::object::{Kind, Object};
 
-/// A handler and how the server is told of it.
+/// A handler and its webhook configurations.
 #[derive(Clone, Default)]
 pub(super) struct Hook {
     pub(super) settings: Settings,
@@ -131,19 +131,19 @@ impl<T> Webhook<T> {
         }
     }
 
-    /// How the server is told of the mutating webhook.
+    /// Changes the configuration of the mutating webhook.
     pub fn mutating(mut self, change: impl FnOnce(Settings) -> Settings) -> Self {
         self.mutating.settings = change(self.mutating.settings);
         self
     }
 
-    /// How the server is told of the validating webhook.
+    /// Changes the configuration of the validating webhook.
     pub fn validating(mut self, change: impl FnOnce(Settings) -> Settings) -> Self {
         self.validating.settings = change(self.validating.settings);
         self
     }
 
-    /// How the server is told of both.
+    /// Changes the configuration of both webhooks.
     pub fn settings(self, change: impl Fn(Settings) -> Settings) -> Self {
         self.mutating(&change).validating(&change)
     }
@@ -161,7 +161,7 @@ impl<T> Webhook<T> {
         self.kind.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// What is served, and how the server is told of it. A raw handler that nobody is told of comes last.
+    /// The webhooks that are served, with their configurations. A raw handler without configuration comes last.
     pub(super) fn hooks(&self) -> impl Iterator<Item = (WebhookDescription, &Factory)> {
         let listed = [
             (WebhookType::Mutating, &self.mutating),

@@ -68,7 +68,7 @@ pub enum WebhookError {
     NeedsClient(String),
 }
 
-/// Whether webhooks can be served together. Each mistake is told by name, before anything is started.
+/// Whether webhooks can be served together. An error names the webhook, and comes before anything is started.
 pub(crate) fn check(webhooks: &[Webhook]) -> Result<(), WebhookError> {
     let mut paths: BTreeMap<String, String> = BTreeMap::new();
     let mut names: BTreeMap<(&'static str, String), String> = BTreeMap::new();

@@ -72,7 +72,7 @@ impl Factory {
         Factory::WithClient(Arc::new(move |client| Arc::new(make(client))))
     }
 
-    /// The handler; nothing where it needs a client and there is none.
+    /// The handler; `None` if it needs a client and there is none.
     pub(super) fn make(&self, client: Option<&Client>) -> Option<Arc<dyn AnyHandler>> {
         match self {
             Factory::Ready(handler) => Some(Arc::clone(handler)),

@@ -95,7 +95,7 @@ impl Rejection {
         self
     }
 
-    /// What the server is told about an object of this kind and name.
+    /// The status of the response for an object of this kind and name.
     pub(super) fn into_response(self, kind: &Kind, name: &str) -> AdmissionResponse {
         let response = match self.why {
             RejectionReason::Denied(message) => AdmissionResponse::denied(message),

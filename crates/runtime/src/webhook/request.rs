@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::object::Kind;
 
-/// What somebody wants to do to an object.
+/// The operation of an admission request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
     /// Create it.
@@ -87,12 +87,12 @@ pub struct GroupVersionResource {
     pub resource: String,
 }
 
-/// Who asks.
+/// The user who sends a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The name, as `system:serviceaccount:shop:default`.
     pub username: String,
-    /// What tells apart two users of one name over time.
+    /// Identifies the user over time, among users of the same name.
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
@@ -134,7 +134,7 @@ pub struct AdmissionRequest {
     pub namespace: String,
     /// What is to be done.
     pub operation: Operation,
-    /// Who asks.
+    /// The user who sent the request.
     pub user_info: UserInfo,
     /// The object as it will be; null when it is deleted.
     pub object: Value,
@@ -219,7 +219,7 @@ fn whole<T: crate::object::Object>(object: &T) -> Value {
     value
 }
 
-/// A value as a type, or what clients are told.
+/// Decodes a value as a type. The error is a message for clients.
 pub(super) fn decode<T: DeserializeOwned>(value: &Value) -> Result<T, ContentError> {
     if value.is_null() {
         return Err(ContentError("there is no content to decode".to_owned()));

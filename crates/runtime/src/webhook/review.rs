@@ -29,7 +29,7 @@ pub(super) struct Review {
 }
 
 impl Review {
-    /// Reads a review; the error is what the client is told, with 400.
+    /// Reads a review. The error is the message of the response, which has the status 400.
     ///
     /// Like upstream this asks little: whatever has a `request` that fits is a review, of v1 and v1beta1 alike.
     pub(super) fn read(body: &[u8]) -> Result<Self, String> {
@@ -97,7 +97,7 @@ fn unknown_kind(error: &str) -> String {
     format!("couldn't get version/kind; json parse error: {error}")
 }
 
-/// What Go says about a value that has no apiVersion and kind, since it is no object.
+/// Go's message for a value that cannot have apiVersion and kind, because it is not an object.
 pub(super) fn not_an_object(found: &Value) -> String {
     let wanted =
         r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
@@ -326,7 +326,7 @@ fn status_bytes(status: &Status) -> Vec<u8> {
         }
         out.raw("details", &inner.end());
     }
-    // Go's server makes 200 of a missing code, whatever else is said.
+    // Go's server sends 200 for a missing code, whatever the other fields are.
     out.value("code", &if status.code == 0 { 200 } else { status.code }.into());
     out.end()
 }

@@ -1,4 +1,4 @@
-//! Runs outside the cluster: for as long as one lasts, the API server is told to call this machine.
+//! Runs outside the cluster: for as long as one lasts, webhook configurations point to this machine.
 //! What was there before is kept in an annotation, so that it comes back, whatever happens to the run.
 
 mod keeper;

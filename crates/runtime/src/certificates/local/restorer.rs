@@ -1,4 +1,4 @@
-//! Takes back what local runs left behind, for a manager whose certificates somebody else keeps.
+//! Restores objects that local runs changed, for a manager whose certificates come from files.
 
 use super::rewrite::{LeftBehind, left_behind};
 use crate::certificates::error::KeepError;

@@ -1,4 +1,4 @@
-//! Finalizers: an object with one is not gone before its controller says so.
+//! Finalizers: an object that has one is not deleted before its controller removes it.
 
 use kube::Resource;
 
