@@ -53,7 +53,7 @@ pub enum CaseStep {
     Read(ReadStep),
     /// Sends a frame over an open WebSocket.
     Send(SendStep),
-    /// Has the server forget all history up to now, so that old versions and tokens expire.
+    /// Has the server drop all history up to now, so that old versions and tokens expire.
     Compact,
 }
 
@@ -66,7 +66,7 @@ pub struct RequestStep {
     pub watch: Option<String>,
     /// Whether it asks for a WebSocket, with headers that `headers` may override.
     pub websocket: bool,
-    /// Extra headers; they win over the ones implied by the body.
+    /// Extra headers, which override those that the body implies.
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: RequestBody,

@@ -166,7 +166,7 @@ impl Target for Remote {
 }
 
 impl Remote {
-    /// The answer to a request, on a connection of its own.
+    /// Sends a request on a connection of its own.
     async fn answer(&self, mut request: Request<Bytes>) -> Result<Response<Incoming>, TransportError> {
         let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
         let stream = self.tls.connect(self.name.clone(), tcp).await?;
@@ -181,7 +181,7 @@ impl Remote {
         Ok(sender.send_request(request.map(Full::new)).await?)
     }
 
-    /// Asks etcd through its JSON gateway.
+    /// Sends a request to etcd's JSON gateway.
     async fn etcd(&self, path: &str, body: Value) -> Result<Value, TransportError> {
         let tcp = TcpStream::connect((self.etcd.0.as_str(), self.etcd.1)).await?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await?;

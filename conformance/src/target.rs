@@ -46,7 +46,7 @@ pub trait Target: Send + Sync {
     /// As [`Target::send`], for a request that asks to upgrade its connection.
     fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_>;
 
-    /// Forgets all history up to now: older versions and tokens expire.
+    /// Drops all history up to now, so that older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;
 
     /// How long a written webhook configuration, role or definition may take until it is in effect.

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Empty};
 use kubewright_conformance::corpus::Corpus;
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::{Embedded, replay_embedded};
-use kubewright_conformance::replay::{Settings, Verdict, replay};
+use kubewright_conformance::replay::{Comparison, Settings, replay};
 use kubewright_conformance::target::{Compaction, ResponseFuture, Target, UpgradeFuture};
 
 #[test]

@@ -1,4 +1,4 @@
-//! An open watch, read as far as a step asks: newline-delimited frames, or messages of a WebSocket.
+//! An open watch: newline-delimited frames, or messages of a WebSocket, of which a step reads as many as it asks for.
 
 use std::io;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) enum Stream {
     WebSocket(WebSocket),
 }
 
-/// A watch's body with what has been received of its next frame.
+/// The body of a watch, and the bytes of its next frame that were received so far.
 pub(super) struct Lines {
     body: StreamingBody,
     received: Vec<u8>,

@@ -203,13 +203,13 @@ impl Server {
             token_among_protocols,
         }) = authenticated
         else {
-            draft.verdict = Verdict::Unauthenticated;
+            draft.outcome = AccessOutcome::Unauthenticated;
             return Err(refuse(head, &Status::unauthorized()));
         };
         draft.user = Some(Arc::clone(&requestor));
         let wanted = impersonate::wanted(head.headers()).map_err(|status| no_sniff(refuse(head, &status)))?;
         if wanted.is_none() && (requestor.is_master() || self.access.mode == AuthorizationMode::AlwaysAllow) {
-            draft.verdict = Verdict::Decided(Decision::ALLOWED);
+            draft.outcome = AccessOutcome::Decided(Decision::ALLOWED);
             return Ok(Authorized {
                 user: requestor,
                 warnings,

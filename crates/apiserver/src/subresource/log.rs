@@ -36,14 +36,14 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     let Some(log) = log(call, &pod, &container, options)? else {
         return Ok(HandlerOutput::Response(nobody_to_ask()));
     };
-    let mut reading = Reading::new(log, options);
+    let mut cursor = LogCursor::new(log, options);
     let handshake = call.websocket();
     if !options.follow && handshake.is_none() {
-        return Ok(HandlerOutput::Response(answer(reading.now().into())));
+        return Ok(HandlerOutput::Response(answer(cursor.now().into())));
     }
     let text: BoxStream<'static, Bytes> = if options.follow {
-        let following = Following {
-            reading,
+        let following = FollowedLog {
+            cursor,
             watcher: Some(watcher),
             resource: Arc::clone(&call.target.resource),
             uid: record.uid.to_string(),
@@ -53,7 +53,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
         };
         following.text().boxed()
     } else {
-        stream::iter([reading.now()]).boxed()
+        stream::iter([cursor.now()]).boxed()
     };
     let response = match handshake {
         Some(handshake) => as_messages(handshake, text),
@@ -197,7 +197,7 @@ struct FollowedLog {
     has_ended: bool,
 }
 
-impl Following {
+impl FollowedLog {
     fn text(self) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(self, |mut following| async move {
             let text = following.next().await?;

@@ -138,7 +138,7 @@ struct Frames {
     selection: Selection,
     bookmarks: bool,
     /// What is sent before the cursor moves: the initial state, events that were read, a final error.
-    queue: VecDeque<Pending>,
+    queue: VecDeque<QueuedFrame>,
     /// How many bytes are written in one go: no more frames are added to a chunk that has as many.
     chunk: usize,
     /// The cursor; gone once the watch has ended.

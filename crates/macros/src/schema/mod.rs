@@ -83,7 +83,7 @@ impl PreparedType {
 }
 
 /// Rewrites the attributes of a type for serde and `schemars`. `derives` come on top of those every type gets.
-pub(crate) fn prepare(input: &mut DeriveInput, settings: &Settings, derives: &[Path]) -> Result<Prepared, Error> {
+pub(crate) fn prepare(input: &mut DeriveInput, settings: &Settings, derives: &[Path]) -> Result<PreparedType, Error> {
     one_attribute(input)?;
     let container = serde::Container::read(&input.attrs)?;
     let prepared = match &input.data {

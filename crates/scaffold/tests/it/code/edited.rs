@@ -36,14 +36,14 @@ fn a_file_that_is_there_already_is_not_overwritten() {
 
 #[test]
 fn a_header_of_the_users_own_stands_above_new_files() {
-    let mut scene = Scene::named("shop");
-    let main = scene.files["src/main.rs"].clone();
+    let mut project = TestProject::named("shop");
+    let main = project.files["src/main.rs"].clone();
     let header = "hack/boilerplate.rs.txt";
-    scene
+    project
         .files
         .insert(header.to_owned(), "Copyright of Shop Ltd.\n\nAll of it.\n".to_owned());
-    scene.create_api(&api("shop", "v1", "Order")).unwrap();
-    scene
+    project.create_api(&api("shop", "v1", "Order")).unwrap();
+    project
         .create_webhook(&webhook(target("shop", "v1", "Order"), &["defaulting"]))
         .unwrap();
     for path in [
@@ -54,18 +54,18 @@ fn a_header_of_the_users_own_stands_above_new_files() {
         "tests/order.rs",
         "tests/order_v1_webhook.rs",
     ] {
-        let text = &scene.files[path];
+        let text = &project.files[path];
         assert!(
             text.starts_with("// Copyright of Shop Ltd.\n//\n// All of it.\n\n//! "),
             "{path}: {text}"
         );
     }
-    assert_eq!(scene.files["src/main.rs"], main, "what is there keeps its own");
-    scene
+    assert_eq!(project.files["src/main.rs"], main, "what is there keeps its own");
+    project
         .delete_webhook(&webhook(target("shop", "v1", "Order"), &[]))
         .unwrap();
-    scene.delete_api(&target("shop", "v1", "Order")).unwrap();
-    assert!(!scene.files.keys().any(|path| path.contains("order")));
+    project.delete_api(&target("shop", "v1", "Order")).unwrap();
+    assert!(!project.files.keys().any(|path| path.contains("order")));
 }
 
 #[test]

@@ -5,5 +5,5 @@ mod golden;
 mod input;
 mod layout;
 mod repeated;
-pub(crate) mod scene;
+pub(crate) mod test_project;
 mod upgrade;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::operators::{Case, cases};
 use super::tree::{bundle_of, tree, write};
-use crate::code::scene::{self, Scene, api, target, webhook};
+use crate::code::test_project::{self, TestProject, api, target, webhook};
 
 /// What kustomize makes of a tree.
 fn kustomized(kubectl: &Path, tree: &BTreeMap<String, String>) -> Vec<Value> {
@@ -69,30 +69,34 @@ fn kustomize_makes_of_the_tree_what_deploy_applies() {
 #[test]
 fn a_tree_is_built_after_each_command_before_anything_is_compiled() {
     let Some(kubectl) = kubectl() else { return };
-    let kinds = |scene: &Scene| -> Vec<String> {
-        let objects = kustomized(&kubectl, &scene.files);
+    let kinds = |project: &TestProject| -> Vec<String> {
+        let objects = kustomized(&kubectl, &project.files);
         let texts = objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned());
         texts.collect()
     };
-    let mut scene = Scene::named("shop");
-    assert!(!kinds(&scene).contains(&"CustomResourceDefinition".to_owned()));
-    scene.create_api(&api("shop", "v1", "Order")).unwrap();
-    scene.create_api(&api("shop", "v1", "Bill")).unwrap();
-    let definitions = kinds(&scene);
+    let mut project = TestProject::named("shop");
+    assert!(!kinds(&project).contains(&"CustomResourceDefinition".to_owned()));
+    project.create_api(&api("shop", "v1", "Order")).unwrap();
+    project.create_api(&api("shop", "v1", "Bill")).unwrap();
+    let definitions = kinds(&project);
     let count = |wanted: &str, kinds: &[String]| kinds.iter().filter(|kind| *kind == wanted).count();
     assert_eq!(count("CustomResourceDefinition", &definitions), 2);
     let order = target("shop", "v1", "Order");
-    scene
+    project
         .create_webhook(&webhook(order, &["defaulting", "validation"]))
         .unwrap();
-    let found = kinds(&scene);
+    let found = kinds(&project);
     for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
         assert_eq!(count(kind, &found), 1, "{found:?}");
     }
-    scene.delete_api(&target("shop", "v1", "Bill")).unwrap();
-    assert_eq!(count("CustomResourceDefinition", &kinds(&scene)), 1);
-    for scene in [scene::markdown_view(), scene::fleet(), scene::cache()] {
-        assert!(count("CustomResourceDefinition", &kinds(&scene)) > 0);
+    project.delete_api(&target("shop", "v1", "Bill")).unwrap();
+    assert_eq!(count("CustomResourceDefinition", &kinds(&project)), 1);
+    for project in [
+        test_project::markdown_view(),
+        test_project::fleet(),
+        test_project::cache(),
+    ] {
+        assert!(count("CustomResourceDefinition", &kinds(&project)) > 0);
     }
 }
 
