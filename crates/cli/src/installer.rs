@@ -12,7 +12,7 @@ use kubewright_manifests::yaml;
 use crate::manifests;
 use crate::project::{Overrides, Project};
 
-/// Where the file is, in the project, if nobody says otherwise.
+/// The default path of the file in the project.
 const DEFAULT: &str = "dist/install.yaml";
 
 /// Write everything that is installed into one file.

@@ -1,4 +1,4 @@
-//! What to do after a command. It is for people: on standard error, so that standard output holds nothing but results.
+//! Suggests the next command. Suggestions go to standard error, so that standard output has results only.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::project::Project;
 /// A command to go on with, and why.
 type NextCommand = (String, &'static str);
 
-/// Says on a terminal what to do after a command; scripts and pipes are told nothing.
+/// Prints the next commands on a terminal; nothing in scripts and pipes.
 pub(crate) fn suggest(steps: &[(&str, &'static str)]) {
     if io::stderr().is_terminal() && io::stdout().is_terminal() {
         let steps: Vec<NextCommand> = steps

@@ -1,4 +1,4 @@
-//! Standard output. A reader that closes the pipe is no error; a full disk is.
+//! Writes to standard output. A closed pipe is not an error; a full disk is.
 
 use std::io::{self, ErrorKind, Write};
 

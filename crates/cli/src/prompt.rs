@@ -1,4 +1,4 @@
-//! Questions on a terminal. Where there is none, nothing is asked: what is missing has a default or is an error.
+//! Asks for missing values on a terminal. Without a terminal, a missing value has a default or is an error.
 
 use std::error::Error;
 use std::fmt::Display;

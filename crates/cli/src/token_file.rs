@@ -45,7 +45,7 @@ fn parse(text: &str) -> Result<Vec<(String, User)>, (usize, &'static str)> {
                 "at least token, user name and uid must be there, parted by commas",
             ));
         };
-        // As upstream: a line without a token is for nobody.
+        // As upstream, a line without a token is ignored.
         if token.is_empty() {
             continue;
         }

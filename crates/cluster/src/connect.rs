@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WITHOUT_ONE: &str =
     "without a cluster: `kubewright run --embedded`, or `kubewright apiserver` and its kubeconfig";
 
-/// Why there is no cluster.
+/// The reason why a cluster cannot be connected to.
 #[allow(missing_docs, reason = "the message of each variant says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -78,7 +78,7 @@ pub struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// What is said of a context, if it names an API server.
+    /// The description of a context, if it has an API server.
     fn of(kubeconfig: &Kubeconfig, context: &str) -> Option<Self> {
         let chosen = kubeconfig.contexts.iter().find(|named| named.name == context)?;
         let name = &chosen.context.as_ref()?.cluster;
@@ -97,7 +97,7 @@ impl ServerAddress {
 }
 
 impl ClusterFlags {
-    /// Where the API server of the chosen context is; `None` where no kubeconfig says so.
+    /// The address of the API server of the chosen context; `None` without a kubeconfig.
     pub fn server(&self, environment: &Environment) -> Option<ServerAddress> {
         let kubeconfig = self.read(environment).ok().flatten()?.kubeconfig;
         let context = self.context.clone().or_else(|| kubeconfig.current_context.clone())?;
@@ -223,7 +223,7 @@ fn unusable(source: &ConfigSource, error: KubeconfigError) -> ConnectError {
     ConnectError::Kubeconfig(source.to_string(), Box::new(error))
 }
 
-/// Reads one file. A kubeconfig holds secrets: of a mistake in it no more is told than where it is.
+/// Reads one file. Since a kubeconfig has secrets, an error has only the place of the mistake.
 fn read(path: &Path, source: &ConfigSource) -> Result<Kubeconfig, ConnectError> {
     Kubeconfig::read_from(path).map_err(|error| match error {
         KubeconfigError::Parse(error) => {

@@ -1,4 +1,4 @@
-//! What can go wrong with one object, and how it is told.
+//! The errors of an operation on one object, and their messages.
 
 use std::error::Error as _;
 

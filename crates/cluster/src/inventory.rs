@@ -132,7 +132,7 @@ impl Inventory {
         let mut members = Vec::new();
         for name in &contents.kinds {
             let (kind, group) = name.split_once('.').unwrap_or((name, ""));
-            // A kind that is no longer there has no objects.
+            // A kind that the cluster does not serve any more has no objects.
             let Some(kind) = cluster.preferred(group, kind).await? else {
                 continue;
             };

@@ -212,7 +212,7 @@ impl Cluster {
     }
 }
 
-/// What is not there is no failure.
+/// Treats a missing object as success.
 fn found(answer: Result<Value, Error>) -> Result<Option<Value>, Error> {
     match answer {
         Ok(object) => Ok(Some(object)),

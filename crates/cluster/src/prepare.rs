@@ -33,7 +33,7 @@ pub(super) fn patch(reference: &Reference, live: &Value, wanted: &Value) -> Opti
     Some(Value::Array(operations))
 }
 
-/// Whether a run on somebody's machine has the webhooks of an object.
+/// Whether the webhooks of an object point to a run on a developer's machine.
 pub fn is_redirected(live: &Value) -> bool {
     live["metadata"]["annotations"].get(LOCAL_RUN).is_some()
 }

@@ -242,7 +242,7 @@ impl ProgressOutput {
 
     fn plain(&mut self, text: &str) {
         self.clear();
-        // A command goes on when nobody reads its output.
+        // A command goes on if its output is closed.
         let _ = writeln!(self.steps, "{text}");
         let _ = self.steps.flush();
         self.draw();

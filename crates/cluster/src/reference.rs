@@ -61,7 +61,7 @@ impl Reference {
         self.is("", "Namespace")
     }
 
-    /// Whether it tells the API server of webhooks.
+    /// Whether it is a webhook configuration.
     pub fn is_webhooks(&self) -> bool {
         let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
         kinds.iter().any(|kind| self.is("admissionregistration.k8s.io", kind))

@@ -24,7 +24,7 @@ use crate::{
 
 /// The controllers of a cluster: all, none or some of them.
 ///
-/// They act as whoever the client is that they are given: an administrator in the embedded cluster.
+/// They act as the user of the client that they are given: an administrator in the embedded cluster.
 ///
 /// ```
 /// use kubewright_controllers::{ControllerName, Controllers};

@@ -1,4 +1,4 @@
-//! The account `default` of each namespace, which Pods run as unless told otherwise (D10).
+//! The service account `default` of each namespace, which Pods use by default (D10).
 
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -114,7 +114,7 @@ pub enum Error {
         /// The controller.
         missing: ControllerName,
     },
-    /// There is no such node.
+    /// The environment has no node of this name.
     #[error("there is no node {name:?}; {known}")]
     NoNode {
         /// The name that was asked for.

@@ -307,7 +307,7 @@ impl Hooks {
     }
 }
 
-/// Webhooks at a port of this machine, of which the server is told.
+/// Serves webhooks on a port of this machine, and has webhook configurations point to it.
 fn listening(manager: Manager, operator: &Operator) -> Result<Manager, Error> {
     let [port] = free_ports().map_err(|error| Error::ControlPlane(format!("no free port: {error}")))?;
     let mut local = LocalMode::new("127.0.0.1", port);

@@ -21,7 +21,7 @@ struct Sample {
 }
 
 impl Metrics {
-    /// Reads Prometheus' text format. What is none is left out.
+    /// Reads Prometheus' text format. Malformed lines are ignored.
     pub fn parse(text: &str) -> Self {
         Metrics(text.lines().filter_map(Sample::parse).collect())
     }

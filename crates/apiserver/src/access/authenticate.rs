@@ -196,7 +196,7 @@ impl Server {
             }
         }
         if let Some((name, uid)) = reference("node") {
-            // Where a pod runs is told, but only a token that is bound to the node alone depends on it.
+            // The claims have the node of a Pod, but only a token that is bound to the node alone depends on it.
             if reference("pod").is_none() {
                 self.check_bound((BuiltInId::Nodes, "node"), name, uid, now)?;
             }

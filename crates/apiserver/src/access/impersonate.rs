@@ -8,7 +8,7 @@ use crate::wire::status::{Result, Status};
 
 const EXTRA: &str = "impersonate-extra-";
 
-/// Whom the headers name; `None` if nobody.
+/// The user to impersonate; `None` if the headers name none.
 pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
     let is_about_it = |name: &http::HeaderName| name.as_str().starts_with("impersonate-");
     if !headers.keys().any(is_about_it) {

@@ -1,4 +1,4 @@
-//! Who asks, and whether they may: identities from the transports and from tokens, impersonation, roles and bindings (Z1–Z7).
+//! Authentication and authorization: identities of transports and tokens, impersonation, roles and bindings (Z1–Z7).
 //!
 //! [`Server::authorize`] is the stage every request passes before its body is read; [`decide`] answers anybody else who
 //! wants to know what a user may do.
@@ -38,7 +38,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// What a transport knows of its client.
 #[derive(Clone, Debug)]
 pub(crate) enum Identity {
-    /// Who the client is.
+    /// The identity of the client.
     Proven(Arc<User>),
     /// The credentials of the client are invalid, such as a certificate of an unknown authority.
     Refused,
@@ -123,7 +123,7 @@ impl Server {
         access.authorizer.get_or_init(|| Authorizer::new(self.policy()))
     }
 
-    /// Who decides.
+    /// The authorization mode.
     pub(crate) fn authorization_mode(&self) -> AuthorizationMode {
         self.access.mode
     }

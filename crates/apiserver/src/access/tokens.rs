@@ -13,7 +13,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// Who issues the tokens; the only audience unless a request names others.
+/// The issuer of tokens, and their only audience unless a request names others.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 /// As many tokens whose signature is right are remembered.
 const MOST_VERIFIED: usize = 1024;
@@ -39,7 +39,7 @@ struct Key {
 /// Why a token is not accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TokenError {
-    /// It is no token of this issuer.
+    /// It is not a token of this issuer.
     NotOurs,
     /// It says it is, but this is wrong with it.
     Wrong(String),
@@ -148,7 +148,7 @@ mod tests {
             let mut bytes = token.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(bytes).unwrap();
-            // The last character of a part may have bits that mean nothing; such a spelling is no other token.
+            // The last character of a part may have unused bits. A text that differs only in those is the same token.
             if changed != token {
                 assert!(signer.verify(&changed).is_err(), "{at}");
             }

@@ -149,7 +149,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// What webhooks are told beside the objects.
+    /// The attributes that webhooks get in addition to the objects.
     pub(crate) fn facts(&self) -> Facts {
         let resource = self.resource;
         let is_namespace = resource.is(BuiltInId::Namespaces);

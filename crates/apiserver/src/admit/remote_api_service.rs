@@ -1,4 +1,4 @@
-//! Refuses `APIServices` that another server would have to answer for: there is no aggregation yet (O6).
+//! Refuses `APIServices` of other servers, since this server has no aggregation (O6).
 
 use serde_json::Value;
 

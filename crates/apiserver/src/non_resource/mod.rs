@@ -75,7 +75,7 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
     let Some(value) = found else {
         return respond::page_not_found();
     };
-    // What is no object has no other form.
+    // A value that is not an object has no other form.
     if matches!(segments.as_slice(), [] | ["version"]) {
         if segments.is_empty() || negotiate::accepts_json(&parts.headers) {
             let output = Output { pretty, ..Output::JSON };

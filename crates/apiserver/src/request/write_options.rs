@@ -10,7 +10,7 @@ use crate::wire::status::{Result, Status};
 #[derive(Clone, Debug)]
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
-    /// Who owns what this write sets.
+    /// The field manager of the write.
     pub(crate) manager: String,
     pub(crate) validation: FieldValidation,
     pub(crate) force: bool,

@@ -34,7 +34,7 @@ pub(crate) fn state(limits: Limits) -> Store {
         // The names in the table are unique.
         let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &object));
     }
-    // A cluster's first clients come after its bootstrap: nobody can have seen an older revision.
+    // Clients connect only after the bootstrap, so none has seen an older revision.
     store.compact(store.revision());
     store
 }

@@ -83,7 +83,7 @@ pub(crate) struct Server {
     pub(crate) webhooks: Webhooks,
     pub(crate) admission: Settings,
     pub(crate) documents: Documents,
-    /// Where the first listener listens, which discovery tells.
+    /// The address of the first listener, which discovery publishes.
     pub(crate) advertised: OnceLock<String>,
 }
 

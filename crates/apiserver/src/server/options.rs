@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::access::User;
 use crate::admit::Settings;
 
-/// Who decides what a user may do.
+/// How requests are authorized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthorizationMode {
     /// Roles and bindings, as in a real cluster. The administrator may do everything.
@@ -18,7 +18,7 @@ pub enum AuthorizationMode {
     AlwaysAllow,
 }
 
-/// How many requests the audit trail keeps, unless told otherwise.
+/// How many requests the audit trail keeps by default.
 const AUDIT_EVENTS: usize = 4096;
 
 /// How a server is set up. The default is right for tests.
@@ -112,7 +112,7 @@ impl Options {
         self
     }
 
-    /// Who decides what a user may do (RBAC by default).
+    /// Sets how requests are authorized (by RBAC by default).
     pub fn authorization(mut self, mode: AuthorizationMode) -> Self {
         self.authorization = mode;
         self

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::reviews::text;
 
-/// Everything wrong with the selectors of `resourceAttributes`. Operators that nobody knows are for newer servers.
+/// The errors of the selectors of `resourceAttributes`. Unknown operators are not errors, since newer servers may know them.
 pub(super) fn validate(attributes: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     for key in ["fieldSelector", "labelSelector"] {
         let selector = &attributes[key];
@@ -69,7 +69,7 @@ fn validate_requirement(requirement: &Value, of_labels: bool, path: &PathRef<'_>
     }
 }
 
-/// What of the selectors cannot be read and is left out; upstream decides without it and says so.
+/// The parts of the selectors that cannot be read. Like upstream, the decision ignores them and the reason mentions them.
 pub(super) fn faults(attributes: &Value) -> String {
     let mut told = Vec::new();
     let mut tell = |key: &str, read: ReadableRequirements| match read {

@@ -1,4 +1,4 @@
-//! Who a client certificate says its bearer is: the common name is the user, organizations are groups (Z1).
+//! The user of a client certificate: the common name is the user name, organizations are groups (Z1).
 //!
 //! As upstream, the handshake asks for a certificate and accepts any, or none; whether it is a valid one decides
 //! between an identity and 401. No certificate at all leaves it to the request's headers.
@@ -60,7 +60,7 @@ impl ClientCertVerifier for AskForCertificate {
     }
 }
 
-/// Who a chain of certificates says its bearer is.
+/// The user of a certificate chain.
 pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]) -> Identity {
     let Some((certificate, intermediates)) = chain.split_first() else {
         return Identity::Unknown;

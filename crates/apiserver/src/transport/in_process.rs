@@ -43,7 +43,7 @@ impl ApiServer {
         self.client_as(User::admin())
     }
 
-    /// A client of somebody else, who may do what roles and bindings say: `client_as(User::service_account("ns", "name"))`.
+    /// A client of another user, with the permissions of the user's roles: `client_as(User::service_account("ns", "name"))`.
     pub fn client_as(&self, user: User) -> kube::Client {
         ClientBuilder::new(self.service_as(user), "default")
             .with_layer(&MapErrLayer::new(|never: Infallible| -> BoxError { match never {} }))
@@ -77,7 +77,7 @@ impl ApiServer {
 /// # async fn main() {
 /// let server = ApiServer::new(Options::new());
 ///
-/// // For `kube`: the administrator, and somebody without rights.
+/// // For `kube`: the administrator, and a user without permissions.
 /// let all: Api<Secret> = Api::all(server.client());
 /// assert!(all.list(&ListParams::default()).await.is_ok());
 /// let none: Api<Secret> = Api::all(server.client_as(User::service_account("default", "robot")));

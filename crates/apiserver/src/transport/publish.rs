@@ -56,7 +56,7 @@ fn is_for_others(address: IpAddr) -> bool {
 impl ApiServer {
     /// Makes Endpoints and `EndpointSlice` say that this server is at `address`, if others can reach it there.
     ///
-    /// What an admission webhook refuses is not there. That is no reason not to serve.
+    /// An object that an admission webhook refuses is left out. The server serves nevertheless.
     pub(super) async fn publish(&self, address: SocketAddr) {
         if !is_for_others(address.ip()) {
             return;

@@ -373,7 +373,7 @@ fn mark(object: &mut Value, now: Timestamp) {
     set_meta(object, "deletionGracePeriodSeconds", 0);
 }
 
-/// Writes the marked object, if there is one, and removes it, if that is the plan. `None` when somebody else wrote meanwhile.
+/// Writes the marked object, if there is one, and removes it, if that is the plan. `None` when the object was changed meanwhile.
 fn commit(
     server: &Server,
     resource: &Resource,

@@ -24,7 +24,7 @@ pub(crate) struct Continue {
     pub(crate) revision: Option<Revision>,
     /// The last key already shown.
     pub(crate) after: String,
-    /// The key itself is still to be shown; no token of ours says so, but one may be made up.
+    /// Whether the page begins with the key itself. The server makes no such token, but a client may.
     pub(crate) inclusive: bool,
 }
 

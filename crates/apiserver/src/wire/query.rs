@@ -12,7 +12,7 @@ pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
     pub(crate) fn parse(query: Option<&str>) -> Self {
-        // As in Go, a pair with a broken escape is no pair.
+        // As in Go, a pair with an invalid escape is ignored.
         let pairs = query_pairs(query.unwrap_or_default());
         Query(
             pairs

@@ -217,7 +217,7 @@ fn partial(object: Value, version: &str, with_type: bool) -> Value {
     Value::Object(partial)
 }
 
-/// Each warning is told once. When they are too long together, each is cut, and no more are told than fit (H12).
+/// Sends each warning once. If they are too long in total, each is cut, and those that do not fit are left out (H12).
 pub(crate) fn warn(headers: &mut HeaderMap, warnings: &[String]) {
     const ALL: usize = 4096;
     const EACH_ONCE_CUT: usize = 256;

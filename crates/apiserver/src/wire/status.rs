@@ -251,7 +251,7 @@ impl Status {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
-    /// The revision is no longer there (R6, V3).
+    /// The revision was compacted (R6, V3).
     pub(crate) fn expired(message: impl Into<String>) -> Box<Self> {
         Self::new(StatusCode::GONE, "Expired", message)
     }

@@ -115,7 +115,7 @@ impl Allocations {
         }
     }
 
-    /// An `IPAddress` was deleted: the address is free, whoever used it.
+    /// Frees the address of a deleted `IPAddress`, even if a Service still uses it.
     pub(crate) fn free(&self, address: &str) {
         if let Ok(address) = address.parse() {
             self.0.lock().free_address(address);

@@ -1,4 +1,4 @@
-//! Who owns which field: the bridge between a resource and `merge`'s server-side apply (S2, S11, S12).
+//! Managed fields: applies `merge`'s server-side apply to resources (S2, S11, S12).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ pub(crate) fn refusal(error: ApplyError) -> Box<Status> {
     }
 }
 
-/// Who writes a resource through which endpoint, as managedFields record it.
+/// The writer and the endpoint of a write, as managedFields record them.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldWriter<'a> {
     pub(crate) resource: &'a Resource,

@@ -68,7 +68,7 @@ struct PendingWrite<'c, 'a> {
     call: &'c mut Call<'a>,
     /// The resource in the version that is stored.
     resource: &'a Resource,
-    /// What admission is told.
+    /// The attributes of the request for admission.
     attributes: Attributes<'a>,
     object: Value,
     scale: Option<ScaleWrite>,

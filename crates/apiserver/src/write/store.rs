@@ -70,7 +70,7 @@ impl PendingWrite<'_, '_> {
             return Ok(Some(Written::Updated(record)));
         }
         let draft = self.draft().await?;
-        // What storage does not tell apart is no change either.
+        // An object whose stored form is the same has not changed.
         if draft.body == record.body {
             return Ok(Some(Written::Updated(record)));
         }

@@ -17,7 +17,7 @@ pub(crate) struct Mode {
     pub(crate) if_missing: IfMissing,
 }
 
-/// What an update does where there is no object yet.
+/// What an update does if the object does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
     Create,

@@ -49,7 +49,7 @@ impl PendingWrite<'_, '_> {
             Some(version) => tolerated = version.validate_change(checked, before, subresource, &mut errors),
             None => rules.validate_update(checked, before, subresource, &mut errors),
         }
-        // What is tolerated is told with a refusal too.
+        // Warnings about tolerated problems are sent with an error, too.
         self.call.warnings.extend(tolerated);
         refuse_errors(resource, new, &errors)?;
         self.call.warnings.extend(match self.call.target.subresource {

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             return Err(NoDefinition(input::name_of(path)).into());
         }
     }
-    // What is wrong with a file is said before anything is judged.
+    // Errors of files are reported before any rule is checked.
     let crds = documents.iter().map(Crd::read).collect::<Result<Vec<_>, _>>()?;
     let judged: Vec<CheckedDefinition<'_>> = crds.iter().map(CheckedDefinition::of).collect();
     match arguments.output {

@@ -22,7 +22,7 @@ pub(super) struct Version<'d> {
     pub(super) schema: Option<(&'d Json, String)>,
 }
 
-/// Why a document is no definition that can be checked.
+/// The reason why a document is not a definition that can be checked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CrdError {
     #[error("{file}: kind is {kind:?}, and CustomResourceDefinition is wanted")]

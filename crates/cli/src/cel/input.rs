@@ -13,7 +13,7 @@ pub(super) struct Document {
     pub(super) value: Json,
 }
 
-/// Why a file is no use.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InputError {
     #[error("cannot read {0}")]

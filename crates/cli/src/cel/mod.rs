@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
 }
 
-/// Prints a result. A closed pipe is no error.
+/// Prints a result. A closed pipe is not an error.
 pub(super) fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

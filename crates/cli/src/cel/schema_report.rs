@@ -87,7 +87,7 @@ fn issue_json(issue: &SchemaIssue) -> Json {
     json!({"path": issue.path, "error": issue.kind.to_string(), "detail": issue.detail})
 }
 
-/// A cost as a reader wants it: groups of three digits; what has no bound says so.
+/// A cost for people: in groups of three digits, or the word for a cost without a bound.
 pub(super) fn cost(cost: u64) -> String {
     if cost == u64::MAX {
         return "unbounded".to_owned();

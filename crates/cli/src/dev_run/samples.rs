@@ -79,7 +79,7 @@ fn documents(path: &Path, text: &str) -> Result<Vec<Value>, SampleError> {
     Ok(objects)
 }
 
-/// Applies samples and tells of each, once the operator has the API server call its webhooks here.
+/// Applies samples and reports each, once the webhook configurations point to this machine.
 pub(super) async fn apply(cluster: &Cluster, samples: &[Value], webhooks: &[Reference], progress: &Progress) {
     if !wait_for(cluster, webhooks).await {
         progress.warn("the operator has not taken its webhooks: samples are applied without them");

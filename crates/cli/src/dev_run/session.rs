@@ -213,7 +213,7 @@ impl Session<'_> {
         *running = None;
         match self.install(&built.bundle).await {
             Ok(()) => {}
-            // What the cluster refuses the next change may mend.
+            // The next change may correct what the cluster refuses.
             Err(error) => {
                 self.progress.warn(kubewright_cluster::with_sources(&*error));
                 self.progress
@@ -265,7 +265,7 @@ impl Session<'_> {
             .installation
             .apply(&self.place.cluster, project, bundle, scope, self.progress)
             .await?;
-        // Into an empty API server everything goes: that is no news.
+        // An empty API server gets everything, so that is not reported.
         let is_news = !(is_first && scope.is_embedded);
         for line in changes.lines.iter().filter(|_| is_news) {
             self.progress.note(line);
@@ -498,7 +498,7 @@ async fn build(project: &Project, progress: &Progress) -> Result<Built, Box<dyn 
     Ok(building.await??)
 }
 
-/// The namespaces the manager is told to look after in its Deployment.
+/// The namespaces that the manager watches according to its Deployment.
 fn watched_namespace(bundle: &Bundle) -> Option<String> {
     let deployment = bundle.objects.iter().find(|object| object["kind"] == "Deployment")?;
     let containers = deployment["spec"]["template"]["spec"]["containers"].as_array()?;

@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::from(u8::from(is_broken)))
 }
 
-/// All checks, which are made at the same time and told in this order.
+/// Runs all checks at the same time and returns them in this order.
 async fn all(choice: &ClusterFlags) -> Vec<Check> {
     let project = ProjectFolder::find();
     let (rust, kubectl, engine, local, cluster) = tokio::join!(

@@ -18,7 +18,7 @@ pub(super) enum ProgramResult {
     Failed(String),
     /// It did not answer in time.
     Silent,
-    /// There is no such program.
+    /// The program was not found.
     Missing,
 }
 

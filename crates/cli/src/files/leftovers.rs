@@ -39,7 +39,7 @@ fn owner(name: &str) -> Option<u32> {
         .ok()
 }
 
-/// Whether no other process of that number runs, as far as the system tells.
+/// Whether no process with this id runs, as far as the system reports it.
 fn is_gone(process: u32) -> bool {
     process == std::process::id() || !Path::new("/proc").join(process.to_string()).exists()
 }

@@ -107,7 +107,7 @@ impl Plan {
     }
 
     fn add(&mut self, path: &str, before: Option<String>, after: Option<String>) {
-        // An editor or git may have changed how lines end; that is no change.
+        // An editor or git may have changed line endings, which does not count as a change.
         let is_same = match (&before, &after) {
             (Some(before), Some(after)) => before.replace("\r\n", "\n") == *after,
             (before, after) => before == after,
@@ -121,7 +121,7 @@ impl Plan {
         }
     }
 
-    /// Generated files of what is no longer in the code.
+    /// Generated files whose source is no longer in the code.
     fn remove_gone(&mut self, root: &Path, wanted: &BTreeSet<&str>) -> Result<(), PlanError> {
         for folder in FOLDERS {
             let path = root.join(folder);

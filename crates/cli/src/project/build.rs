@@ -69,7 +69,7 @@ struct Binary {
 }
 
 impl Binary {
-    /// From a message of cargo, if it tells of one.
+    /// Reads it from a message of cargo, if the message has one.
     fn of(line: &[u8]) -> Option<Binary> {
         let message: Value = serde_json::from_slice(line).ok()?;
         let kinds = message["target"]["kind"].as_array()?;

@@ -109,7 +109,7 @@ impl Project {
         kustomization::field(&self.text(DEFAULT).ok()??, field)
     }
 
-    /// The image of the manager, if nobody says another: that of `config/manager/kustomization.yaml`.
+    /// The default image of the manager: that of `config/manager/kustomization.yaml`.
     pub(crate) fn image(&self) -> String {
         let images = self.text(MANAGER).ok().flatten().and_then(|text| {
             let decoded = kubewright_codec::yaml::decode(text.as_bytes()).ok()?;
@@ -134,7 +134,7 @@ impl Project {
     pub(crate) fn text(&self, path: &str) -> Result<Option<String>, Error> {
         match std::fs::read_to_string(self.root.join(path)) {
             Ok(text) => Ok(Some(text)),
-            // A folder is no file, and kustomize builds it.
+            // kustomize builds a folder, which is not read as a file.
             Err(error)
                 if matches!(
                     error.kind(),

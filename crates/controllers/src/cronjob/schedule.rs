@@ -27,7 +27,7 @@ impl Schedule {
         })
     }
 
-    /// The next time after a moment; none if there is none within five years.
+    /// The next time after a moment; `None` if there is none within five years.
     pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match &self.times {
             Times::Every { seconds } => {

@@ -20,7 +20,7 @@ fn stays(key: &str) -> bool {
     matches!(key, LAST_APPLIED | REVISION | HISTORY | DESIRED | MOST | ROLLBACK)
 }
 
-/// The revision of a set; none counts as 0, and one that is no number as an error.
+/// The revision of a `ReplicaSet`; 0 if it has none, an error if it is not a number.
 pub(super) fn revision(set: &ReplicaSet) -> Option<i64> {
     match set.metadata.annotations.as_ref().and_then(|all| all.get(REVISION)) {
         None => Some(0),

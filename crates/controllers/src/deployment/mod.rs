@@ -235,7 +235,7 @@ impl Deployments {
                         .is_some_and(|spec| template::is_same(template, &spec.template))
             });
             if !is_ours {
-                // Another template has the same hash, or somebody else has the name: the next hash counts the collision.
+                // Another template has the same hash, or another object has the name: the next hash includes the collision count.
                 let status = deployment.status.get_or_insert_default();
                 status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
                 self.client.update_status(&deployment).await?;

@@ -168,7 +168,7 @@ impl Monitors {
         }
         let mut declarations = Declarations::default();
         declarations.reads_metadata(kind.clone());
-        // What is told again was attended to.
+        // An object that a resync reports again was handled before.
         let options = InformerOptions {
             resync: None,
             ..InformerOptions::default()
@@ -204,7 +204,7 @@ impl Monitors {
     }
 }
 
-/// Events own nothing and are owned by nobody.
+/// Events neither own objects nor have owners.
 fn is_ignored(kind: &Kind) -> bool {
     kind.plural() == "events" && matches!(kind.group(), "" | "events.k8s.io")
 }

@@ -107,7 +107,7 @@ pub(super) fn is_tracked(pod: &Pod) -> bool {
     pod.metadata.finalizers.iter().flatten().any(|own| own == TRACKING)
 }
 
-/// A number in an annotation; what is none, or negative, is not there.
+/// The number in an annotation. `None` if it is not a number, or negative.
 fn number(pod: &Pod, annotation: &str) -> Option<i32> {
     let text = pod.metadata.annotations.as_ref()?.get(annotation)?;
     text.parse().ok().filter(|number| *number >= 0)

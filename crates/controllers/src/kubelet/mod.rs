@@ -148,7 +148,7 @@ fn written<K>(result: Result<K, Error>) -> Result {
 }
 
 struct Pods {
-    /// Who runs what is not simulated.
+    /// Runs the containers that are not simulated.
     runner: Option<Arc<Runner>>,
     client: Client,
     events: EventRecorder,

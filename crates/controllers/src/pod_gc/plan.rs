@@ -13,7 +13,7 @@ use crate::support::{pods, time};
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 const DISRUPTION: &str = "DisruptionTarget";
 
-/// Why a Pod has to go.
+/// The reason why a Pod is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeletionReason {
     /// Its node does not exist any more.

@@ -155,7 +155,7 @@ impl Reconciler for Scheduler {
         if let Err(error) = self.bind(&pod, &node).await {
             self.cache.forget(&uid);
             return match error {
-                // The Pod was deleted, or somebody else bound it.
+                // The Pod was deleted, or another scheduler bound it.
                 error if error.is_conflict() || error.is_not_found() => Ok(Action::done()),
                 error => Err(error.into()),
             };

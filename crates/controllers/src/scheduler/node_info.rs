@@ -23,7 +23,7 @@ pub(super) struct NodeInfo {
     pub(super) description: NodeDescription,
     pub(super) used: Amounts,
     pub(super) pods: BTreeMap<String, Requirements>,
-    /// How many Pods use each host port: more than one if somebody bound them by hand.
+    /// How many Pods use each host port: more than one if they were bound without the scheduler.
     ports: BTreeMap<Port, usize>,
     /// How many Pods of each controller are on this node.
     siblings: HashMap<String, usize>,

@@ -1,4 +1,4 @@
-//! Who owns an object that a selector selects: keep, adopt, release or leave it (the rules of upstream's `ControllerRefManager`).
+//! Decides whether to keep, adopt, release or ignore an object that a selector selects, as upstream's `ControllerRefManager` does.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;

@@ -150,7 +150,7 @@ fn magnitude(from: Timestamp, now: Timestamp) -> i64 {
 
 fn deletion_cost(pod: &Pod) -> i32 {
     let cost = pod.metadata.annotations.as_ref().and_then(|all| all.get(DELETION_COST));
-    // As upstream: a plus sign or a leading zero makes it no number, and what is no number costs nothing.
+    // As upstream, a number with a plus sign or a leading zero is invalid, and an invalid number counts as zero.
     let plain = |cost: &&String| !cost.starts_with('+') && (cost.len() == 1 || !cost.starts_with('0'));
     cost.filter(plain).and_then(|cost| cost.parse().ok()).unwrap_or(0)
 }

@@ -99,7 +99,7 @@ impl ControlPlane {
         }
     }
 
-    /// Whether somebody else's objects are there as well.
+    /// Whether it may have objects of others.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, ControlPlane::Existing(_))
     }
@@ -113,7 +113,7 @@ impl ControlPlane {
         }
     }
 
-    /// A client of somebody else.
+    /// A client of another user.
     pub(crate) fn user(&self, name: &str, groups: &[String]) -> Result<kube::Client, Error> {
         match self {
             ControlPlane::Embedded(embedded) => Ok(embedded.user(name, groups)),

@@ -33,7 +33,7 @@ use crate::running_controllers::RunningControllers;
 use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
 
-/// Who owns the fields that a test applies.
+/// The field manager of a test's writes.
 const FIELD_OWNER: &str = "kubewright-test";
 
 /// A control plane with an operator running in it, for one test.
@@ -156,7 +156,7 @@ impl TestEnv {
         self.client.kube().clone()
     }
 
-    /// A client of somebody else, who may do what roles and bindings say.
+    /// A client of another user, with the permissions of the user's roles.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -158,7 +158,7 @@ impl TestEnv {
         updated.map_err(Error::client)
     }
 
-    /// Reads an object, changes it and writes it, again and again if somebody else is faster.
+    /// Reads an object, changes it and writes it, and repeats that after conflicts.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

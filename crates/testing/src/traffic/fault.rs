@@ -78,7 +78,7 @@ pub struct Fault {
     pub requests: Requests,
     /// The first of them that it strikes, counted from 1.
     pub first: u64,
-    /// How many it strikes from there on; all, if there is no number.
+    /// How many requests it affects from there on; all if `None`.
     pub times: Option<u64>,
     /// What happens to them.
     pub effect: Effect,

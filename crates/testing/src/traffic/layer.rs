@@ -179,7 +179,7 @@ impl Traffic {
         Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
     }
 
-    /// An apply or an update that made its object: whoever does that must be allowed to create, too.
+    /// Whether an apply or an update created its object, for which the permission to create is needed, too.
     fn note_creation(&self, api_request: &ApiRequest) {
         self.0
             .log

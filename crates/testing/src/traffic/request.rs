@@ -11,11 +11,11 @@ use kubewright_apimachinery::url::{query_pairs, unescape_valid};
 pub(crate) struct ApiRequest {
     pub(crate) verb: String,
     pub(crate) group: String,
-    /// With its part: `deployments/status`. Empty for a path that is no resource.
+    /// The resource with its subresource, as `deployments/status`. Empty for a non-resource path.
     pub(crate) resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// The path, where there is no resource.
+    /// The path, for a non-resource request.
     pub(crate) url: String,
     /// Whether nothing is to be changed.
     pub(crate) dry_run: bool,

@@ -104,7 +104,7 @@ fn converted_objects(answer: &Value, sent: &ReviewKind, found: &ReviewKind, uid:
     Ok(converted.cloned().unwrap_or_default())
 }
 
-/// Why a converted object is no good.
+/// The reason why a converted object is refused.
 enum InvalidConversion {
     /// It is not an object of any kind.
     Undecodable(String),

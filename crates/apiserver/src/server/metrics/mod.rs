@@ -1,4 +1,4 @@
-//! What `/metrics` tells about the requests served, under upstream's names and labels.
+//! The metrics of served requests, with upstream's names and labels.
 //!
 //! Counting is on the way of every request: it takes one uncontended lock and allocates only for the first of a kind.
 
@@ -119,7 +119,7 @@ impl Counters {
     }
 }
 
-/// A small number that tells threads apart.
+/// A small number that is different for each thread.
 fn this_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });

@@ -28,7 +28,7 @@ impl Lifecycle<'_> {
             }
         } else if statuses.iter().all(|status| {
             let waits = status.state.as_ref().is_some_and(|state| state.waiting.is_some());
-            // The API server writes an empty one where there is none.
+            // The API server adds an empty value where it is missing.
             let has_run = status.last_state.as_ref().is_some_and(|last| last.terminated.is_some());
             waits && !has_run
         }) {

@@ -65,7 +65,7 @@ impl Lifecycle<'_> {
                 state::wait_for(state::status_state(status), reason, message);
                 self.wake_after(RETRY);
             }
-            // Also of a process that has ended since: that it ran is told first.
+            // A process that has ended since is reported as running first.
             Some(seen @ (ProcessState::Running { since, .. } | ProcessState::Ended { since, .. })) => {
                 status.restart_count = run;
                 state::run(self.pod, status, PROCESS, since);

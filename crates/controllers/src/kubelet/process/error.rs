@@ -50,7 +50,7 @@ impl StartError {
         }
     }
 
-    /// What is told with it.
+    /// The message.
     pub(super) fn message(&self, attempt: u32) -> String {
         match self {
             StartError::NotLoaded { image } | StartError::Image { image, .. } if attempt > 0 => {

@@ -100,7 +100,7 @@ pub(super) fn link(target: &Path, link: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_dir(target, link)
 }
 
-/// Removes a folder and all in it; one that is not there is no error.
+/// Removes a folder with its contents, if it exists.
 pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -64,7 +64,7 @@ impl Guard {
     }
 }
 
-/// Tells the guard, while there is one, which groups of processes there are.
+/// Reports process groups to the guard, while there is one.
 #[derive(Debug, Default)]
 pub(super) struct GuardHandle(Mutex<Option<Guard>>);
 
@@ -84,7 +84,7 @@ impl GuardHandle {
     fn send(&self, sign: char, group: u32) {
         let mut guard = self.0.lock();
         let sent = guard.as_ref().map(|guard| guard.send(sign, group));
-        // The processes go on without the guard, but the user is told.
+        // The processes go on without the guard; the log warns about it.
         if let Some(Err(error)) = sent {
             tracing::warn!(%error, "the guard of the processes is gone: if this program is killed, they stay");
             let _ = guard.take().map(|mut guard| guard.program.try_wait());
@@ -107,7 +107,7 @@ impl GuardHandle {
     }
 }
 
-/// A process group that is waited for.
+/// A process group that is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct GuardedGroup<'a> {
     group: u32,
@@ -149,7 +149,7 @@ pub fn guard(input: impl Read, folder: &Path) {
     for group in &groups {
         signals::send(*group, GroupSignal::Kill);
     }
-    // Only what is ours: a folder that others could have put there, or that is no folder of Pods, is left alone.
+    // A folder that others could have created, or that is not a folder of Pods, is left alone.
     if is_of_pods && files::is_private(folder).unwrap_or(false) {
         let _ = files::remove_folder(folder);
     }

@@ -15,7 +15,7 @@ const BINARY: &str = "binary";
 /// Why an image cannot be loaded, found or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The name is none.
+    /// The name is not that of an image.
     #[error("{name:?} is no name of an image: write one such as shop:dev or registry.example.com/shop:v1")]
     Name {
         /// What was given.
@@ -72,7 +72,7 @@ pub struct Image {
     pub binary: PathBuf,
 }
 
-/// A folder of images. Only its owner may look into it: whoever can put a binary there can have it run.
+/// A folder of images. Only its owner has access to it, since every binary in it can be run.
 ///
 /// ```
 /// use kubewright_controllers::process::ImageFolder;

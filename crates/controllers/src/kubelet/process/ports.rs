@@ -39,7 +39,7 @@ impl Ports {
     ) -> Result<(), PortConflict> {
         for port in ports {
             let conflict = match self.held.get(port) {
-                // Two containers of one Pod with the same port: the second fails to listen, and says so.
+                // If two containers of a Pod have the same port, the second fails to listen, and its log says so.
                 Some(holder) if holder == pod => continue,
                 Some(holder) => PortConflict::Pod(*port, holder.clone()),
                 None if is_free(*port) => continue,
@@ -72,7 +72,7 @@ impl Ports {
     }
 }
 
-/// Whether nobody on this machine listens on a port.
+/// Whether a port of this machine is free.
 pub(super) fn is_free(port: u16) -> bool {
     let is_taken = |address: Ipv4Addr| {
         let bound = TcpListener::bind((address, port));
