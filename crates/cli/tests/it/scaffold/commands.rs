@@ -110,7 +110,7 @@ fn without_a_terminal_what_has_a_default_is_not_asked_for() {
         ("create api --group shop --version v1", "--kind is missing"),
         (
             "create webhook --group core --version v1 --kind Pod",
-            "say which webhook",
+            "choose a webhook",
         ),
     ] {
         let said = folder.refused(words);

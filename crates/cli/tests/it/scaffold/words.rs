@@ -14,7 +14,7 @@ fn every_flag_refuses_what_it_cannot_be() {
             "init --project-name My-Shop",
             "the project name \"My-Shop\" must consist of lower case letters",
         ),
-        ("init --repo a\"b", "--repo \"a\\\"b\" is no repository"),
+        ("init --repo a\"b", "--repo \"a\\\"b\" is not a repository"),
         ("init --license gpl", "'gpl' for '--license"),
         ("init --namespaced=maybe", "'maybe' for '--namespaced"),
         ("init --multigroup=maybe", "'maybe' for '--multigroup"),
@@ -49,7 +49,7 @@ fn every_flag_refuses_what_it_cannot_be() {
             &format!("{order} --resource=false --controller=false"),
             "there is nothing to create",
         ),
-        (&format!("{order} --image :latest"), "--image \":latest\" is no image"),
+        (&format!("{order} --image :latest"), "--image \":latest\" is not a container image"),
         (
             &format!("{order} --image a:1 --image-container-port 70000"),
             "'70000' for '--image-container-port",
@@ -61,7 +61,7 @@ fn every_flag_refuses_what_it_cannot_be() {
         (&format!("{order} --image-container-port 80"), "--image"),
         (
             &format!("{order} --resource=false --external-api-path a-b"),
-            "is no path of a Rust module",
+            "is not the path of a Rust module",
         ),
         (&format!("{order} --external-api-domain io"), "--external-api-path"),
         (&format!("{order} --forse"), "did you mean '--force'?"),
@@ -92,7 +92,7 @@ fn every_flag_refuses_what_it_cannot_be() {
     for (words, message) in [
         (
             "create webhook --group shop --version v1 --kind Order",
-            "say which webhook",
+            "choose a webhook",
         ),
         (
             "create webhook --group shop --version v1 --kind Order --conversion",

@@ -153,7 +153,7 @@ fn controllers_for_what_is_not_there() {
         external_path: "cert manager".to_owned(),
         ..without_types("cert-manager", "v1", "Certificate")
     };
-    assert!(refusal(&path).contains("is no path of a Rust module"));
+    assert!(refusal(&path).contains("is not the path of a Rust module"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn images_and_their_options() {
         })
     };
     for bad in ["", "my image", "-x", "a\"b", "a\\b"] {
-        assert!(with(bad, &|_| {}).contains("is no image of a container"), "{bad}");
+        assert!(with(bad, &|_| {}).contains("is not a container image"), "{bad}");
     }
     assert!(with("a:1", &|request| request.port = Some(0)).contains("--image-container-port 0"));
     assert!(with("a:1", &|request| request.run_as_user = Some(0)).contains("--run-as-user must be above 0"));
@@ -207,7 +207,7 @@ fn webhooks_that_cannot_be() {
         ..WebhookRequest::default()
     };
     let bad = [
-        (webhook(view("v1"), &[]), "say which webhook"),
+        (webhook(view("v1"), &[]), "choose a webhook"),
         (
             webhook(view("v9"), &["defaulting"]),
             "there is no MarkdownView view/v9 in this project",
