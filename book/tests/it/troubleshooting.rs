@@ -5,7 +5,7 @@ use std::path::Path;
 
 const CHAPTER: &str = include_str!("../../src/troubleshooting.md");
 
-/// Where messages come from that people see.
+/// The folders whose messages users see.
 const SOURCES: [&str; 11] = [
     "admission",
     "apiserver",

@@ -49,7 +49,10 @@ fn every_flag_refuses_what_it_cannot_be() {
             &format!("{order} --resource=false --controller=false"),
             "there is nothing to create",
         ),
-        (&format!("{order} --image :latest"), "--image \":latest\" is not a container image"),
+        (
+            &format!("{order} --image :latest"),
+            "--image \":latest\" is not a container image",
+        ),
         (
             &format!("{order} --image a:1 --image-container-port 70000"),
             "'70000' for '--image-container-port",
