@@ -61,6 +61,7 @@ mod time;
 mod traffic;
 mod wait;
 
+pub use control_plane::Mode;
 pub use env::{Builder, ExecReply, Executed, Name, TestEnv};
 pub use error::Error;
 pub use kubewright_controllers::{ControllerName, Controllers};

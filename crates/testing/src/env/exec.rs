@@ -114,7 +114,7 @@ impl TestEnv {
     {
         let name = pod.into();
         async move {
-            let Some(server) = self.plane()?.server() else {
+            let Some(server) = self.control_plane()?.server() else {
                 return Err(Error::EmbeddedOnly {
                     what: "answering commands",
                     mode: self.mode_name(),

@@ -3,7 +3,7 @@
 mod builder;
 mod clean;
 mod exec;
-mod life;
+mod lifecycle;
 mod logs;
 mod name;
 mod nodes;
