@@ -204,9 +204,10 @@ fn sentence(description: Option<&str>) -> Option<String> {
     }
     let mut escaped = String::new();
     for word in text.split_inclusive(' ') {
-        if word.starts_with("http") {
-            let address = word.trim_end_matches([' ', '.', ',', ')']);
-            let _ = write!(escaped, "<{address}>{}", &word[address.len()..]);
+        let address = word.find("http://").or(word.find("https://"));
+        if let Some((before, rest)) = address.map(|at| word.split_at(at)) {
+            let address = rest.trim_end_matches([' ', '.', ',', ')']);
+            let _ = write!(escaped, "{before}<{address}>{}", &rest[address.len()..]);
             continue;
         }
         for letter in word.chars() {

@@ -55,7 +55,7 @@ typed!(ExpressionWarningApply, k8s_openapi::api::admissionregistration::v1::Expr
 part!("JSONPatch defines a JSON Patch.", JSONPatchApply);
 
 impl JSONPatchApply {
-    /// expression will be evaluated by CEL to create a \[JSON patch\](https://jsonpatch.com/).
+    /// expression will be evaluated by CEL to create a \[JSON patch](<https://jsonpatch.com/>).
     #[inline]
     pub fn expression(mut self, value: impl Into<String>) -> Self {
         self.0.set("expression", text(value));
@@ -326,7 +326,7 @@ impl MutationApply {
         self.0.set("applyConfiguration", value.0.into_value());
         self
     }
-    /// jsonPatch defines a \[JSON patch\](https://jsonpatch.com/) operation to perform a mutation to the object.
+    /// jsonPatch defines a \[JSON patch](<https://jsonpatch.com/>) operation to perform a mutation to the object.
     #[inline]
     pub fn json_patch(mut self, value: crate::admissionregistration::v1::JSONPatchApply) -> Self {
         self.0.set("jsonPatch", value.0.into_value());

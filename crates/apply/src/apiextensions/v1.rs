@@ -377,7 +377,7 @@ impl ExternalDocumentationApply {
 }
 typed!(ExternalDocumentationApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ExternalDocumentation, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation");
 
-part!("JSONSchemaProps is a JSON-Schema following Specification Draft 4 (http://json-schema.org/).", JSONSchemaPropsApply);
+part!("JSONSchemaProps is a JSON-Schema following Specification Draft 4 (<http://json-schema.org/>).", JSONSchemaPropsApply);
 
 impl JSONSchemaPropsApply {
     /// Sets `id`.

@@ -6622,7 +6622,7 @@ impl WindowsSecurityContextOptionsApply {
         self.0.set("gmsaCredentialSpecName", text(value));
         self
     }
-    /// GMSACredentialSpec is where the GMSA admission webhook (https://github.com/kubernetes-sigs/windows-gmsa) inlines the contents of the GMSA credential spec named …
+    /// GMSACredentialSpec is where the GMSA admission webhook (<https://github.com/kubernetes-sigs/windows-gmsa>) inlines the contents of the GMSA credential spec named …
     #[inline]
     pub fn gmsa_credential_spec(mut self, value: impl Into<String>) -> Self {
         self.0.set("gmsaCredentialSpec", text(value));

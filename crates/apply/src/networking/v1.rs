@@ -28,7 +28,7 @@ impl HTTPIngressPathApply {
 }
 typed!(HTTPIngressPathApply, k8s_openapi::api::networking::v1::HTTPIngressPath, "io.k8s.api.networking.v1.HTTPIngressPath");
 
-part!("HTTPIngressRuleValue is a list of <http> selectors pointing to backends.", HTTPIngressRuleValueApply);
+part!("HTTPIngressRuleValue is a list of http selectors pointing to backends.", HTTPIngressRuleValueApply);
 
 impl HTTPIngressRuleValueApply {
     /// paths is a collection of paths that map requests to backends.
