@@ -83,6 +83,10 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, StrictError> {
         Some(path) if !path.is_empty() => StrictError::Mismatch(format!(".{error}")),
         _ => StrictError::Mismatch(error),
     })?;
+    // The types of custom resources know what they are and ignore what an object says of it.
+    if value.get("apiVersion").is_some() && value.get("kind").is_some() {
+        ignored.retain(|path| !matches!(&path[..], [Segment::Key(key)] if key == "apiVersion" || key == "kind"));
+    }
     if ignored.is_empty() {
         return Ok(read);
     }
@@ -166,6 +170,24 @@ mod tests {
         );
         let error = from_json::<ConfigMap>(json!({ "apiVersion": "v1", "kind": "Secret" })).unwrap_err();
         assert!(matches!(error, StrictError::Mismatch(_)), "{error}");
+    }
+
+    #[derive(kube::CustomResource, schemars::JsonSchema, serde::Serialize, serde::Deserialize, Clone, Debug)]
+    #[kube(group = "example.com", version = "v1", kind = "Tree")]
+    struct TreeSpec {
+        height: u32,
+    }
+
+    #[test]
+    fn a_custom_resource_says_what_it_is() {
+        let tree: Tree =
+            from_yaml("{apiVersion: example.com/v1, kind: Tree, metadata: {name: oak}, spec: {height: 3}}").unwrap();
+        assert_eq!(tree.spec.height, 3);
+        let error =
+            from_yaml::<Tree>("{apiVersion: example.com/v1, kind: Tree, metadata: {}, spec: {height: 3, width: 1}}");
+        assert_eq!(error.unwrap_err().to_string(), "unknown field .spec.width");
+        let error = from_yaml::<TreeSpec>("{height: 3, kind: oak}").unwrap_err();
+        assert_eq!(error.to_string(), "unknown field .kind");
     }
 
     #[test]
