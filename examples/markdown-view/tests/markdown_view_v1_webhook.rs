@@ -2,7 +2,8 @@
 
 //! The webhooks of `MarkdownView`, called by a Kubernetes API in this process.
 
-use kubewright::serde_json::{Value, from_value};
+use kubewright::serde_json::Value;
+use kubewright::strict::from_json;
 use kubewright::testing::{Manifests as _, TestEnv};
 use markdown_view::api::v1::MarkdownView;
 
@@ -29,7 +30,7 @@ async fn the_defaulter_fills_in_the_viewer() {
     let env = TestEnv::start(markdown_view::operator()).await;
     env.apply_file("tests/testdata/mutating/input.yaml").await;
     let stored: MarkdownView = env.get("mutating").await;
-    let expected: MarkdownView = from_value(testdata("mutating/output.yaml")).unwrap();
+    let expected: MarkdownView = from_json(testdata("mutating/output.yaml")).unwrap();
     assert_eq!(stored.spec, expected.spec);
 }
 
