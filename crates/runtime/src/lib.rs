@@ -57,6 +57,7 @@ pub mod certificates;
 pub mod client;
 pub mod controller;
 pub mod conversion;
+pub mod cron;
 pub mod events;
 pub mod flags;
 pub mod informer;

@@ -1,7 +1,6 @@
-//! `CronJobs`: Jobs at set times. [`plan`](plan::plan) decides, [`schedule`] reads schedules; here it is carried out.
+//! `CronJobs`: Jobs at set times. [`plan`](plan::plan) decides; here it is carried out.
 
 mod plan;
-mod schedule;
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use kubewright_runtime::cache::Query;

@@ -8,9 +8,9 @@ use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus, Job};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright_apimachinery::go::quote;
+use kubewright_runtime::cron::Schedule;
 use kubewright_runtime::events::EventNote;
 
-use super::schedule::Schedule;
 use crate::support::claim::controller_reference;
 use crate::support::time::{later, until, whole};
 

@@ -1,4 +1,4 @@
-//! When the next time of a schedule is, by the clocks of a time zone.
+//! Cron schedules, and their times by the clocks of a time zone.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use kubewright_apimachinery::cron::{self, Fields, Times};
 
 /// When something is to be done.
 #[derive(Clone, Debug)]
-pub(super) struct Schedule {
+pub struct Schedule {
     times: Times,
     /// The zone that the schedule itself names, which comes before any other.
     zone: Option<TimeZone>,
@@ -15,7 +15,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Reads a schedule; the error is the sentence of upstream's parser.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut zone = None;
         let schedule = cron::Schedule::parse(text, |name| {
             zone = Some(TimeZone::get(name).map_err(|_| format!("unknown time zone {name}"))?);
@@ -27,8 +27,8 @@ impl Schedule {
         })
     }
 
-    /// The next time after a moment; `None` if there is none within five years.
-    pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    /// The next time after a moment; none if there is none within five years.
+    pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match &self.times {
             Times::Every { seconds } => {
                 let whole = Timestamp::from_second(after.as_second()).ok()?;
