@@ -6,8 +6,8 @@ pub use kubewright_apply as apply;
 /// A controller-runtime for Rust: the crate behind this one.
 #[doc(inline)]
 pub use kubewright_runtime::{
-    cache, certificates, client, clock, controller, events, flags, informer, lease, manager, mapper, metrics, object,
-    operator, queue, random, reflector, serve, stop, strict, webhook,
+    cache, certificates, client, clock, controller, cron, events, flags, informer, lease, manager, mapper, metrics,
+    object, operator, queue, random, reflector, serve, stop, strict, webhook,
 };
 
 #[cfg(feature = "testing")]

@@ -1,4 +1,22 @@
-//! Cron schedules, and their times by the clocks of a time zone.
+//! Cron schedules, as Kubernetes' own `CronJob` reads them: five fields, or a descriptor such as `@daily` or `@every 1h30m`.
+//!
+//! ```
+//! use kubewright_runtime::cron::Schedule;
+//!
+//! let schedule: Schedule = "30 8 * * MON-FRI".parse().unwrap();
+//! let saturday = "2026-03-07T12:00:00Z".parse().unwrap();
+//! let monday = "2026-03-09T08:30:00Z".parse().unwrap();
+//! assert_eq!(schedule.next_after(saturday), Some(monday));
+//!
+//! // A program that was away finds the time it missed last.
+//! let thursday = "2026-03-12T00:00:00Z".parse().unwrap();
+//! assert_eq!(schedule.last_between(saturday, thursday).unwrap().to_string(), "2026-03-11T08:30:00Z");
+//!
+//! let error = "60 * * * *".parse::<Schedule>().unwrap_err();
+//! assert_eq!(error.to_string(), "end of range (60) above maximum (59): 60");
+//! ```
+
+use std::str::FromStr;
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -13,22 +31,37 @@ pub struct Schedule {
     zone: Option<TimeZone>,
 }
 
-impl Schedule {
-    /// Reads a schedule; the error is the sentence of upstream's parser.
-    pub fn parse(text: &str) -> Result<Self, String> {
+/// What is wrong with the text of a schedule, in the words of Kubernetes' parser (`github.com/robfig/cron`).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScheduleError(String);
+
+impl FromStr for Schedule {
+    type Err = ScheduleError;
+
+    /// Reads a schedule. It may begin with a time zone, as in `TZ=Asia/Tokyo 0 6 * * *`; the rules of a zone are those of the
+    /// machine (`/usr/share/zoneinfo`).
+    fn from_str(text: &str) -> Result<Self, ScheduleError> {
         let mut zone = None;
         let schedule = cron::Schedule::parse(text, |name| {
             zone = Some(TimeZone::get(name).map_err(|_| format!("unknown time zone {name}"))?);
             Ok(())
-        })?;
-        Ok(Schedule {
-            times: schedule.times,
-            zone,
-        })
+        });
+        let times = schedule.map_err(ScheduleError)?.times;
+        Ok(Schedule { times, zone })
+    }
+}
+
+impl Schedule {
+    /// The next time after a moment, in UTC unless the schedule names a zone; none if there is none within five years.
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        self.next_after_in(after, &TimeZone::UTC)
     }
 
-    /// The next time after a moment; none if there is none within five years.
-    pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    /// The next time after a moment, by the clocks of a zone unless the schedule names another.
+    ///
+    /// A time that is skipped when clocks go forward does not come, and one that comes twice when they go back is met twice.
+    pub fn next_after_in(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match &self.times {
             Times::Every { seconds } => {
                 let whole = Timestamp::from_second(after.as_second()).ok()?;
@@ -36,6 +69,39 @@ impl Schedule {
                 whole.checked_add(period).ok()
             }
             Times::Fields(fields) => next(fields, after, self.zone.as_ref().unwrap_or(zone)),
+        }
+    }
+
+    /// The last time after one moment and not after another: what a program that was away until now missed last. It takes
+    /// few steps, however many times there were.
+    ///
+    /// An `@every` schedule counts from `after`.
+    pub fn last_between(&self, after: Timestamp, until: Timestamp) -> Option<Timestamp> {
+        self.last_between_in(after, until, &TimeZone::UTC)
+    }
+
+    /// The last time after one moment and not after another, by the clocks of a zone unless the schedule names another.
+    pub fn last_between_in(&self, after: Timestamp, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        if let Times::Every { seconds } = self.times {
+            let period = i64::try_from(seconds).ok()?;
+            let periods = until.as_second().checked_sub(after.as_second())?.div_euclid(period);
+            let last = after.as_second().checked_add(periods.checked_mul(period)?)?;
+            return (periods > 0).then(|| Timestamp::from_second(last).ok())?;
+        }
+        let next = |from| self.next_after_in(from, zone).filter(|time| *time <= until);
+        let mut window = SignedDuration::from_mins(1);
+        loop {
+            let from = until.checked_sub(window).map_or(after, |from| from.max(after));
+            match next(from) {
+                None if from > after => window = window.checked_mul(16)?,
+                None => return None,
+                Some(mut last) => {
+                    while let Some(later) = next(last) {
+                        last = later;
+                    }
+                    return Some(last);
+                }
+            }
         }
     }
 }
@@ -83,8 +149,8 @@ mod tests {
     use super::*;
 
     fn next(schedule: &str, after: &str) -> String {
-        let schedule = Schedule::parse(schedule).unwrap();
-        let next = schedule.next(after.parse().unwrap(), &TimeZone::UTC);
+        let schedule: Schedule = schedule.parse().unwrap();
+        let next = schedule.next_after(after.parse().unwrap());
         next.map_or_else(|| "never".to_owned(), |next| next.to_string())
     }
 
@@ -112,7 +178,7 @@ mod tests {
     fn a_schedule_may_name_its_zone() {
         assert_eq!(next("TZ=UTC 0 0 1 * *", "2026-03-01T12:00:00Z"), "2026-04-01T00:00:00Z");
         assert_eq!(
-            Schedule::parse("TZ=Nowhere 0 0 1 * *").unwrap_err(),
+            "TZ=Nowhere 0 0 1 * *".parse::<Schedule>().unwrap_err().to_string(),
             "provided bad location Nowhere: unknown time zone Nowhere"
         );
     }
@@ -123,13 +189,37 @@ mod tests {
             panic!("a zone by its rules");
         };
         let at = |schedule: &str, after: &str| {
-            let schedule = Schedule::parse(schedule).unwrap();
-            schedule.next(after.parse().unwrap(), &zone).unwrap().to_string()
+            let schedule: Schedule = schedule.parse().unwrap();
+            let next = schedule.next_after_in(after.parse().unwrap(), &zone);
+            next.unwrap().to_string()
         };
         // On 29 March 2026 there is no half past two.
         assert_eq!(at("30 2 * * *", "2026-03-29T00:00:00Z"), "2026-03-30T00:30:00Z");
         // On 25 October there are two.
         assert_eq!(at("30 2 * * *", "2026-10-25T00:00:00Z"), "2026-10-25T00:30:00Z");
         assert_eq!(at("30 2 * * *", "2026-10-25T00:30:00Z"), "2026-10-25T01:30:00Z");
+    }
+
+    #[test]
+    fn the_last_time_is_found_however_many_were_missed() {
+        let last = |schedule: &str, after: &str, until: &str| {
+            let schedule: Schedule = schedule.parse().unwrap();
+            let last = schedule.last_between(after.parse().unwrap(), until.parse().unwrap());
+            last.map_or_else(|| "none".to_owned(), |last| last.to_string())
+        };
+        let (then, now) = ("2021-03-01T12:34:56Z", "2026-03-01T12:34:56Z");
+        assert_eq!(last("* * * * *", then, now), "2026-03-01T12:34:00Z");
+        assert_eq!(last("0 6 * * *", then, now), "2026-03-01T06:00:00Z");
+        assert_eq!(last("0 0 29 2 *", then, now), "2024-02-29T00:00:00Z");
+        assert_eq!(last("0 0 30 2 *", then, now), "none");
+        assert_eq!(last("@every 1h30m", then, now), "2026-03-01T12:34:56Z");
+        // The first moment does not count, the last one does.
+        assert_eq!(last("34 12 * * *", "2026-03-01T12:34:00Z", now), "none");
+        assert_eq!(
+            last("34 12 * * *", "2026-03-01T12:33:59Z", "2026-03-01T12:34:00Z"),
+            "2026-03-01T12:34:00Z"
+        );
+        assert_eq!(last("* * * * *", now, then), "none");
+        assert_eq!(last("@every 1h", now, then), "none");
     }
 }

@@ -160,7 +160,7 @@ impl Planner<'_> {
         if spec.suspend == Some(true) {
             return;
         }
-        let schedule = match Schedule::parse(&spec.schedule) {
+        let schedule = match spec.schedule.parse::<Schedule>() {
             Ok(schedule) => schedule,
             Err(error) => {
                 let text = format!("unparseable schedule: {} : {error}", quote(&spec.schedule));
@@ -240,7 +240,7 @@ impl Planner<'_> {
             Ok(Recent { missed: 0, .. }) => last,
             _ => self.now,
         };
-        let next = schedule.next(after, zone);
+        let next = schedule.next_after_in(after, zone);
         self.plan.wake = next.map(|next| until(next, self.now) + LATER);
     }
 
@@ -287,11 +287,11 @@ struct NoTimes;
 /// What has come since. As upstream, times that were missed are counted by the distance of the first two; where a schedule
 /// is uneven, that may lead past the last of them, and then nothing is due.
 fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp) -> Result<Recent, NoTimes> {
-    let first = schedule.next(from, zone).ok_or(NoTimes)?;
+    let first = schedule.next_after_in(from, zone).ok_or(NoTimes)?;
     if now < first {
         return Ok(Recent::default());
     }
-    let Some(second) = schedule.next(first, zone).filter(|second| *second <= now) else {
+    let Some(second) = schedule.next_after_in(first, zone).filter(|second| *second <= now) else {
         return Ok(Recent {
             due: Some(first),
             missed: 0,
@@ -304,7 +304,7 @@ fn recent(schedule: &Schedule, zone: &TimeZone, from: Timestamp, now: Timestamp)
     let missed = (now.as_second() - first.as_second()) / period + 1;
     let mut time = later(first, (missed - 2).saturating_mul(period));
     let mut due = None;
-    while let Some(next) = schedule.next(time, zone).filter(|next| *next <= now) {
+    while let Some(next) = schedule.next_after_in(time, zone).filter(|next| *next <= now) {
         (time, due) = (next, Some(next));
     }
     Ok(Recent { due, missed })
