@@ -59,8 +59,13 @@ impl Project {
         let there = target.find(self);
         let own = there.is_some_and(|resource| resource.api.is_some());
         let with_types = request.resource.unwrap_or(true);
-        if with_types && builtin_kinds::is_group(&target.group) {
-            return Err(CommandError::CoreGroup(target.group.clone()));
+        // Who names a group of Kubernetes may mean Kubernetes' own kind; in a project with such a group it is the project's.
+        let is_meant = request.resource.is_some() || self.has_own_kinds_in(&target.group);
+        if with_types && builtin_kinds::is_group(&target.group) && !is_meant {
+            return Err(CommandError::CoreGroup {
+                group: target.group.clone(),
+                own: format!("{}.{}", target.group, self.domain),
+            });
         }
         let other = self.controller_of_other_version(target);
         // A kind that exists keeps its choice of a controller.
@@ -103,6 +108,12 @@ impl Project {
             _ => entry.controller || with_controller,
         };
         Ok(project)
+    }
+
+    /// Whether the project defines kinds in a group.
+    fn has_own_kinds_in(&self, group: &str) -> bool {
+        let mut kinds = self.resources.iter().filter(|resource| resource.group == group);
+        kinds.any(|resource| resource.api.is_some())
     }
 
     /// Another version of the kind that has the controller.

@@ -58,10 +58,15 @@ pub enum CommandError {
     },
     /// A group of Kubernetes for a kind of one's own.
     #[error(
-        "{0:?} is a group of Kubernetes itself: choose another for a kind of your own, or --resource=false for a \
-         controller of theirs"
+        "{group:?} is a group of Kubernetes itself: pass --resource for a kind of your own in {own}, or --resource=false \
+         for a controller of theirs"
     )]
-    CoreGroup(String),
+    CoreGroup {
+        /// What was asked for.
+        group: String,
+        /// The group with the domain of the project.
+        own: String,
+    },
     /// No path of Rust.
     #[error("--external-api-path {0:?} is not the path of a Rust module (for example \"cert_manager::v1\")")]
     ExternalPath(String),

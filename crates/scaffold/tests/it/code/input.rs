@@ -143,7 +143,10 @@ fn controllers_for_what_is_not_there() {
         "{error}"
     );
     let error = refusal(&api("apps", "v1", "Mine"));
-    assert!(error.contains("is a group of Kubernetes itself"), "{error}");
+    assert!(
+        error.contains("is a group of Kubernetes itself: pass --resource"),
+        "{error}"
+    );
     let nothing = ApiRequest {
         controller: Some(false),
         ..without_types("view", "v1", "MarkdownView")
@@ -154,6 +157,24 @@ fn controllers_for_what_is_not_there() {
         ..without_types("cert-manager", "v1", "Certificate")
     };
     assert!(refusal(&path).contains("is not the path of a Rust module"));
+}
+
+/// Kubebuilder's tutorial has a CronJob in a group `batch` of its own.
+#[test]
+fn a_kind_of_ones_own_may_be_in_a_group_that_is_called_like_one_of_kubernetes() {
+    let request = ApiRequest {
+        resource: Some(true),
+        ..api("batch", "v1", "CronJob")
+    };
+    let project = project("cronjob").create_api(&request).unwrap();
+    assert_eq!(project.resources[0].api_version(), "batch.ginoh.github.io/v1");
+    assert!(project.resources[0].api.is_some() && !project.resources[0].core);
+    // The next version is taken for the project's without a word, and so are webhooks.
+    let project = project.create_api(&api("batch", "v2", "CronJob")).unwrap();
+    let webhook = webhook(target("batch", "v1", "CronJob"), &["defaulting"]);
+    let project = project.create_webhook(&webhook).unwrap();
+    assert_eq!(project.resources.len(), 2);
+    assert!(project.resources[0].defaults() && project.resources[0].api.is_some());
 }
 
 #[test]
