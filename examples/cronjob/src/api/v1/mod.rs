@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//! The kinds of `v1`.
+
+mod cron_job;
+
+pub use cron_job::*;
