@@ -22,6 +22,13 @@ macro_rules! tests {
 mod introduction {}
 #[doc = include_str!("src/getting-started.md")]
 mod getting_started {}
+// These chapters show whole files with their tests, which run in `examples/cronjob`.
+#[allow(clippy::test_attr_in_doctest)]
+#[doc = include_str!("src/cronjob.md")]
+mod cronjob {}
+#[allow(clippy::test_attr_in_doctest)]
+#[doc = include_str!("src/cronjob-versions.md")]
+mod cronjob_versions {}
 #[doc = include_str!("src/how-a-controller-works.md")]
 mod how_a_controller_works {}
 #[doc = include_str!("src/reading-and-writing.md")]

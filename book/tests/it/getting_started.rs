@@ -1,27 +1,64 @@
-//! `walkthroughs/getting-started` is the chapter "Getting started" as one script, up to where the operator runs.
+//! `walkthroughs/getting-started` is the chapter "Getting started" as one script, up to where the operator runs, and
+//! `walkthroughs/cronjob` the two chapters of the `CronJob` tutorial. What the tutorial has its readers write is `examples/cronjob`.
 
 use std::fmt::Write as _;
 use std::fs;
 
 use kubewright_test_support::book::{Block, Chapter, Part, chapters, root};
 
-const HEAD: &str = r#"#!/usr/bin/env bash
+/// A script that is made from chapters.
+struct Walkthrough {
+    script: &'static str,
+    chapters: &'static [&'static str],
+    /// What it begins with.
+    head: &'static str,
+    /// What it ends with.
+    end: &'static str,
+}
+
+const GETTING_STARTED: Walkthrough = Walkthrough {
+    script: "getting-started",
+    chapters: &["getting-started.md"],
+    head: r#"#!/usr/bin/env bash
 # The chapter "Getting started" of the book as one script: from an empty folder to an operator with its tests and manifests. It needs Rust
 # and the command `kubewright`. Made from book/src/getting-started.md: `UPDATE_GOLDEN=1 cargo test -p kubewright-book` writes it anew.
 set -euo pipefail
-"#;
-
-const END: &str = r#"
+"#,
+    end: r#"
 cat <<'END'
 
 Next, in the folder website:
   make run ARGS="--embedded --samples"    # a cluster, the operator, and its sample; Ctrl-C stops it
 END
-"#;
+"#,
+};
+
+const CRONJOB: Walkthrough = Walkthrough {
+    script: "cronjob",
+    chapters: &["cronjob.md", "cronjob-versions.md"],
+    head: r"#!/usr/bin/env bash
+# The chapters of the book on the CronJob tutorial as one script: from an empty folder to examples/cronjob. It needs Rust and the command
+# `kubewright`. Made from book/src/cronjob.md and cronjob-versions.md: `UPDATE_GOLDEN=1 cargo test -p kubewright-book` writes it anew.
+set -euo pipefail
+",
+    end: r#"
+cat <<'END'
+
+Next, in the folder cronjob:
+  make run ARGS="--embedded --samples"    # a cluster, the operator, and its samples; Ctrl-C stops it
+END
+"#,
+};
+
+/// What a reader of a chapter does.
+enum Step<'a> {
+    Run(&'a str),
+    Write(String, String),
+}
 
 /// The commands that a reader runs and the files that a reader writes, in order.
-fn script(chapter: &Chapter) -> String {
-    let mut script = HEAD.to_owned();
+fn steps(chapter: &Chapter) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
     let mut section = "";
     let mut before = String::new();
     for part in chapter.parts() {
@@ -41,13 +78,12 @@ fn script(chapter: &Chapter) -> String {
                     ("Install the command", _) => {}
                     ("Run it", _) => break,
                     (_, "console") => {
-                        for command in block.lines.iter().filter_map(|line| line.strip_prefix("$ ")) {
-                            writeln!(script, "\n{command}").unwrap();
-                        }
+                        let commands = block.lines.iter().filter_map(|line| line.strip_prefix("$ "));
+                        steps.extend(commands.map(Step::Run));
                     }
                     _ => {
                         if let Some(file) = file_of(&before) {
-                            write!(script, "\ncat > {file} <<'END'\n{}END\n", shown(&block)).unwrap();
+                            steps.push(Step::Write(file.to_owned(), shown(&block)));
                         }
                     }
                 }
@@ -55,12 +91,27 @@ fn script(chapter: &Chapter) -> String {
             }
         }
     }
-    script + END
+    steps
+}
+
+fn script(walkthrough: &Walkthrough) -> String {
+    let chapters = chapters();
+    let mut script = walkthrough.head.to_owned();
+    for name in walkthrough.chapters {
+        let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
+        for step in steps(chapter) {
+            match step {
+                Step::Run(command) => writeln!(script, "\n{command}").unwrap(),
+                Step::Write(file, text) => write!(script, "\ncat > {file} <<'END'\n{text}END\n").unwrap(),
+            }
+        }
+    }
+    script + walkthrough.end
 }
 
 /// The file that a block is the text of, if the sentence before the block names one: "Replace `src/lib.rs` by this:".
 fn file_of(words: &str) -> Option<&str> {
-    let sentence = ["Replace", "Give the sample"]
+    let sentence = ["Replace", "Give the sample", "Write"]
         .iter()
         .filter_map(|verb| words.rfind(verb))
         .max()?;
@@ -79,20 +130,38 @@ fn shown(block: &Block<'_>) -> String {
 }
 
 #[test]
-fn the_script_does_what_the_chapter_says() {
-    let chapters = chapters();
-    let chapter = chapters
-        .iter()
-        .find(|chapter| chapter.name == "getting-started.md")
-        .unwrap();
-    let path = root().join("../walkthroughs/getting-started");
-    let script = script(chapter);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &script).unwrap();
+fn the_scripts_do_what_the_chapters_say() {
+    for walkthrough in [GETTING_STARTED, CRONJOB] {
+        let name = walkthrough.script;
+        let path = root().join("../walkthroughs").join(name);
+        let script = script(&walkthrough);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&path, &script).unwrap();
+        }
+        assert_eq!(
+            script,
+            fs::read_to_string(&path).unwrap_or_default(),
+            "walkthroughs/{name} is not what the chapters say: UPDATE_GOLDEN=1 writes it anew"
+        );
     }
-    assert_eq!(
-        script,
-        fs::read_to_string(&path).unwrap_or_default(),
-        "walkthroughs/getting-started is not what the chapter says: UPDATE_GOLDEN=1 writes it anew"
-    );
+}
+
+/// The file that a command changes after the reader wrote it is compared by the test that runs the script.
+#[test]
+fn what_the_tutorial_has_its_readers_write_is_the_example() {
+    let changed_by_commands = "src/webhooks/v1/cron_job.rs";
+    let (chapters, mut compared) = (chapters(), 0);
+    for name in CRONJOB.chapters {
+        let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
+        for step in steps(chapter) {
+            let Step::Write(file, text) = step else { continue };
+            if file == changed_by_commands {
+                continue;
+            }
+            let example = fs::read_to_string(root().join("../examples/cronjob").join(&file)).unwrap_or_default();
+            assert_eq!(text, example, "book/src/{name} and examples/cronjob/{file}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 7, "{compared}");
 }

@@ -55,15 +55,15 @@ fn markdown_view_deployed_without_a_container_engine() {
     walk("markdown-view-deployed");
 }
 
-#[test]
-fn the_first_chapter_of_the_book_from_an_empty_folder_to_its_manifests() {
-    let (tools, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+/// Runs the script of a chapter in a folder, without kubectl, and returns what it printed.
+fn follow(name: &str, project: &str, folder: &Path) -> String {
+    let tools = tempfile::tempdir().unwrap();
     // Built with the versions of this workspace and beside the projects of other tests, as `walkthroughs/lib.sh` has it.
-    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"website\"]\n";
-    fs::write(folder.path().join("Cargo.toml"), members).unwrap();
-    fs::copy(workspace().join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
-    let output = Command::new(workspace().join("walkthroughs/getting-started"))
-        .current_dir(folder.path())
+    let members = format!("[workspace]\nresolver = \"3\"\nmembers = [\"{project}\"]\n");
+    fs::write(folder.join("Cargo.toml"), members).unwrap();
+    fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let output = Command::new(workspace().join("walkthroughs").join(name))
+        .current_dir(folder)
         .env("PATH", path_with(tools.path()))
         .env("CARGO_TARGET_DIR", workspace().join("target/scaffolds/target"))
         .env("CARGO_INCREMENTAL", "0")
@@ -77,12 +77,54 @@ fn the_first_chapter_of_the_book_from_an_empty_folder_to_its_manifests() {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(output.status.success(), "{stdout}\n{stderr}");
+    format!("{stdout}\n{stderr}")
+}
+
+#[test]
+fn the_first_chapter_of_the_book_from_an_empty_folder_to_its_manifests() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = follow("getting-started", "website", folder.path());
     assert!(
-        stdout.contains("test what_somebody_changes_by_hand_is_put_right ... ok"),
-        "{stdout}\n{stderr}"
+        printed.contains("test what_somebody_changes_by_hand_is_put_right ... ok"),
+        "{printed}"
     );
     let manifests = folder
         .path()
         .join("website/config/crd/bases/web.example.com_websites.yaml");
-    assert!(manifests.is_file(), "{stdout}\n{stderr}");
+    assert!(manifests.is_file(), "{printed}");
+}
+
+#[test]
+fn the_cronjob_tutorial_of_the_book_from_an_empty_folder_to_the_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = follow("cronjob", "cronjob", folder.path());
+    for test in [
+        "test a_sample_is_accepted_and_reconciled ... ok",
+        "test a_sample_is_admitted ... ok",
+        "test v2_and_v1_hold_the_same ... ok",
+    ] {
+        assert!(printed.contains(test), "{test} is missing: {printed}");
+    }
+    let (example, project) = (workspace().join("examples/cronjob"), folder.path().join("cronjob"));
+    let mut files = Vec::new();
+    for part in ["PROJECT", "Makefile", "Dockerfile", "config", "src", "tests"] {
+        files_below(&example.join(part), &mut files);
+    }
+    assert!(files.len() > 40, "{files:?}");
+    for file in files {
+        let file = file.strip_prefix(&example).unwrap();
+        let read = |root: &Path| fs::read_to_string(root.join(file)).unwrap_or_default();
+        assert!(read(&project) == read(&example), "{} differs", file.display());
+    }
+}
+
+/// A file, or all files of a folder and those below it.
+fn files_below(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        files.push(path.to_owned());
+        return;
+    }
+    for entry in fs::read_dir(path).unwrap() {
+        files_below(&entry.unwrap().path(), files);
+    }
 }
