@@ -1,12 +1,16 @@
 //! Fresh projects build without a warning, their tests pass on the embedded server, and it takes what they are rendered to.
+//! So does the Rust code of the book, in a project that has nothing but what `init` wrote.
 //! A program of its own, because it compiles those projects, which takes minutes: `cargo test --test it` leaves it out.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use kubewright_test_support::book::{Block, Chapter, chapters};
+
 /// The projects, each with the commands that make it.
-const PROJECTS: [(&str, &[&str]); 3] = [
+const PROJECTS: [(&str, &[&str]); 4] = [
     (
         "markdown-view",
         &[
@@ -41,6 +45,23 @@ const PROJECTS: [(&str, &[&str]); 3] = [
             "create api --group cache --version v1alpha1 --kind Busybox --image busybox:1.36.1",
         ],
     ),
+    // Its test is the code of the book.
+    (
+        "reader",
+        &[
+            "init --domain example.com",
+            "create api --group web --version v1 --kind Website",
+        ],
+    ),
+];
+
+/// The chapters whose code is not tried here. The scripts of `walkthroughs/` have that of the first three, as whole files of a
+/// project; the last one is about crates that a project with kube-rs has, and names them.
+const ELSEWHERE: [&str; 4] = [
+    "getting-started.md",
+    "cronjob.md",
+    "cronjob-versions.md",
+    "coming-from-kube-rs.md",
 ];
 
 /// The root of this workspace.
@@ -72,6 +93,7 @@ fn make_projects(root: &Path) {
             kubewright(&folder, words, &[]);
         }
     }
+    fs::write(root.join("reader/tests/book.rs"), code_of_the_book(&chapters())).unwrap();
     // Cargo reads its configuration where it is started, which is not in the projects.
     let checkout = workspace().join("crates/kubewright");
     let manifest = format!(
@@ -134,6 +156,8 @@ fn test(root: &Path, target: &Path) {
         "test it_is_available_when_its_pods_run ... ok",
         "test the_operator_starts_with_the_role_it_asks_for ... ok",
         "test an_object_is_admitted ... ok",
+        "::websites_are_filled_in_and_checked ... ok",
+        "::pods_move_when_their_node_fails ... ok",
     ] {
         assert!(stdout.contains(test), "{test} is missing:\n{stdout}");
     }
@@ -147,6 +171,7 @@ fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String
         .current_dir(root)
         .env("CARGO_TARGET_DIR", target)
         .env("RUSTFLAGS", "-Dwarnings")
+        .env("KUBEWRIGHT_TEST_DEADLINE", "60")
         // Nobody debugs what is thrown away.
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
@@ -175,4 +200,67 @@ fn render(project: &Path, program: &Path) {
             project.display()
         );
     }
+}
+
+/// The Rust blocks of the book as one program of tests: each is a module, as a reader would paste it, with the lines that the book
+/// hides. A translation has the same blocks.
+fn code_of_the_book(chapters: &[Chapter]) -> String {
+    let mut code = "#![allow(warnings)]\n".to_owned();
+    let mut blocks = 0;
+    let is_tried = |chapter: &&Chapter| !chapter.name.starts_with("ja/") && !ELSEWHERE.contains(&chapter.name.as_str());
+    for chapter in chapters.iter().filter(is_tried) {
+        for block in chapter.blocks().filter(|block| block.language() == "rust") {
+            let name = chapter.name.trim_end_matches(".md").replace('-', "_");
+            let (line, place) = (block.line, chapter.place(block.line));
+            writeln!(code, "\n// {place}\nmod {name}_{line} {{\n{}}}", module(&block)).unwrap();
+            blocks += 1;
+        }
+    }
+    assert!(blocks > 40, "{blocks} blocks");
+    code
+}
+
+/// A block as a module. In the book's own crate a block is a program: tests that it shows are called by a hidden `main`. Here they are
+/// tests, and so is the `main` of a block that has one for another reason.
+fn module(block: &Block<'_>) -> String {
+    let shown_or_hidden = |line: &&str| -> String {
+        let hidden = line.trim_start().strip_prefix("# ");
+        hidden
+            .unwrap_or_else(|| if line.trim() == "#" { "" } else { line })
+            .to_owned()
+    };
+    let lines: Vec<String> = block.lines.iter().map(shown_or_hidden).collect();
+    let shows_tests = lines.iter().any(|line| line.starts_with("kubewright_book::tests!"));
+    let has_main = lines.iter().any(|line| line.contains("fn main()"));
+    let mut text = String::new();
+    if shows_tests {
+        // What surrounds the tests goes: `kubewright_book::tests! {`, the brace that ends it, and `main`.
+        let mut lines = block.lines.iter().zip(lines);
+        for (_, line) in lines
+            .by_ref()
+            .take_while(|(_, line)| !line.starts_with("kubewright_book::tests!"))
+        {
+            writeln!(text, "{line}").unwrap();
+        }
+        for (_, line) in lines.by_ref().take_while(|(written, _)| **written != "# }") {
+            writeln!(text, "{line}").unwrap();
+        }
+        let rest: Vec<String> = lines.map(|(_, line)| line).collect();
+        assert!(rest[0].starts_with("fn main() {"), "{}: {rest:?}", block.line);
+        return text;
+    }
+    if !has_main {
+        return format!("#[test]\nfn main() {{\n{}\n}}\n", lines.join("\n"));
+    }
+    for line in lines {
+        match line.as_str() {
+            "#[tokio::main(flavor = \"current_thread\")]" => text.push_str("#[kubewright::test]\n"),
+            "#[tokio::main(flavor = \"current_thread\", start_paused = true)]" => {
+                text.push_str("#[kubewright::test(virtual_time)]\n");
+            }
+            line if line.starts_with("fn main() {") => writeln!(text, "#[test]\n{line}").unwrap(),
+            line => writeln!(text, "{line}").unwrap(),
+        }
+    }
+    text
 }
