@@ -9,10 +9,10 @@
 async fn a_sample_is_accepted_and_reconciled() {
     let env = TestEnv::start({{crate}}::operator()).await;
     env.apply_file(SAMPLE).await;
-    let reconciled = "controller_runtime_reconcile_total";
-    let succeeded = &[("result", "success")];
-    env.eventually_metric(reconciled, succeeded, |times| times > 0.0)
+    let reconciles = "controller_runtime_reconcile_total";
+    env.eventually_metric(reconciles, &[], |times| times > 0.0)
         .await;
+    // Nothing is left to do, and nothing failed and waits for another try.
     let settled = env.settle().await;
     assert!(settled.delayed.is_empty(), "{:?}", settled.delayed);
     let object: {{kind}} = env.get(NAME).await;
