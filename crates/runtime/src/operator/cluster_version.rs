@@ -11,10 +11,14 @@ pub const TESTED_MINORS: RangeInclusive<u32> = 33..=37;
 /// How long the API server may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What versions before a minor have not: the operator runs without it.
+/// Since this minor the state of a watch is streamed by default (the feature gate `WatchList`).
+const STREAMING: u32 = 34;
+
+/// What versions before a minor have not by default: the operator runs without it. The feature gates are `WatchList`,
+/// `CustomResourceFieldSelectors`, `AdmissionWebhookMatchConditions` and `CustomResourceValidationExpressions`.
 const OPTIONAL: [(u32, &str); 4] = [
     (
-        34,
+        STREAMING,
         "the state of a watch is listed in pages before it, since it is not streamed",
     ),
     (
@@ -58,20 +62,19 @@ pub fn version_warning(major: &str, minor: &str) -> Option<String> {
     if minor > *newest {
         return Some(format!("Kubernetes 1.{minor} is newer than {tested}"));
     }
-    let lacks = OPTIONAL
-        .iter()
-        .filter(|(since, _)| minor < *since)
-        .map(|(_, lacks)| *lacks);
-    let lacks: Vec<&str> = lacks.collect();
-    let needed = if minor < NEEDED {
-        "; server-side apply is not promised before 1.22, and without it nothing works"
+    // 1.32 streams the state, and 1.33 does not by default.
+    let is_lacking = |since: u32| minor < since && !(since == STREAMING && minor == 32);
+    let lacks = OPTIONAL.iter().filter(|(since, _)| is_lacking(*since));
+    let mut lacks: Vec<&str> = lacks.map(|(_, lacks)| *lacks).collect();
+    if minor < NEEDED {
+        lacks.push("server-side apply is not promised before 1.22, and without it nothing works");
+    }
+    let older = format!("Kubernetes 1.{minor} is older than {tested}");
+    Some(if lacks.is_empty() {
+        older
     } else {
-        ""
-    };
-    Some(format!(
-        "Kubernetes 1.{minor} is older than {tested}: {}{needed}",
-        lacks.join("; ")
-    ))
+        format!("{older}: {}", lacks.join("; "))
+    })
 }
 
 /// Asks an API server for its version. `None` if operators are tested on it, or if it does not say.
@@ -95,6 +98,10 @@ mod tests {
         assert!(!lacks("29").contains("CEL") && !lacks("25").contains("CEL"));
         assert!(lacks("23").contains("rules in CEL of definitions are not checked") && !lacks("23").contains("1.22"));
         assert!(lacks("19").contains("not promised before 1.22"));
+        assert_eq!(
+            lacks("32"),
+            "Kubernetes 1.32 is older than what this is tested on, 1.33 to 1.37"
+        );
         assert_eq!(
             lacks("99"),
             "Kubernetes 1.99 is newer than what this is tested on, 1.33 to 1.37"

@@ -73,7 +73,8 @@ impl Old {
                 "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
             )),
             Habit::RefusesTheMatch if wants_state => Ok(refusal(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch",
+                "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch, resourceVersionMatch: Forbidden: \
+                 resourceVersionMatch is forbidden unless resourceVersion is provided]",
             )),
             Habit::RefusesTheState | Habit::RefusesTheMatch => Ok(unchanged(plain.send(request).await?)),
             Habit::IgnoresTheState => {
@@ -116,7 +117,7 @@ fn opaque(answer: Response<Body>) -> LayerResponse {
     })
 }
 
-/// What kube-apiserver says of options that it does not take.
+/// What kube-apiserver says of options that it does not take; the words are those of 1.25.16 and 1.29.15.
 fn refusal(why: &str) -> LayerResponse {
     let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
     let status = json!({
