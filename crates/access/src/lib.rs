@@ -1,4 +1,4 @@
-//! Who may do what, decided without I/O: users, what a request asks for, roles and bindings, escalation, impersonation.
+//! Authorization without I/O: users, attributes of requests, roles and bindings, escalation, impersonation.
 //!
 //! [`Attributes`] are what a request asks for, [`User`] is who sent it. A [`Policy`] holds roles and bindings; an [`Authorizer`] is a
 //! policy that is kept current and answers fast ([`Authorizer::decide`]). [`covers`] compares rules with rules, for

@@ -319,7 +319,7 @@ mod tests {
         let (friday, saturday) = (5, 6);
         assert!(fields("0 0 15 * FRI").has_day(15, saturday) && fields("0 0 15 * FRI").has_day(1, friday));
         assert!(!fields("0 0 * * FRI").has_day(15, saturday) && !fields("0 0 15 * */1").has_day(1, friday));
-        // A star with a step is no star.
+        // A star with a step does not count as a star.
         assert!(fields("0 0 */2 * FRI").has_day(3, saturday) && fields("0 0 */2 * FRI").has_day(2, friday));
     }
 

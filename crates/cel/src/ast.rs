@@ -192,7 +192,7 @@ impl Ast {
         self.offsets.len()
     }
 
-    /// Whether there is no node.
+    /// Whether the tree has no node.
     pub fn is_empty(&self) -> bool {
         self.offsets.is_empty()
     }

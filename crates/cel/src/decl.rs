@@ -112,7 +112,7 @@ pub enum ListKind {
     Atomic,
     /// Order does not matter; `+` is the union.
     Set,
-    /// Elements are told apart by these keys; `+` merges.
+    /// Elements are identified by these keys; `+` merges.
     Map(Vec<String>),
 }
 

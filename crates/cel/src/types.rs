@@ -57,7 +57,7 @@ pub enum Type {
 /// An object type: a name and, unless it is opaque to selection, its fields.
 #[derive(Debug)]
 pub struct ObjectType {
-    /// The name, which alone tells object types apart.
+    /// The name, which identifies an object type.
     pub name: String,
     /// The fields under the names rules use; `None` for types of libraries.
     pub fields: Option<BTreeMap<String, Type>>,

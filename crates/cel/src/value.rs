@@ -261,7 +261,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether there is no element.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -318,7 +318,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether there is no entry.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -60,7 +60,7 @@ pub struct Description {
     /// What it needs everywhere to know who may read its metrics.
     #[serde(default)]
     pub metrics_auth_rules: Vec<Rule>,
-    /// What whoever reads its metrics needs.
+    /// The rules that readers of its metrics need.
     #[serde(default)]
     pub metrics_reader_rules: Vec<Rule>,
     /// What it needs everywhere if it makes its own certificates: to tell the API server of them.

@@ -12,7 +12,7 @@ pub enum WebhookType {
     Mutating,
     /// A `ValidatingWebhookConfiguration`.
     Validating,
-    /// None: it is served, but the API server is not told of it.
+    /// None: it is served, but has no webhook configuration.
     Unlisted,
 }
 

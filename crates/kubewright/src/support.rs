@@ -10,7 +10,7 @@ pub fn is_unset<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What is said of a kind whose user says nothing.
+/// The description of a kind that has no doc comment.
 pub fn described<K: Resource<DynamicType = ()>>() -> String {
     format!("{} is the schema of the {} API.", K::kind(&()), K::plural(&()))
 }
@@ -112,7 +112,7 @@ fn leave_null_out(schema: &mut Map<String, Value>) {
         let only = std::mem::take(only);
         schema.remove("anyOf");
         for (key, value) in only {
-            // What is said of the field is nearer than what its type says.
+            // The attributes of the field take precedence over those of its type.
             schema.entry(key).or_insert(value);
         }
     }

@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, ItemFn, LitInt, LitStr, Token};
 
-/// What is said in the attribute's brackets.
+/// The arguments of the attribute.
 #[derive(Default)]
 struct Options {
     virtual_time: Option<Span>,
@@ -88,7 +88,7 @@ impl Options {
 pub(crate) fn expand(options: TokenStream, item: &TokenStream, testing: &TokenStream) -> TokenStream {
     match try_expand(options, item.clone(), testing) {
         Ok(test) => test,
-        // The function stays, so that the mistake is the only one that is told.
+        // The function is kept, so that the compiler reports no further errors.
         Err(error) => {
             let error = error.into_compile_error();
             quote!(#error #item)

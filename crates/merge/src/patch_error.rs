@@ -1,4 +1,4 @@
-//! Why a patch was refused, and with which HTTP status upstream says so (W3).
+//! The errors of patches, with upstream's HTTP status for each (W3).
 
 /// A patch that cannot be read or applied. The text is that of the `Status` message, which each variant says how to make.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

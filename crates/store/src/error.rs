@@ -26,7 +26,7 @@ pub struct Compacted {
     pub oldest: Revision,
 }
 
-/// Why there is no snapshot at a revision.
+/// The reason why there is no snapshot at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
     /// The revision is older than the retained history.

@@ -32,7 +32,7 @@ pub struct RecordDraft {
     pub fields: Box<[Box<str>]>,
 }
 
-/// An object at rest: immutable, and shared by the table, the history and whoever reads it.
+/// A stored object: immutable, and shared by the table, the history and readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The revision that wrote this state.

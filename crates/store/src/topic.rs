@@ -90,7 +90,7 @@ impl Subscribed {
         self.topic.clone()
     }
 
-    /// Takes one watcher of `topic` away; tells whether none is left.
+    /// Removes one watcher of `topic`. Returns whether none is left.
     fn remove(&mut self, topic: &Arc<Topic>) -> bool {
         if Arc::ptr_eq(&self.topic, topic) {
             self.watchers -= 1;

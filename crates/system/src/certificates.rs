@@ -72,7 +72,7 @@ pub fn self_signed<S: AsRef<str>>(names: &[S]) -> Result<KeyedCertificate, Error
     })
 }
 
-/// A certificate authority whose certificates sign no others. It is valid whatever the time is, unless told otherwise.
+/// A certificate authority whose certificates cannot sign others. By default it does not expire.
 pub fn authority(common_name: &str, validity: Option<Validity>) -> Result<KeyedCertificate, Error> {
     let mut params = CertificateParams::default();
     params.distinguished_name = named::<&str>(common_name, &[]);
@@ -134,7 +134,7 @@ impl<'a, S: AsRef<str>> Leaf<'a, S> {
         }
     }
 
-    /// From when to when it is valid: always, unless told otherwise.
+    /// The time in which it is valid; always by default.
     pub fn valid(mut self, validity: Validity) -> Self {
         self.validity = Some(validity);
         self

@@ -34,7 +34,7 @@ pub struct Kubeconfig<'a> {
     pub namespace: Option<&'a str>,
     /// The URL of the API server.
     pub server: &'a str,
-    /// Who signed the API server's certificate.
+    /// The CA of the API server's certificate.
     pub authority: Authority<'a>,
     /// How the user proves to be who they are.
     pub credentials: Credentials<'a>,
@@ -110,7 +110,7 @@ impl fmt::Debug for Kubeconfig<'_> {
     }
 }
 
-/// A text as YAML: plain where nobody could take it for something else, otherwise in double quotes.
+/// A text as YAML: plain where no parser could take it for another type, otherwise in double quotes.
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
         && text

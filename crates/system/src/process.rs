@@ -1,9 +1,9 @@
-//! Processes in numbers, as Linux tells them under `/proc`; elsewhere there are none.
+//! Processor time and memory of processes, from `/proc` on Linux; other systems have none.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Linux tells processor time in hundredths of a second to programs, whatever the kernel counts in.
+/// `/proc` has processor time in hundredths of a second, whatever the kernel counts in.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// What Linux said of a process at one moment.

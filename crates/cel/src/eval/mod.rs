@@ -88,7 +88,7 @@ impl Default for Limits<'_> {
 /// What an evaluation gave and what it cost.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    /// The value, or why there is none.
+    /// The value, or the error.
     pub outcome: Outcome<'a>,
     /// What it cost.
     pub cost: u64,
@@ -267,7 +267,7 @@ impl Call {
         }
     }
 
-    /// What is said about arguments that no overload takes.
+    /// The error for arguments that no overload takes.
     #[cold]
     fn refusal(&self, error: EvalError, args: &[Value<'_>]) -> EvalError {
         match self.guarded {

@@ -1,5 +1,5 @@
 //! What the functions do. Each file is one library of cel-go or Kubernetes.
-//! Overloads are told apart by the kinds of the arguments, so one function serves all its overloads.
+//! Overloads are distinguished by the kinds of the arguments, so that one function implements all overloads.
 
 mod arithmetic;
 pub(crate) mod authorizer;

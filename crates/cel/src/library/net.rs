@@ -118,7 +118,7 @@ fn refuse_mapped(text: &str, address: &IpAddr) -> Result<(), EvalError> {
     }
 }
 
-/// What Go's parser says about a text that is no address.
+/// The message of Go's parser for a text that is not an address.
 fn parse_failure(text: &str) -> String {
     let shown = quote(text);
     for c in text.chars() {

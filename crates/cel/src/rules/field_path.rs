@@ -4,7 +4,7 @@ use std::vec::IntoIter;
 
 use serde_json::Value as Json;
 
-/// The path as errors show it, or why it is none.
+/// The path as errors print it, or the reason why it is malformed.
 pub(super) fn normalize(path: &str, schema: &Json) -> Result<String, String> {
     let mut out = String::new();
     let mut schema = schema;

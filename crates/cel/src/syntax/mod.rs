@@ -1,4 +1,4 @@
-//! What to say about a text that is no expression: the words of cel-go's generated parser.
+//! Error messages for texts that are not expressions: those of cel-go's generated parser.
 //! Its grammar is followed here with the same way to predict, to report and to recover, since users see
 //! the result; this path is only taken once the parser proper has refused a text.
 

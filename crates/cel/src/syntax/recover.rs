@@ -286,7 +286,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Words and numbers that mean nothing; cel-go says so beside the syntax errors.
+    /// Malformed words and numbers, which cel-go reports in addition to syntax errors.
     fn meaning(&mut self, matched: usize, begin: usize) {
         let Some(token) = self.tokens.get(matched) else { return };
         let text = self.source.slice(token.start, token.end);

@@ -49,7 +49,7 @@ pub(super) fn resolve(scalar: &Scalar<'_>) -> Result<(ResolvedScalar, Option<Str
     let tag = match tag.strip_prefix(CORE).or_else(|| tag.strip_prefix("!!")) {
         Some("binary") => return Ok((ResolvedScalar::Text, Some(binary(&scalar.text)?))),
         Some(tag @ ("bool" | "int" | "float" | "null" | "timestamp")) => tag,
-        // `!!str` and tags that nobody knows.
+        // `!!str` and unknown tags.
         _ => return Ok((ResolvedScalar::Text, None)),
     };
     let resolved = of_text(&scalar.text, tag == "timestamp");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::spec::{Spec, int, spec_mut, text};
 use crate::rules::access::set_default;
 
-/// How long a client sticks to a pod unless told otherwise: three hours.
+/// How long a client stays with a Pod by default: three hours.
 const AFFINITY_TIMEOUT_SECONDS: i64 = 10_800;
 
 pub(super) fn apply(service: &mut Value) {

@@ -26,7 +26,7 @@ pub struct Strategy {
     pub checks_generate_name: bool,
     /// Whether a new object without name and generateName is named by a UUID: limit ranges.
     pub names_itself: bool,
-    /// Who checks the metadata of new objects.
+    /// Which rules check the metadata of new objects.
     pub meta: MetaRules,
     /// The checks of metadata an update repeats; see [`crate::meta::validate_update`].
     pub update_meta: &'static [MetaCheck],
@@ -56,7 +56,7 @@ pub struct Strategy {
     pub reset_fields: &'static [ResetFields],
 }
 
-/// Who checks the metadata of new objects.
+/// The rules that check the metadata of new objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetaRules {
     /// The kind, with the rule that finalizers have a domain.

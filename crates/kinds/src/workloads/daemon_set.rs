@@ -25,7 +25,7 @@ impl Behaviour for DaemonSet {
             set_default(object, &rolling, "maxUnavailable", 1);
             set_default(object, &rolling, "maxSurge", 0);
         } else if at(object, &rolling).is_some() {
-            // Numbers that nobody set, but that the internal type always has.
+            // Numbers that the object does not set, but that the internal type always has.
             set_default(object, &rolling, "maxUnavailable", 0);
             set_default(object, &rolling, "maxSurge", 0);
         }

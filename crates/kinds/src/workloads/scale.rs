@@ -75,7 +75,7 @@ fn selector_text(object: &Value) -> String {
             .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
         return pairs.collect::<Vec<_>>().join(",");
     }
-    // Validation refused what is no selector.
+    // Validation has refused malformed selectors.
     Selector::from_label_selector(selector).unwrap_or_default().to_string()
 }
 

@@ -10,7 +10,7 @@ use super::structs::{ConvertedField, binding, literal, members};
 use super::wire;
 use super::{Bodies, Context, Direction, value};
 
-/// A variant with everything that is said about it.
+/// A variant with its attributes.
 struct Arm<'a> {
     variant: &'a syn::Variant,
     said: Variant,

@@ -8,7 +8,7 @@ use syn::{GenericArgument, PathArguments, Type};
 use super::attributes::Function;
 use super::{Context, Direction};
 
-/// What a type is made of, as far as its name tells.
+/// The structure of a type, as far as its name shows it.
 enum Shape<'a> {
     Option(&'a Type),
     List(&'a Type),
@@ -57,7 +57,7 @@ fn infallible(ty: &Type, value: &TokenStream) -> TokenStream {
             let convert = infallible(ty, &quote!((*#value)));
             quote!(::std::boxed::Box::new(#convert))
         }
-        // What has no conversion is said at the field's type.
+        // A missing conversion is reported at the field's type.
         Shape::Plain => quote_spanned!(at(ty)=> ::core::convert::Into::into(#value)),
     }
 }

@@ -8,7 +8,7 @@ use super::attributes::{Added, Container, Field};
 use super::wire::{self, Style};
 use super::{Bodies, Context, Direction, field, value};
 
-/// A field with everything that is said about it.
+/// A field with its attributes.
 pub(super) struct ConvertedField<'a> {
     pub(super) field: &'a syn::Field,
     pub(super) said: Field,

@@ -26,7 +26,7 @@ pub(crate) struct Keys {
     pub(crate) default: Option<Fallback>,
     /// Rules in CEL for the whole object.
     pub(crate) rules: Vec<TokenStream>,
-    /// What kube's derive is told.
+    /// The attributes for kube's derive.
     pub(crate) kube: Vec<TokenStream>,
     pub(crate) derives: Vec<String>,
     pub(crate) settings: Settings,

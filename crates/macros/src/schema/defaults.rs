@@ -1,4 +1,4 @@
-//! Defaults: one value, which the schema tells the server and serde takes where the field is missing.
+//! Defaults: one value, which is in the schema for the server, and which serde uses where the field is missing.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;

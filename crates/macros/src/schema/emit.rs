@@ -6,7 +6,7 @@ use syn::{Attribute, parse_quote};
 
 use super::markers::Markers;
 
-/// What else is said of a schema, beside the user's markers.
+/// Properties of a schema in addition to the user's markers.
 #[derive(Default)]
 pub(crate) struct Facts {
     /// The field is an `Option`: that it may be null is not meant.

@@ -21,7 +21,7 @@ pub(crate) enum MarkerPosition {
     Inside,
 }
 
-/// What is said of one schema.
+/// The markers of one schema.
 #[derive(Default)]
 pub(crate) struct Markers {
     /// Keywords of the schema and their values, as `json!` takes them.
@@ -40,7 +40,7 @@ pub(crate) struct Markers {
     pub(crate) said: Vec<(String, Span)>,
 }
 
-/// The value a field has when nothing is said.
+/// The default of a field.
 pub(crate) enum Fallback {
     /// The type's own.
     OfType,
@@ -130,7 +130,7 @@ impl Markers {
         }
     }
 
-    /// Whether anything is said.
+    /// Whether there is any marker.
     pub(crate) fn is_empty(&self) -> bool {
         self.said.is_empty()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Container {
     pub(crate) has_default: bool,
     /// The function that makes the default, where it is not the type's own.
     pub(crate) default: Option<String>,
-    /// The variant is told by a field, by nothing, or by another type: it is no key of an object.
+    /// The variant is identified by a field, by its content, or by another type, and is not a key of the object.
     pub(crate) is_tagged: bool,
     /// The type is read or written as another one.
     pub(crate) is_another: bool,

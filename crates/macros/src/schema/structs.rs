@@ -1,4 +1,4 @@
-//! Structs: their fields, and what is said of all of them together.
+//! Structs: their fields, and the markers of the whole type.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub(super) fn settle(
             })
             .transpose()?,
     };
-    // Mistakes above the type and in its fields are told together.
+    // Errors of the type and of its fields are reported together.
     let known = all(fields.iter_mut().map(|field| fields::settle(field, &around)));
     let (markers, known) = match (markers, known) {
         (Ok(markers), Ok(known)) => (markers, known),

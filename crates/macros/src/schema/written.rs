@@ -1,4 +1,4 @@
-//! Fields that functions of the user write: `schemars` is told no more of them than it can do without other crates.
+//! Fields with a `serialize_with` of the user: `schemars` gets only the attributes that it can handle without other crates.
 
 use proc_macro2::TokenStream;
 use quote::quote;

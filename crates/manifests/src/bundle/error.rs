@@ -1,10 +1,10 @@
-//! Why there is no bundle.
+//! The errors of making a bundle.
 
 use kubewright_codec::yaml::YamlError;
 
 use crate::install::MANAGER;
 
-/// Why there is no installation.
+/// The reason why a bundle cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// A file is not YAML.

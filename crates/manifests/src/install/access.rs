@@ -87,7 +87,7 @@ pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
         "metrics-auth-role",
         &[(RoleScope::Cluster, operator.metrics_auth_rules.clone())],
     ));
-    // This role is bound to nobody: users bind it to whoever scrapes the metrics.
+    // This role is not bound: users bind it to the account that scrapes the metrics.
     let reader = role(
         context,
         "metrics-reader",

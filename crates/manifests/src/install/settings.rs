@@ -16,7 +16,7 @@ pub struct Settings {
     pub replicas: Option<u32>,
     /// Certificates come from cert-manager; otherwise the manager makes its own.
     pub cert_manager: bool,
-    /// A `ServiceMonitor` tells Prometheus of the metrics.
+    /// Whether to write a `ServiceMonitor` for Prometheus.
     pub prometheus: bool,
     /// Network policies say who may reach the manager.
     pub network_policy: bool,

@@ -13,7 +13,7 @@ use super::updating::{manager_name, updated_entries};
 use super::versions::{FieldManager, Versions, live_or_zero};
 use crate::managed::{ManagedFields, ManagedFieldsEntry, ManagerId, Operation, equal_values};
 
-/// Who owned the fields of an object that had no managers when it was first applied to (S8).
+/// The manager of the fields of an object that had no managers at the first apply (S8).
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// See [`super::apply`].
@@ -169,7 +169,7 @@ impl<'t, V: Versions<'t>> Attempt<'_, V> {
         Ok(of)
     }
 
-    /// Applies by force if every conflict is about a field that client-side apply set and nobody changed since.
+    /// Applies by force if every conflict is about a field that client-side apply set and that was not changed since.
     fn apply_over_client_side(
         &self,
         entries: ManagedFields,

@@ -72,7 +72,7 @@ impl Conflicts {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no conflict.
     pub fn is_empty(&self) -> bool {
         self.conflicts.is_empty()
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::managed::FieldSet;
 
-/// What nobody ever owns (S7).
+/// The fields that no manager owns (S7).
 pub(super) static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_fields(&[
         "apiVersion",

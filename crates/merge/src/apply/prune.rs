@@ -1,4 +1,4 @@
-//! Removing what an applier owned, no longer applies, and nobody else owns (S4).
+//! Removes fields that an applier owned and no longer applies, unless other managers own them (S4).
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(super) fn prune<'t, V: Versions<'t>>(
     let pruned = remove_items(of, &converted, &last_set);
     let pruned = add_back_owned(versions, &converted, pruned, version, entries)?;
     let pruned = match at_version(versions, &pruned, version) {
-        // Only what the applier itself owned goes; what nobody owned and lay below it stays.
+        // Only fields that the applier itself owned are removed; fields below them without an owner stay.
         Ok(pruned) => remove_items(of, &converted, &lost(of, &converted, &pruned).intersection(&last_set)),
         Err(ConversionError::MissingVersion) => converted,
         Err(error) => {

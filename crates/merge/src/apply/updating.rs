@@ -12,7 +12,7 @@ use crate::managed::{FieldSet, ManagedFields, ManagedFieldsEntry, ManagerId, Ope
 
 /// How many managers may own fields by updates.
 const MAX_UPDATE_MANAGERS: usize = 10;
-/// Who owns what the oldest of more than that owned.
+/// The manager that takes over the fields of the oldest managers if there are more than that.
 const ANCIENT_CHANGES: &str = "ancient-changes";
 
 /// See [`super::update`].

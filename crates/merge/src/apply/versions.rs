@@ -56,7 +56,7 @@ pub enum ConversionError {
     Failed(String),
 }
 
-/// Who writes, through which endpoint, and when.
+/// The writer, the endpoint and the time of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldManager<'a> {
     /// The `fieldManager` of the request, or what stands before the `/` of its User-Agent; `unknown` if empty.

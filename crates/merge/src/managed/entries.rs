@@ -222,7 +222,7 @@ pub struct ManagedFields {
 }
 
 impl ManagedFields {
-    /// Reads `metadata.managedFields`; anything but a list is no managers at all.
+    /// Reads `metadata.managedFields`; anything but a list counts as no managers.
     pub fn decode(managed_fields: Value) -> Result<Self, DecodeError> {
         let Value::Array(list) = managed_fields else {
             return Ok(Self::default());

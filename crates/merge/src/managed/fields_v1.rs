@@ -13,7 +13,7 @@ pub enum FieldsError {
     /// A place that should hold an object holds something else.
     #[error("expected an object in a set of fields")]
     NotAnObject,
-    /// A step that is none.
+    /// A key that is not a path element.
     #[error("parsing key as path element: {0}")]
     Element(String),
     /// Nested deeper than any object.

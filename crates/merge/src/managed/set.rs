@@ -32,7 +32,7 @@ impl FieldSet {
         set
     }
 
-    /// Adds a field. The empty path is the whole object, which nobody owns: it is not added.
+    /// Adds a field. The empty path is not added: it is the whole object, which no manager owns.
     pub fn insert(&mut self, path: impl IntoIterator<Item = PathElement>) {
         let mut steps = path.into_iter().peekable();
         let mut set = self;
@@ -61,7 +61,7 @@ impl FieldSet {
         set.node(last).is_some_and(|node| node.member)
     }
 
-    /// Whether there is no member.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

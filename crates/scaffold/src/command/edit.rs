@@ -103,7 +103,7 @@ impl Project {
     }
 }
 
-/// The numbers of a version, to compare; what is none counts as zero.
+/// The numbers of a version, for comparison. A part that is not a number counts as zero.
 fn numbers(version: &str) -> Vec<u64> {
     let release = version.split(['-', '+']).next().unwrap_or_default();
     release

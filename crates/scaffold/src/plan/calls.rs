@@ -9,7 +9,7 @@ pub(crate) const INDENT: usize = 8;
 /// The widest line; `rustfmt` writes an only call on the line of what it is called on.
 const WIDTH: usize = 100;
 
-/// There is no marker to insert before.
+/// The file has no marker to insert lines before.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoMarker;
 

@@ -19,7 +19,7 @@ pub use upgrade::{Upgrade, upgrade};
 
 /// The files of a project as they are now.
 pub trait Files {
-    /// The text of a file, and nothing if there is none.
+    /// The text of a file; `None` if it does not exist.
     fn read(&self, path: &str) -> Result<Option<String>, ReadError>;
 }
 
@@ -258,7 +258,7 @@ impl<F: Files> Planner<'_, F> {
         Ok(())
     }
 
-    /// Leaves a file to its user, who is told why.
+    /// Leaves a file as the user has it, with a note that says why.
     fn keep(&mut self, path: &str, why: &str) {
         self.kept.push((path.to_owned(), why.to_owned()));
     }

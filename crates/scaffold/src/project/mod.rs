@@ -40,7 +40,7 @@ pub struct Project {
     /// What every group ends in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub domain: String,
-    /// Who lays out its files.
+    /// The plugins that define its layout.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",

@@ -1,4 +1,4 @@
-//! Zero values: what Go writes for a field that nobody set, and when it writes nothing.
+//! Zero values: what Go writes for a field that is not set, and when it leaves the field out.
 
 use serde_json::{Map, Value};
 

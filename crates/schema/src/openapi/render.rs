@@ -78,7 +78,7 @@ impl<'p> Writer<'p> {
         items.into_iter().filter_map(|item| self.path(item)).collect()
     }
 
-    /// A path; what all its operations take as parameter is said once.
+    /// A path. Parameters that all its operations have are written once.
     fn path(&mut self, item: PathItem) -> Option<(String, Value)> {
         let first = item.operations.first()?;
         let has = |operation: &Operation, parameter: &Parameter| {

@@ -78,7 +78,7 @@ impl<'a> UsedNames<'a> {
     }
 }
 
-/// Every requested name that is free or already its own; the condition tells of the last one that is not.
+/// The requested names that are free or belong to the definition already. The condition names the last one that is neither.
 fn choose(requested: &Value, accepted: &Value, used: &UsedNames<'_>) -> (Value, Condition) {
     let mut names = accepted.as_object().cloned().unwrap_or_default();
     let mut condition = Condition::new(conditions::NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found");

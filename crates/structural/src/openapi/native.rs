@@ -32,7 +32,7 @@ pub(super) fn object(definition: &Definition, version: &Version, dialect: Dialec
             embed(&mut published, dialect);
             published
         }
-        // A client would take whatever is said here for all there is.
+        // A client would take the properties listed here for all there are.
         _ => Map::from_iter([("type".to_owned(), json!("object"))]),
     };
     finish(&mut published, definition, version, &definition.requested_kind);

@@ -85,7 +85,7 @@ fn shared(declared: &Value) -> Map<String, Value> {
     for keyword in SIZES.into_iter().chain(["default"]).chain(EXTENSION_TEXTS) {
         keep(keyword, |value| !value.is_null());
     }
-    // Unlike a default, an example of nothing is none.
+    // Unlike a default, a null example is left out.
     keep("example", |value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),

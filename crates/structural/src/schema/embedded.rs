@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{coerce, node::Node, path::ObjectPath};
 
-/// Checks every embedded resource. The object itself is none, whatever its schema says of the root.
+/// Checks every embedded resource. The object itself is not one, even if the root of its schema is marked so.
 pub(super) fn validate(root: &Node, object: &Value, errors: &mut Errors) {
     if root.below.embedded {
         value(root, object, &ObjectPath::ROOT, errors);

@@ -7,7 +7,7 @@ use super::{
     path::ObjectPath,
 };
 
-/// What every object of the API has, whether its schema says so or not.
+/// The fields that every object of the API has, even if its schema does not mention them.
 fn is_meta(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }

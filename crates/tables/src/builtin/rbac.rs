@@ -1,4 +1,4 @@
-//! Who may do what: bindings of roles to subjects.
+//! Bindings of roles to subjects.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -237,7 +237,7 @@ impl Evaluation {
     }
 }
 
-/// A map's value. What is no map has no fields, which is no misfit.
+/// The value of a map. A value that is not a map has no fields, which is not an error.
 fn field<'a>(value: JsonPathValue<'a>, name: &str) -> Option<JsonPathValue<'a>> {
     match value {
         JsonPathValue::Json(Value::Object(fields)) => fields.get(name).map(JsonPathValue::Json),

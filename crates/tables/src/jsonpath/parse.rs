@@ -52,7 +52,7 @@ pub enum ParseError {
     /// A bracket that does not close.
     #[error("unterminated array")]
     UnterminatedArray,
-    /// What stands in brackets is no index.
+    /// The text in brackets is not an index.
     #[error("invalid array index {0}")]
     Index(String),
     /// `[?(` that does not close.

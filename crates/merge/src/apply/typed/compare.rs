@@ -138,7 +138,7 @@ impl Walk {
                 self.compare_items(list, kind, items_of(left), items_of(right), depth, found);
                 return false;
             }
-            // Empty and null are told apart: a container without content is a leaf.
+            // Empty and null are different values: an empty container is a leaf.
             _ => {}
         }
         found.here = match (left, right) {

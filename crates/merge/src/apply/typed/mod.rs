@@ -85,12 +85,12 @@ fn item_type<'t, T: Topology<'t>>(of: Option<T>) -> Option<T> {
     }
 }
 
-/// The entries of a map; upstream takes null, and what is no map, for a map without entries.
+/// The entries of a map. Upstream treats null, and values that are not maps, as empty maps.
 fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object).filter(|fields| !fields.is_empty())
 }
 
-/// The items of a list; upstream takes null, and what is no list, for a list without items.
+/// The items of a list. Upstream treats null, and values that are not lists, as empty lists.
 fn items_of(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -10,7 +10,7 @@ use super::props::Props;
 use super::{printed, structural};
 use crate::schema::Schema;
 
-/// The field that holds a default while it is checked. Messages have it removed, so it is a name that nobody uses.
+/// The field that has a default while it is checked. It is removed from messages, so its name must not occur in schemas.
 const HERE: &str = "\u{1c0}\u{1c0}";
 
 /// What is wrong with the defaults of a structural schema.

@@ -39,7 +39,7 @@ fn each(names: &Value, field: &str, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-/// Refuses what is no DNS label that starts with a letter, all complaints in one.
+/// Refuses names that are not DNS labels starting with a letter, with all reasons in one error.
 pub(super) fn label(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let problems = dns1035_label(name);
     if !problems.is_empty() {

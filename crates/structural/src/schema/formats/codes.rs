@@ -117,7 +117,7 @@ pub(super) fn is_rgb_color(text: &str) -> bool {
     COLOR.is_match(text)
 }
 
-/// Whole groups of four, padding only at the end; nothing is no base64.
+/// Base64 in whole groups of four, with padding only at the end. The empty text is not base64.
 pub(super) fn is_base64(text: &str) -> bool {
     let bytes = text.as_bytes();
     let padding = bytes.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
