@@ -1,12 +1,12 @@
 //! The generated files are those of the facts, and all kinds are in them.
 
-#[path = "../../examples/generate/facts.rs"]
+#[path = "../../examples/generate_builders/facts.rs"]
 mod facts;
-#[path = "../../examples/generate/names.rs"]
+#[path = "../../examples/generate_builders/names.rs"]
 mod names;
 #[path = "../../../kind-docs/examples/generate/package.rs"]
 mod package;
-#[path = "../../examples/generate/render.rs"]
+#[path = "../../examples/generate_builders/render.rs"]
 mod render;
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use kubewright_schema::{Types, decode, resources};
 
 use crate::kinds::every_kind;
 
-/// Fails when the facts or the locked k8s-openapi change, until `cargo run -p kubewright-apply --example generate` wrote the files anew.
+/// Fails when the facts or the locked k8s-openapi change, until `cargo run -p kubewright-apply --example generate_builders` wrote the files anew.
 #[test]
 fn the_generated_files_are_those_of_the_facts() {
     let package = match package::find() {

@@ -159,7 +159,7 @@ fn controllers_for_what_is_not_there() {
     assert!(refusal(&path).contains("is not the path of a Rust module"));
 }
 
-/// Kubebuilder's tutorial has a CronJob in a group `batch` of its own.
+/// Kubebuilder's tutorial has a `CronJob` in a group `batch` of its own.
 #[test]
 fn a_kind_of_ones_own_may_be_in_a_group_that_is_called_like_one_of_kubernetes() {
     let request = ApiRequest {

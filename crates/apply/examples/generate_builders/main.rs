@@ -1,7 +1,7 @@
 //! Writes the modules of the built-in kinds (`src/apps/v1.rs` …), the table of fields that k8s-openapi always writes, and the list of
 //! kinds for the tests, from the facts of `crates/schema` and `crates/kind-docs` and the names of the locked k8s-openapi package.
 //!
-//! Run it when any of them changes: `cargo run -p kubewright-apply --example generate`. A test fails until then.
+//! Run it when any of them changes: `cargo run -p kubewright-apply --example generate_builders`. A test fails until then.
 
 mod facts;
 mod names;
