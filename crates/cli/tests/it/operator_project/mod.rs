@@ -23,12 +23,13 @@ use crate::support::kubewright;
 /// Nothing here takes longer, on however busy a machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// An operator that is a script: it answers `describe`, and else runs until it is told to stop.
+/// An operator that is a script: it answers `describe`, and else runs until it is told to stop, or until the command is gone: a test
+/// that ends early kills it without a word.
 const OPERATOR: &str = r#"#!/bin/sh
 if [ "$1" = describe ]; then exec cat src/describe.json; fi
 trap 'echo "down in order"; exit 0' INT TERM
 echo "up with KUBECONFIG=$KUBECONFIG flags: $*"
-while :; do sleep 0.05; done
+while kill -0 "$PPID" 2>/dev/null; do sleep 0.05; done
 "#;
 
 /// A cargo that copies the script, unless it holds a mistake.
