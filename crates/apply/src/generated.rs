@@ -9,9 +9,23 @@ pub(crate) use serde_json::to_value;
 pub(crate) use crate::{Apply, BuiltIn, Fields, Part, list};
 use serde_json::{Error, Map, Value};
 
+/// Setters, a line for each: what the field is for, the name of the setter and what it takes, and how that becomes a member of the object.
+macro_rules! setters {
+    ($fields:tt { $($docs:literal $name:ident($value:ident: $argument:ty) $call:ident($($with:expr),*);)* }) => {
+        $(
+            #[doc = $docs]
+            #[inline]
+            pub fn $name(mut self, $value: $argument) -> Self {
+                self.$fields.$call($($with),*);
+                self
+            }
+        )*
+    };
+}
+
 /// A type that is a part of kinds.
 macro_rules! part {
-    ($docs:literal, $name:ident) => {
+    ($docs:literal, $name:ident $setters:tt) => {
         #[doc = $docs]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name(pub(crate) crate::Fields);
@@ -22,6 +36,8 @@ macro_rules! part {
             pub fn new() -> Self {
                 Self(crate::Fields::default())
             }
+
+            setters!(0 $setters);
         }
 
         impl serde::Serialize for $name {
@@ -63,9 +79,13 @@ macro_rules! typed {
     };
 }
 
-/// What joins a kind with the one of k8s-openapi.
+/// The setters of a kind, and what joins it with the one of k8s-openapi.
 macro_rules! root {
-    ($name:ident, $of:path, $openapi:literal) => {
+    ($name:ident, $of:path, $openapi:literal $setters:tt) => {
+        impl Apply<$of, BuiltIn> {
+            setters!(fields $setters);
+        }
+
         impl TryFrom<&$of> for $name {
             type Error = crate::TypedError;
 
@@ -86,7 +106,7 @@ macro_rules! root {
     };
 }
 
-pub(crate) use {part, root, typed};
+pub(crate) use {part, root, setters, typed};
 
 /// A text.
 #[allow(clippy::unnecessary_wraps)] // As the other values: setters take results.

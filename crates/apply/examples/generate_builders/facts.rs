@@ -63,6 +63,12 @@ pub(crate) fn modules() -> Modules {
         roots.extend(ty.name());
         pending.push(ty);
     }
+    // No resource of its own: it is patched as a subresource of others.
+    let scale = Types::builtin()
+        .kind("autoscaling", "v1", "Scale")
+        .expect("the facts have Scale");
+    roots.extend(scale.name());
+    pending.push(scale);
     while let Some(ty) = pending.pop() {
         let Some(name) = ty.name() else { continue };
         let (module, short) = place(name);

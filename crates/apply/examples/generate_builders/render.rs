@@ -79,22 +79,24 @@ fn structure(text: &mut String, modules: &Modules, short: &str, ty: &Struct, kno
     let docs = sentence(builtin().of_type(ty.name)).unwrap_or_else(|| format!("What is applied of a `{short}`."));
     if ty.is_root {
         let path = &known.unwrap_or_else(|| panic!("k8s-openapi has no {}", ty.name)).path;
+        // The alias stands where the list of public items finds it.
         let _ = writeln!(
             text,
-            "/// {docs}\npub type {short}Apply = Apply<{path}, BuiltIn>;\n\nimpl Apply<{path}, BuiltIn> {{"
+            "/// {docs}\npub type {short}Apply = Apply<{path}, BuiltIn>;\nroot!({short}Apply, {path}, {:?} {{",
+            ty.name
         );
     } else {
-        let _ = writeln!(text, "part!({docs:?}, {short}Apply);\n\nimpl {short}Apply {{");
+        let _ = writeln!(text, "part!({docs:?}, {short}Apply {{");
     }
-    let target = if ty.is_root { "self.fields" } else { "self.0" };
     for field in &ty.fields {
-        setter(text, modules, ty, field, known, target);
+        setter(text, modules, ty, field, known);
     }
-    text.push_str("}\n");
-    let Some(known) = known else { return };
-    let convert = if ty.is_root { "root" } else { "typed" };
-    let line = format!("{convert}!({short}Apply, {}, {:?});", known.path, ty.name);
-    match known.since.filter(|_| !ty.is_root) {
+    text.push_str("});\n");
+    let Some(known) = known.filter(|_| !ty.is_root) else {
+        return;
+    };
+    let line = format!("typed!({short}Apply, {}, {:?});", known.path, ty.name);
+    match known.since {
         Some(since) => {
             let _ = writeln!(text, "k8s_openapi::k8s_if_ge_1_{since}! {{ {line} }}");
         }
@@ -104,7 +106,7 @@ fn structure(text: &mut String, modules: &Modules, short: &str, ty: &Struct, kno
     }
 }
 
-fn setter(text: &mut String, modules: &Modules, of: &Struct, field: &Field, known: Option<&Known>, target: &str) {
+fn setter(text: &mut String, modules: &Modules, of: &Struct, field: &Field, known: Option<&Known>) {
     let json = field.json;
     let rust = known.and_then(|known| known.fields.get(json)).cloned();
     let rust = rust.unwrap_or_else(|| snake_case(json));
@@ -123,10 +125,7 @@ fn setter(text: &mut String, modules: &Modules, of: &Struct, field: &Field, know
         Type::Map(_, Merge::Set) => format!("extend({json:?}, {value})"),
         _ => format!("set({json:?}, {value})"),
     };
-    let _ = writeln!(
-        text,
-        "    /// {docs}\n    #[inline]\n    pub fn {rust}(mut self, value: {argument}) -> Self {{\n        {target}.{call};\n        self\n    }}"
-    );
+    let _ = writeln!(text, "    {docs:?} {rust}(value: {argument}) {call};");
 }
 
 /// What a setter takes.

@@ -4,792 +4,229 @@
 
 use crate::generated::*;
 
-part!("ApplyConfiguration defines the desired configuration values of an object.", ApplyConfigurationApply);
-
-impl ApplyConfigurationApply {
-    /// expression will be evaluated by CEL to create an apply configuration.
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-}
+part!("ApplyConfiguration defines the desired configuration values of an object.", ApplyConfigurationApply {
+    "expression will be evaluated by CEL to create an apply configuration." expression(value: impl Into<String>) set("expression", text(value));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(ApplyConfigurationApply, k8s_openapi::api::admissionregistration::v1::ApplyConfiguration, "io.k8s.api.admissionregistration.v1.ApplyConfiguration"); }
 
-part!("AuditAnnotation describes how to produce an audit annotation for an API request.", AuditAnnotationApply);
-
-impl AuditAnnotationApply {
-    /// key specifies the audit annotation key.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// valueExpression represents the expression which is evaluated by CEL to produce an audit annotation value.
-    #[inline]
-    pub fn value_expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("valueExpression", text(value));
-        self
-    }
-}
+part!("AuditAnnotation describes how to produce an audit annotation for an API request.", AuditAnnotationApply {
+    "key specifies the audit annotation key." key(value: impl Into<String>) set("key", text(value));
+    "valueExpression represents the expression which is evaluated by CEL to produce an audit annotation value." value_expression(value: impl Into<String>) set("valueExpression", text(value));
+});
 typed!(AuditAnnotationApply, k8s_openapi::api::admissionregistration::v1::AuditAnnotation, "io.k8s.api.admissionregistration.v1.AuditAnnotation");
 
-part!("ExpressionWarning is a warning information that targets a specific expression.", ExpressionWarningApply);
-
-impl ExpressionWarningApply {
-    /// fieldRef is the path to the field that refers to the expression.
-    #[inline]
-    pub fn field_ref(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fieldRef", text(value));
-        self
-    }
-    /// warning contains the content of type checking information in a human-readable form.
-    #[inline]
-    pub fn warning(mut self, value: impl Into<String>) -> Self {
-        self.0.set("warning", text(value));
-        self
-    }
-}
+part!("ExpressionWarning is a warning information that targets a specific expression.", ExpressionWarningApply {
+    "fieldRef is the path to the field that refers to the expression." field_ref(value: impl Into<String>) set("fieldRef", text(value));
+    "warning contains the content of type checking information in a human-readable form." warning(value: impl Into<String>) set("warning", text(value));
+});
 typed!(ExpressionWarningApply, k8s_openapi::api::admissionregistration::v1::ExpressionWarning, "io.k8s.api.admissionregistration.v1.ExpressionWarning");
 
-part!("JSONPatch defines a JSON Patch.", JSONPatchApply);
-
-impl JSONPatchApply {
-    /// expression will be evaluated by CEL to create a \[JSON patch](<https://jsonpatch.com/>).
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-}
+part!("JSONPatch defines a JSON Patch.", JSONPatchApply {
+    "expression will be evaluated by CEL to create a \\[JSON patch](<https://jsonpatch.com/>)." expression(value: impl Into<String>) set("expression", text(value));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(JSONPatchApply, k8s_openapi::api::admissionregistration::v1::JSONPatch, "io.k8s.api.admissionregistration.v1.JSONPatch"); }
 
-part!("MatchCondition represents a condition which must by fulfilled for a request to be sent to a webhook.", MatchConditionApply);
-
-impl MatchConditionApply {
-    /// name is an identifier for this match condition, used for strategic merging of MatchConditions, as well as providing an identifier for logging purposes.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// expression represents the expression which will be evaluated by CEL.
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-}
+part!("MatchCondition represents a condition which must by fulfilled for a request to be sent to a webhook.", MatchConditionApply {
+    "name is an identifier for this match condition, used for strategic merging of MatchConditions, as well as providing an identifier for logging purposes." name(value: impl Into<String>) set("name", text(value));
+    "expression represents the expression which will be evaluated by CEL." expression(value: impl Into<String>) set("expression", text(value));
+});
 typed!(MatchConditionApply, k8s_openapi::api::admissionregistration::v1::MatchCondition, "io.k8s.api.admissionregistration.v1.MatchCondition");
 
-part!("MatchResources decides whether to run the admission control policy on an object based on whether it meets the match criteria.", MatchResourcesApply);
-
-impl MatchResourcesApply {
-    /// namespaceSelector decides whether to run the admission control policy on an object based on whether the namespace for that object matches the selector.
-    #[inline]
-    pub fn namespace_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("namespaceSelector", value.0.into_value());
-        self
-    }
-    /// objectSelector decides whether to run the validation based on if the object has matching labels.
-    #[inline]
-    pub fn object_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("objectSelector", value.0.into_value());
-        self
-    }
-    /// resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches.
-    #[inline]
-    pub fn resource_rules(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::NamedRuleWithOperationsApply>) -> Self {
-        self.0.set("resourceRules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// excludeResourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy should not care about.
-    #[inline]
-    pub fn exclude_resource_rules(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::NamedRuleWithOperationsApply>) -> Self {
-        self.0.set("excludeResourceRules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// matchPolicy defines how the "MatchResources" list is used to match incoming requests.
-    #[inline]
-    pub fn match_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("matchPolicy", text(value));
-        self
-    }
-}
+part!("MatchResources decides whether to run the admission control policy on an object based on whether it meets the match criteria.", MatchResourcesApply {
+    "namespaceSelector decides whether to run the admission control policy on an object based on whether the namespace for that object matches the selector." namespace_selector(value: crate::meta::v1::LabelSelectorApply) set("namespaceSelector", value.0.into_value());
+    "objectSelector decides whether to run the validation based on if the object has matching labels." object_selector(value: crate::meta::v1::LabelSelectorApply) set("objectSelector", value.0.into_value());
+    "resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches." resource_rules(value: impl IntoIterator<Item = crate::admissionregistration::v1::NamedRuleWithOperationsApply>) set("resourceRules", list(value, |value| value.0.into_value()));
+    "excludeResourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy should not care about." exclude_resource_rules(value: impl IntoIterator<Item = crate::admissionregistration::v1::NamedRuleWithOperationsApply>) set("excludeResourceRules", list(value, |value| value.0.into_value()));
+    "matchPolicy defines how the \"MatchResources\" list is used to match incoming requests." match_policy(value: impl Into<String>) set("matchPolicy", text(value));
+});
 typed!(MatchResourcesApply, k8s_openapi::api::admissionregistration::v1::MatchResources, "io.k8s.api.admissionregistration.v1.MatchResources");
 
 k8s_openapi::k8s_if_ge_1_36! {
 /// MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
 pub type MutatingAdmissionPolicyApply = Apply<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy, BuiltIn>;
-
-impl Apply<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy, BuiltIn> {
-    /// spec defines the desired behavior of the MutatingAdmissionPolicy.
-    #[inline]
-    pub fn spec(mut self, value: crate::admissionregistration::v1::MutatingAdmissionPolicySpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(MutatingAdmissionPolicyApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy");
+root!(MutatingAdmissionPolicyApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy" {
+    "spec defines the desired behavior of the MutatingAdmissionPolicy." spec(value: crate::admissionregistration::v1::MutatingAdmissionPolicySpecApply) set("spec", value.0.into_value());
+});
 }
 
 k8s_openapi::k8s_if_ge_1_36! {
 /// MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
 pub type MutatingAdmissionPolicyBindingApply = Apply<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding, BuiltIn>;
-
-impl Apply<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding, BuiltIn> {
-    /// spec defines the desired behavior of the MutatingAdmissionPolicyBinding.
-    #[inline]
-    pub fn spec(mut self, value: crate::admissionregistration::v1::MutatingAdmissionPolicyBindingSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(MutatingAdmissionPolicyBindingApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding");
+root!(MutatingAdmissionPolicyBindingApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding" {
+    "spec defines the desired behavior of the MutatingAdmissionPolicyBinding." spec(value: crate::admissionregistration::v1::MutatingAdmissionPolicyBindingSpecApply) set("spec", value.0.into_value());
+});
 }
 
-part!("MutatingAdmissionPolicyBindingSpec defines the specification of the MutatingAdmissionPolicyBinding.", MutatingAdmissionPolicyBindingSpecApply);
-
-impl MutatingAdmissionPolicyBindingSpecApply {
-    /// policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds to.
-    #[inline]
-    pub fn policy_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("policyName", text(value));
-        self
-    }
-    /// paramRef specifies the parameter resource used to configure the admission control policy.
-    #[inline]
-    pub fn param_ref(mut self, value: crate::admissionregistration::v1::ParamRefApply) -> Self {
-        self.0.set("paramRef", value.0.into_value());
-        self
-    }
-    /// matchResources limits what resources match this binding and may be mutated by it.
-    #[inline]
-    pub fn match_resources(mut self, value: crate::admissionregistration::v1::MatchResourcesApply) -> Self {
-        self.0.set("matchResources", value.0.into_value());
-        self
-    }
-}
+part!("MutatingAdmissionPolicyBindingSpec defines the specification of the MutatingAdmissionPolicyBinding.", MutatingAdmissionPolicyBindingSpecApply {
+    "policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds to." policy_name(value: impl Into<String>) set("policyName", text(value));
+    "paramRef specifies the parameter resource used to configure the admission control policy." param_ref(value: crate::admissionregistration::v1::ParamRefApply) set("paramRef", value.0.into_value());
+    "matchResources limits what resources match this binding and may be mutated by it." match_resources(value: crate::admissionregistration::v1::MatchResourcesApply) set("matchResources", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(MutatingAdmissionPolicyBindingSpecApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBindingSpec, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBindingSpec"); }
 
-part!("MutatingAdmissionPolicySpec defines the desired behavior of the admission policy.", MutatingAdmissionPolicySpecApply);
-
-impl MutatingAdmissionPolicySpecApply {
-    /// paramKind specifies the kind of resources used to parameterize this policy.
-    #[inline]
-    pub fn param_kind(mut self, value: crate::admissionregistration::v1::ParamKindApply) -> Self {
-        self.0.set("paramKind", value.0.into_value());
-        self
-    }
-    /// matchConstraints specifies what resources this policy is designed to validate.
-    #[inline]
-    pub fn match_constraints(mut self, value: crate::admissionregistration::v1::MatchResourcesApply) -> Self {
-        self.0.set("matchConstraints", value.0.into_value());
-        self
-    }
-    /// variables contain definitions of variables that can be used in composition of other expressions.
-    #[inline]
-    pub fn variables(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::VariableApply>) -> Self {
-        self.0.set("variables", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// mutations contain operations to perform on matching objects.
-    #[inline]
-    pub fn mutations(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MutationApply>) -> Self {
-        self.0.set("mutations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// failurePolicy defines how to handle failures for the admission policy.
-    #[inline]
-    pub fn failure_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("failurePolicy", text(value));
-        self
-    }
-    /// matchConditions is a list of conditions that must be met for a request to be validated.
-    #[inline]
-    pub fn match_conditions(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) -> Self {
-        self.0.add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// reinvocationPolicy indicates whether mutations may be called multiple times per MutatingAdmissionPolicyBinding as part of a single admission evaluation.
-    #[inline]
-    pub fn reinvocation_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reinvocationPolicy", text(value));
-        self
-    }
-}
+part!("MutatingAdmissionPolicySpec defines the desired behavior of the admission policy.", MutatingAdmissionPolicySpecApply {
+    "paramKind specifies the kind of resources used to parameterize this policy." param_kind(value: crate::admissionregistration::v1::ParamKindApply) set("paramKind", value.0.into_value());
+    "matchConstraints specifies what resources this policy is designed to validate." match_constraints(value: crate::admissionregistration::v1::MatchResourcesApply) set("matchConstraints", value.0.into_value());
+    "variables contain definitions of variables that can be used in composition of other expressions." variables(value: impl IntoIterator<Item = crate::admissionregistration::v1::VariableApply>) set("variables", list(value, |value| value.0.into_value()));
+    "mutations contain operations to perform on matching objects." mutations(value: impl IntoIterator<Item = crate::admissionregistration::v1::MutationApply>) set("mutations", list(value, |value| value.0.into_value()));
+    "failurePolicy defines how to handle failures for the admission policy." failure_policy(value: impl Into<String>) set("failurePolicy", text(value));
+    "matchConditions is a list of conditions that must be met for a request to be validated." match_conditions(value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "reinvocationPolicy indicates whether mutations may be called multiple times per MutatingAdmissionPolicyBinding as part of a single admission evaluation." reinvocation_policy(value: impl Into<String>) set("reinvocationPolicy", text(value));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(MutatingAdmissionPolicySpecApply, k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicySpec, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec"); }
 
-part!("MutatingWebhook describes an admission webhook and the resources and operations it applies to.", MutatingWebhookApply);
-
-impl MutatingWebhookApply {
-    /// name is the name of the admission webhook.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// clientConfig defines how to communicate with the hook.
-    #[inline]
-    pub fn client_config(mut self, value: crate::admissionregistration::v1::WebhookClientConfigApply) -> Self {
-        self.0.set("clientConfig", value.0.into_value());
-        self
-    }
-    /// rules describes what operations on what resources/subresources the webhook cares about.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::RuleWithOperationsApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail.
-    #[inline]
-    pub fn failure_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("failurePolicy", text(value));
-        self
-    }
-    /// matchPolicy defines how the "rules" list is used to match incoming requests.
-    #[inline]
-    pub fn match_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("matchPolicy", text(value));
-        self
-    }
-    /// namespaceSelector decides whether to run the webhook on an object based on whether the namespace for that object matches the selector.
-    #[inline]
-    pub fn namespace_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("namespaceSelector", value.0.into_value());
-        self
-    }
-    /// objectSelector decides whether to run the webhook based on if the object has matching labels.
-    #[inline]
-    pub fn object_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("objectSelector", value.0.into_value());
-        self
-    }
-    /// sideEffects states whether this webhook has side effects.
-    #[inline]
-    pub fn side_effects(mut self, value: impl Into<String>) -> Self {
-        self.0.set("sideEffects", text(value));
-        self
-    }
-    /// timeoutSeconds specifies the timeout for this webhook.
-    #[inline]
-    pub fn timeout_seconds(mut self, value: i32) -> Self {
-        self.0.set("timeoutSeconds", Ok(value.into()));
-        self
-    }
-    /// admissionReviewVersions is an ordered list of preferred \`AdmissionReview\` versions the Webhook expects.
-    #[inline]
-    pub fn admission_review_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("admissionReviewVersions", list(value, |value| text(value)));
-        self
-    }
-    /// reinvocationPolicy indicates whether this webhook should be called multiple times as part of a single admission evaluation.
-    #[inline]
-    pub fn reinvocation_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reinvocationPolicy", text(value));
-        self
-    }
-    /// matchConditions is a list of conditions that must be met for a request to be sent to this webhook.
-    #[inline]
-    pub fn match_conditions(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) -> Self {
-        self.0.add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
+part!("MutatingWebhook describes an admission webhook and the resources and operations it applies to.", MutatingWebhookApply {
+    "name is the name of the admission webhook." name(value: impl Into<String>) set("name", text(value));
+    "clientConfig defines how to communicate with the hook." client_config(value: crate::admissionregistration::v1::WebhookClientConfigApply) set("clientConfig", value.0.into_value());
+    "rules describes what operations on what resources/subresources the webhook cares about." rules(value: impl IntoIterator<Item = crate::admissionregistration::v1::RuleWithOperationsApply>) set("rules", list(value, |value| value.0.into_value()));
+    "failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail." failure_policy(value: impl Into<String>) set("failurePolicy", text(value));
+    "matchPolicy defines how the \"rules\" list is used to match incoming requests." match_policy(value: impl Into<String>) set("matchPolicy", text(value));
+    "namespaceSelector decides whether to run the webhook on an object based on whether the namespace for that object matches the selector." namespace_selector(value: crate::meta::v1::LabelSelectorApply) set("namespaceSelector", value.0.into_value());
+    "objectSelector decides whether to run the webhook based on if the object has matching labels." object_selector(value: crate::meta::v1::LabelSelectorApply) set("objectSelector", value.0.into_value());
+    "sideEffects states whether this webhook has side effects." side_effects(value: impl Into<String>) set("sideEffects", text(value));
+    "timeoutSeconds specifies the timeout for this webhook." timeout_seconds(value: i32) set("timeoutSeconds", Ok(value.into()));
+    "admissionReviewVersions is an ordered list of preferred \\`AdmissionReview\\` versions the Webhook expects." admission_review_versions(value: impl IntoIterator<Item = impl Into<String>>) set("admissionReviewVersions", list(value, |value| text(value)));
+    "reinvocationPolicy indicates whether this webhook should be called multiple times as part of a single admission evaluation." reinvocation_policy(value: impl Into<String>) set("reinvocationPolicy", text(value));
+    "matchConditions is a list of conditions that must be met for a request to be sent to this webhook." match_conditions(value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 typed!(MutatingWebhookApply, k8s_openapi::api::admissionregistration::v1::MutatingWebhook, "io.k8s.api.admissionregistration.v1.MutatingWebhook");
 
 /// MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object.
 pub type MutatingWebhookConfigurationApply = Apply<k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration, BuiltIn>;
+root!(MutatingWebhookConfigurationApply, k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration, "io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration" {
+    "webhooks is a list of webhooks and the affected resources and operations." webhooks(value: impl IntoIterator<Item = crate::admissionregistration::v1::MutatingWebhookApply>) add_keyed("webhooks", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 
-impl Apply<k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration, BuiltIn> {
-    /// webhooks is a list of webhooks and the affected resources and operations.
-    #[inline]
-    pub fn webhooks(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MutatingWebhookApply>) -> Self {
-        self.fields.add_keyed("webhooks", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
-root!(MutatingWebhookConfigurationApply, k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration, "io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration");
-
-part!("Mutation specifies the CEL expression which is used to apply the Mutation.", MutationApply);
-
-impl MutationApply {
-    /// patchType indicates the patch strategy used.
-    #[inline]
-    pub fn patch_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("patchType", text(value));
-        self
-    }
-    /// applyConfiguration defines the desired configuration values of an object.
-    #[inline]
-    pub fn apply_configuration(mut self, value: crate::admissionregistration::v1::ApplyConfigurationApply) -> Self {
-        self.0.set("applyConfiguration", value.0.into_value());
-        self
-    }
-    /// jsonPatch defines a \[JSON patch](<https://jsonpatch.com/>) operation to perform a mutation to the object.
-    #[inline]
-    pub fn json_patch(mut self, value: crate::admissionregistration::v1::JSONPatchApply) -> Self {
-        self.0.set("jsonPatch", value.0.into_value());
-        self
-    }
-}
+part!("Mutation specifies the CEL expression which is used to apply the Mutation.", MutationApply {
+    "patchType indicates the patch strategy used." patch_type(value: impl Into<String>) set("patchType", text(value));
+    "applyConfiguration defines the desired configuration values of an object." apply_configuration(value: crate::admissionregistration::v1::ApplyConfigurationApply) set("applyConfiguration", value.0.into_value());
+    "jsonPatch defines a \\[JSON patch](<https://jsonpatch.com/>) operation to perform a mutation to the object." json_patch(value: crate::admissionregistration::v1::JSONPatchApply) set("jsonPatch", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(MutationApply, k8s_openapi::api::admissionregistration::v1::Mutation, "io.k8s.api.admissionregistration.v1.Mutation"); }
 
-part!("NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames.", NamedRuleWithOperationsApply);
-
-impl NamedRuleWithOperationsApply {
-    /// resourceNames is an optional white list of names that the rule applies to.
-    #[inline]
-    pub fn resource_names(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("resourceNames", list(value, |value| text(value)));
-        self
-    }
-    /// operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or \* for all of those operations and any future admission …
-    #[inline]
-    pub fn operations(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("operations", list(value, |value| text(value)));
-        self
-    }
-    /// apiGroups is the API groups the resources belong to.
-    #[inline]
-    pub fn api_groups(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("apiGroups", list(value, |value| text(value)));
-        self
-    }
-    /// apiVersions is the API versions the resources belong to.
-    #[inline]
-    pub fn api_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("apiVersions", list(value, |value| text(value)));
-        self
-    }
-    /// resources is a list of resources this rule applies to.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("resources", list(value, |value| text(value)));
-        self
-    }
-    /// scope specifies the scope of this rule.
-    #[inline]
-    pub fn scope(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scope", text(value));
-        self
-    }
-}
+part!("NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames.", NamedRuleWithOperationsApply {
+    "resourceNames is an optional white list of names that the rule applies to." resource_names(value: impl IntoIterator<Item = impl Into<String>>) set("resourceNames", list(value, |value| text(value)));
+    "operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or \\* for all of those operations and any future admission …" operations(value: impl IntoIterator<Item = impl Into<String>>) set("operations", list(value, |value| text(value)));
+    "apiGroups is the API groups the resources belong to." api_groups(value: impl IntoIterator<Item = impl Into<String>>) set("apiGroups", list(value, |value| text(value)));
+    "apiVersions is the API versions the resources belong to." api_versions(value: impl IntoIterator<Item = impl Into<String>>) set("apiVersions", list(value, |value| text(value)));
+    "resources is a list of resources this rule applies to." resources(value: impl IntoIterator<Item = impl Into<String>>) set("resources", list(value, |value| text(value)));
+    "scope specifies the scope of this rule." scope(value: impl Into<String>) set("scope", text(value));
+});
 typed!(NamedRuleWithOperationsApply, k8s_openapi::api::admissionregistration::v1::NamedRuleWithOperations, "io.k8s.api.admissionregistration.v1.NamedRuleWithOperations");
 
-part!("ParamKind is a tuple of Group Kind and Version.", ParamKindApply);
-
-impl ParamKindApply {
-    /// apiVersion is the API group version the resources belong to.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-    /// kind is the API kind the resources belong to.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-}
+part!("ParamKind is a tuple of Group Kind and Version.", ParamKindApply {
+    "apiVersion is the API group version the resources belong to." api_version(value: impl Into<String>) set("apiVersion", text(value));
+    "kind is the API kind the resources belong to." kind(value: impl Into<String>) set("kind", text(value));
+});
 typed!(ParamKindApply, k8s_openapi::api::admissionregistration::v1::ParamKind, "io.k8s.api.admissionregistration.v1.ParamKind");
 
-part!("ParamRef describes how to locate the params to be used as input to expressions of rules applied by a policy binding.", ParamRefApply);
-
-impl ParamRefApply {
-    /// name is the name of the resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// namespace is the namespace of the referenced resource.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// selector can be used to match multiple param objects based on their labels.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// parameterNotFoundAction controls the behavior of the binding when the resource exists, and name or selector is valid, but there are no parameters matched by …
-    #[inline]
-    pub fn parameter_not_found_action(mut self, value: impl Into<String>) -> Self {
-        self.0.set("parameterNotFoundAction", text(value));
-        self
-    }
-}
+part!("ParamRef describes how to locate the params to be used as input to expressions of rules applied by a policy binding.", ParamRefApply {
+    "name is the name of the resource being referenced." name(value: impl Into<String>) set("name", text(value));
+    "namespace is the namespace of the referenced resource." namespace(value: impl Into<String>) set("namespace", text(value));
+    "selector can be used to match multiple param objects based on their labels." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "parameterNotFoundAction controls the behavior of the binding when the resource exists, and name or selector is valid, but there are no parameters matched by …" parameter_not_found_action(value: impl Into<String>) set("parameterNotFoundAction", text(value));
+});
 typed!(ParamRefApply, k8s_openapi::api::admissionregistration::v1::ParamRef, "io.k8s.api.admissionregistration.v1.ParamRef");
 
-part!("RuleWithOperations is a tuple of Operations and Resources.", RuleWithOperationsApply);
-
-impl RuleWithOperationsApply {
-    /// operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or \* for all of those operations and any future admission …
-    #[inline]
-    pub fn operations(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("operations", list(value, |value| text(value)));
-        self
-    }
-    /// apiGroups is the API groups the resources belong to.
-    #[inline]
-    pub fn api_groups(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("apiGroups", list(value, |value| text(value)));
-        self
-    }
-    /// apiVersions is the API versions the resources belong to.
-    #[inline]
-    pub fn api_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("apiVersions", list(value, |value| text(value)));
-        self
-    }
-    /// resources is a list of resources this rule applies to.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("resources", list(value, |value| text(value)));
-        self
-    }
-    /// scope specifies the scope of this rule.
-    #[inline]
-    pub fn scope(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scope", text(value));
-        self
-    }
-}
+part!("RuleWithOperations is a tuple of Operations and Resources.", RuleWithOperationsApply {
+    "operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or \\* for all of those operations and any future admission …" operations(value: impl IntoIterator<Item = impl Into<String>>) set("operations", list(value, |value| text(value)));
+    "apiGroups is the API groups the resources belong to." api_groups(value: impl IntoIterator<Item = impl Into<String>>) set("apiGroups", list(value, |value| text(value)));
+    "apiVersions is the API versions the resources belong to." api_versions(value: impl IntoIterator<Item = impl Into<String>>) set("apiVersions", list(value, |value| text(value)));
+    "resources is a list of resources this rule applies to." resources(value: impl IntoIterator<Item = impl Into<String>>) set("resources", list(value, |value| text(value)));
+    "scope specifies the scope of this rule." scope(value: impl Into<String>) set("scope", text(value));
+});
 typed!(RuleWithOperationsApply, k8s_openapi::api::admissionregistration::v1::RuleWithOperations, "io.k8s.api.admissionregistration.v1.RuleWithOperations");
 
-part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply);
-
-impl ServiceReferenceApply {
-    /// namespace is the namespace of the service.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// name is the name of the service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// path is an optional URL path which will be sent in any request to this service.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// port is the port on the service that hosts the webhook.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-}
+part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply {
+    "namespace is the namespace of the service." namespace(value: impl Into<String>) set("namespace", text(value));
+    "name is the name of the service." name(value: impl Into<String>) set("name", text(value));
+    "path is an optional URL path which will be sent in any request to this service." path(value: impl Into<String>) set("path", text(value));
+    "port is the port on the service that hosts the webhook." port(value: i32) set("port", Ok(value.into()));
+});
 typed!(ServiceReferenceApply, k8s_openapi::api::admissionregistration::v1::ServiceReference, "io.k8s.api.admissionregistration.v1.ServiceReference");
 
-part!("TypeChecking contains results of type checking the expressions in the ValidatingAdmissionPolicy.", TypeCheckingApply);
-
-impl TypeCheckingApply {
-    /// expressionWarnings contains the type checking warnings for each expression.
-    #[inline]
-    pub fn expression_warnings(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::ExpressionWarningApply>) -> Self {
-        self.0.set("expressionWarnings", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("TypeChecking contains results of type checking the expressions in the ValidatingAdmissionPolicy.", TypeCheckingApply {
+    "expressionWarnings contains the type checking warnings for each expression." expression_warnings(value: impl IntoIterator<Item = crate::admissionregistration::v1::ExpressionWarningApply>) set("expressionWarnings", list(value, |value| value.0.into_value()));
+});
 typed!(TypeCheckingApply, k8s_openapi::api::admissionregistration::v1::TypeChecking, "io.k8s.api.admissionregistration.v1.TypeChecking");
 
 /// ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it.
 pub type ValidatingAdmissionPolicyApply = Apply<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy, BuiltIn>;
-
-impl Apply<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy, BuiltIn> {
-    /// spec defines the desired behavior of the ValidatingAdmissionPolicy.
-    #[inline]
-    pub fn spec(mut self, value: crate::admissionregistration::v1::ValidatingAdmissionPolicySpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status represents the current status of the ValidatingAdmissionPolicy, including warnings that are useful to determine if the policy behaves in the expected way.
-    #[inline]
-    pub fn status(mut self, value: crate::admissionregistration::v1::ValidatingAdmissionPolicyStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ValidatingAdmissionPolicyApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy");
+root!(ValidatingAdmissionPolicyApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy" {
+    "spec defines the desired behavior of the ValidatingAdmissionPolicy." spec(value: crate::admissionregistration::v1::ValidatingAdmissionPolicySpecApply) set("spec", value.0.into_value());
+    "status represents the current status of the ValidatingAdmissionPolicy, including warnings that are useful to determine if the policy behaves in the expected way." status(value: crate::admissionregistration::v1::ValidatingAdmissionPolicyStatusApply) set("status", value.0.into_value());
+});
 
 /// ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources.
 pub type ValidatingAdmissionPolicyBindingApply = Apply<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding, BuiltIn>;
+root!(ValidatingAdmissionPolicyBindingApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding" {
+    "spec defines the desired behavior of the ValidatingAdmissionPolicyBinding." spec(value: crate::admissionregistration::v1::ValidatingAdmissionPolicyBindingSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding, BuiltIn> {
-    /// spec defines the desired behavior of the ValidatingAdmissionPolicyBinding.
-    #[inline]
-    pub fn spec(mut self, value: crate::admissionregistration::v1::ValidatingAdmissionPolicyBindingSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(ValidatingAdmissionPolicyBindingApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding");
-
-part!("ValidatingAdmissionPolicyBindingSpec is the specification of the ValidatingAdmissionPolicyBinding.", ValidatingAdmissionPolicyBindingSpecApply);
-
-impl ValidatingAdmissionPolicyBindingSpecApply {
-    /// policyName references a ValidatingAdmissionPolicy name which the ValidatingAdmissionPolicyBinding binds to.
-    #[inline]
-    pub fn policy_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("policyName", text(value));
-        self
-    }
-    /// paramRef specifies the parameter resource used to configure the admission control policy.
-    #[inline]
-    pub fn param_ref(mut self, value: crate::admissionregistration::v1::ParamRefApply) -> Self {
-        self.0.set("paramRef", value.0.into_value());
-        self
-    }
-    /// matchResources declares what resources match this binding and will be validated by it.
-    #[inline]
-    pub fn match_resources(mut self, value: crate::admissionregistration::v1::MatchResourcesApply) -> Self {
-        self.0.set("matchResources", value.0.into_value());
-        self
-    }
-    /// validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced.
-    #[inline]
-    pub fn validation_actions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("validationActions", list(value, |value| text(value)));
-        self
-    }
-}
+part!("ValidatingAdmissionPolicyBindingSpec is the specification of the ValidatingAdmissionPolicyBinding.", ValidatingAdmissionPolicyBindingSpecApply {
+    "policyName references a ValidatingAdmissionPolicy name which the ValidatingAdmissionPolicyBinding binds to." policy_name(value: impl Into<String>) set("policyName", text(value));
+    "paramRef specifies the parameter resource used to configure the admission control policy." param_ref(value: crate::admissionregistration::v1::ParamRefApply) set("paramRef", value.0.into_value());
+    "matchResources declares what resources match this binding and will be validated by it." match_resources(value: crate::admissionregistration::v1::MatchResourcesApply) set("matchResources", value.0.into_value());
+    "validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced." validation_actions(value: impl IntoIterator<Item = impl Into<String>>) add("validationActions", list(value, |value| text(value)));
+});
 typed!(ValidatingAdmissionPolicyBindingSpecApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBindingSpec, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec");
 
-part!("ValidatingAdmissionPolicySpec is the specification of the desired behavior of the AdmissionPolicy.", ValidatingAdmissionPolicySpecApply);
-
-impl ValidatingAdmissionPolicySpecApply {
-    /// paramKind specifies the kind of resources used to parameterize this policy.
-    #[inline]
-    pub fn param_kind(mut self, value: crate::admissionregistration::v1::ParamKindApply) -> Self {
-        self.0.set("paramKind", value.0.into_value());
-        self
-    }
-    /// matchConstraints specifies what resources this policy is designed to validate.
-    #[inline]
-    pub fn match_constraints(mut self, value: crate::admissionregistration::v1::MatchResourcesApply) -> Self {
-        self.0.set("matchConstraints", value.0.into_value());
-        self
-    }
-    /// validations contain CEL expressions which is used to apply the validation.
-    #[inline]
-    pub fn validations(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::ValidationApply>) -> Self {
-        self.0.set("validations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// failurePolicy defines how to handle failures for the admission policy.
-    #[inline]
-    pub fn failure_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("failurePolicy", text(value));
-        self
-    }
-    /// auditAnnotations contains CEL expressions which are used to produce audit annotations for the audit event of the API request.
-    #[inline]
-    pub fn audit_annotations(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::AuditAnnotationApply>) -> Self {
-        self.0.set("auditAnnotations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// matchConditions is a list of conditions that must be met for a request to be validated.
-    #[inline]
-    pub fn match_conditions(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) -> Self {
-        self.0.add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// variables contain definitions of variables that can be used in composition of other expressions.
-    #[inline]
-    pub fn variables(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::VariableApply>) -> Self {
-        self.0.add_keyed("variables", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
+part!("ValidatingAdmissionPolicySpec is the specification of the desired behavior of the AdmissionPolicy.", ValidatingAdmissionPolicySpecApply {
+    "paramKind specifies the kind of resources used to parameterize this policy." param_kind(value: crate::admissionregistration::v1::ParamKindApply) set("paramKind", value.0.into_value());
+    "matchConstraints specifies what resources this policy is designed to validate." match_constraints(value: crate::admissionregistration::v1::MatchResourcesApply) set("matchConstraints", value.0.into_value());
+    "validations contain CEL expressions which is used to apply the validation." validations(value: impl IntoIterator<Item = crate::admissionregistration::v1::ValidationApply>) set("validations", list(value, |value| value.0.into_value()));
+    "failurePolicy defines how to handle failures for the admission policy." failure_policy(value: impl Into<String>) set("failurePolicy", text(value));
+    "auditAnnotations contains CEL expressions which are used to produce audit annotations for the audit event of the API request." audit_annotations(value: impl IntoIterator<Item = crate::admissionregistration::v1::AuditAnnotationApply>) set("auditAnnotations", list(value, |value| value.0.into_value()));
+    "matchConditions is a list of conditions that must be met for a request to be validated." match_conditions(value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "variables contain definitions of variables that can be used in composition of other expressions." variables(value: impl IntoIterator<Item = crate::admissionregistration::v1::VariableApply>) add_keyed("variables", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 typed!(ValidatingAdmissionPolicySpecApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicySpec, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicySpec");
 
-part!("ValidatingAdmissionPolicyStatus represents the status of an admission validation policy.", ValidatingAdmissionPolicyStatusApply);
-
-impl ValidatingAdmissionPolicyStatusApply {
-    /// observedGeneration is the generation observed by the controller.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// typeChecking contains the results of type checking for each expression.
-    #[inline]
-    pub fn type_checking(mut self, value: crate::admissionregistration::v1::TypeCheckingApply) -> Self {
-        self.0.set("typeChecking", value.0.into_value());
-        self
-    }
-    /// conditions represent the latest available observations of a policy's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("ValidatingAdmissionPolicyStatus represents the status of an admission validation policy.", ValidatingAdmissionPolicyStatusApply {
+    "observedGeneration is the generation observed by the controller." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "typeChecking contains the results of type checking for each expression." type_checking(value: crate::admissionregistration::v1::TypeCheckingApply) set("typeChecking", value.0.into_value());
+    "conditions represent the latest available observations of a policy's current state." conditions(value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(ValidatingAdmissionPolicyStatusApply, k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus, "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyStatus");
 
-part!("ValidatingWebhook describes an admission webhook and the resources and operations it applies to.", ValidatingWebhookApply);
-
-impl ValidatingWebhookApply {
-    /// name is the name of the admission webhook.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// clientConfig defines how to communicate with the hook.
-    #[inline]
-    pub fn client_config(mut self, value: crate::admissionregistration::v1::WebhookClientConfigApply) -> Self {
-        self.0.set("clientConfig", value.0.into_value());
-        self
-    }
-    /// rules describes what operations on what resources/subresources the webhook cares about.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::RuleWithOperationsApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail.
-    #[inline]
-    pub fn failure_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("failurePolicy", text(value));
-        self
-    }
-    /// matchPolicy defines how the "rules" list is used to match incoming requests.
-    #[inline]
-    pub fn match_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("matchPolicy", text(value));
-        self
-    }
-    /// namespaceSelector decides whether to run the webhook on an object based on whether the namespace for that object matches the selector.
-    #[inline]
-    pub fn namespace_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("namespaceSelector", value.0.into_value());
-        self
-    }
-    /// objectSelector decides whether to run the webhook based on if the object has matching labels.
-    #[inline]
-    pub fn object_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("objectSelector", value.0.into_value());
-        self
-    }
-    /// sideEffects states whether this webhook has side effects.
-    #[inline]
-    pub fn side_effects(mut self, value: impl Into<String>) -> Self {
-        self.0.set("sideEffects", text(value));
-        self
-    }
-    /// timeoutSeconds specifies the timeout for this webhook.
-    #[inline]
-    pub fn timeout_seconds(mut self, value: i32) -> Self {
-        self.0.set("timeoutSeconds", Ok(value.into()));
-        self
-    }
-    /// admissionReviewVersions is an ordered list of preferred \`AdmissionReview\` versions the Webhook expects.
-    #[inline]
-    pub fn admission_review_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("admissionReviewVersions", list(value, |value| text(value)));
-        self
-    }
-    /// matchConditions is a list of conditions that must be met for a request to be sent to this webhook.
-    #[inline]
-    pub fn match_conditions(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) -> Self {
-        self.0.add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
+part!("ValidatingWebhook describes an admission webhook and the resources and operations it applies to.", ValidatingWebhookApply {
+    "name is the name of the admission webhook." name(value: impl Into<String>) set("name", text(value));
+    "clientConfig defines how to communicate with the hook." client_config(value: crate::admissionregistration::v1::WebhookClientConfigApply) set("clientConfig", value.0.into_value());
+    "rules describes what operations on what resources/subresources the webhook cares about." rules(value: impl IntoIterator<Item = crate::admissionregistration::v1::RuleWithOperationsApply>) set("rules", list(value, |value| value.0.into_value()));
+    "failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail." failure_policy(value: impl Into<String>) set("failurePolicy", text(value));
+    "matchPolicy defines how the \"rules\" list is used to match incoming requests." match_policy(value: impl Into<String>) set("matchPolicy", text(value));
+    "namespaceSelector decides whether to run the webhook on an object based on whether the namespace for that object matches the selector." namespace_selector(value: crate::meta::v1::LabelSelectorApply) set("namespaceSelector", value.0.into_value());
+    "objectSelector decides whether to run the webhook based on if the object has matching labels." object_selector(value: crate::meta::v1::LabelSelectorApply) set("objectSelector", value.0.into_value());
+    "sideEffects states whether this webhook has side effects." side_effects(value: impl Into<String>) set("sideEffects", text(value));
+    "timeoutSeconds specifies the timeout for this webhook." timeout_seconds(value: i32) set("timeoutSeconds", Ok(value.into()));
+    "admissionReviewVersions is an ordered list of preferred \\`AdmissionReview\\` versions the Webhook expects." admission_review_versions(value: impl IntoIterator<Item = impl Into<String>>) set("admissionReviewVersions", list(value, |value| text(value)));
+    "matchConditions is a list of conditions that must be met for a request to be sent to this webhook." match_conditions(value: impl IntoIterator<Item = crate::admissionregistration::v1::MatchConditionApply>) add_keyed("matchConditions", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 typed!(ValidatingWebhookApply, k8s_openapi::api::admissionregistration::v1::ValidatingWebhook, "io.k8s.api.admissionregistration.v1.ValidatingWebhook");
 
 /// ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it.
 pub type ValidatingWebhookConfigurationApply = Apply<k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration, BuiltIn>;
+root!(ValidatingWebhookConfigurationApply, k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration, "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration" {
+    "webhooks is a list of webhooks and the affected resources and operations." webhooks(value: impl IntoIterator<Item = crate::admissionregistration::v1::ValidatingWebhookApply>) add_keyed("webhooks", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 
-impl Apply<k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration, BuiltIn> {
-    /// webhooks is a list of webhooks and the affected resources and operations.
-    #[inline]
-    pub fn webhooks(mut self, value: impl IntoIterator<Item = crate::admissionregistration::v1::ValidatingWebhookApply>) -> Self {
-        self.fields.add_keyed("webhooks", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
-root!(ValidatingWebhookConfigurationApply, k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration, "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration");
-
-part!("Validation specifies the CEL expression which is used to apply the validation.", ValidationApply);
-
-impl ValidationApply {
-    /// expression represents the expression which will be evaluated by CEL.
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-    /// message represents the message displayed when validation fails.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// reason represents a machine-readable description of why this validation failed.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// messageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails.
-    #[inline]
-    pub fn message_expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("messageExpression", text(value));
-        self
-    }
-}
+part!("Validation specifies the CEL expression which is used to apply the validation.", ValidationApply {
+    "expression represents the expression which will be evaluated by CEL." expression(value: impl Into<String>) set("expression", text(value));
+    "message represents the message displayed when validation fails." message(value: impl Into<String>) set("message", text(value));
+    "reason represents a machine-readable description of why this validation failed." reason(value: impl Into<String>) set("reason", text(value));
+    "messageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails." message_expression(value: impl Into<String>) set("messageExpression", text(value));
+});
 typed!(ValidationApply, k8s_openapi::api::admissionregistration::v1::Validation, "io.k8s.api.admissionregistration.v1.Validation");
 
-part!("Variable is the definition of a variable that is used for composition.", VariableApply);
-
-impl VariableApply {
-    /// name is the name of the variable.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// expression is the expression that will be evaluated as the value of the variable.
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-}
+part!("Variable is the definition of a variable that is used for composition.", VariableApply {
+    "name is the name of the variable." name(value: impl Into<String>) set("name", text(value));
+    "expression is the expression that will be evaluated as the value of the variable." expression(value: impl Into<String>) set("expression", text(value));
+});
 typed!(VariableApply, k8s_openapi::api::admissionregistration::v1::Variable, "io.k8s.api.admissionregistration.v1.Variable");
 
-part!("WebhookClientConfig contains the information to make a TLS connection with the webhook.", WebhookClientConfigApply);
-
-impl WebhookClientConfigApply {
-    /// url gives the location of the webhook, in standard URL form (\`scheme://host:port/path\`).
-    #[inline]
-    pub fn url(mut self, value: impl Into<String>) -> Self {
-        self.0.set("url", text(value));
-        self
-    }
-    /// service is a reference to the service for this webhook.
-    #[inline]
-    pub fn service(mut self, value: crate::admissionregistration::v1::ServiceReferenceApply) -> Self {
-        self.0.set("service", value.0.into_value());
-        self
-    }
-    /// caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate.
-    #[inline]
-    pub fn ca_bundle(mut self, value: impl Into<Vec<u8>>) -> Self {
-        self.0.set("caBundle", bytes(value));
-        self
-    }
-}
+part!("WebhookClientConfig contains the information to make a TLS connection with the webhook.", WebhookClientConfigApply {
+    "url gives the location of the webhook, in standard URL form (\\`scheme://host:port/path\\`)." url(value: impl Into<String>) set("url", text(value));
+    "service is a reference to the service for this webhook." service(value: crate::admissionregistration::v1::ServiceReferenceApply) set("service", value.0.into_value());
+    "caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate." ca_bundle(value: impl Into<Vec<u8>>) set("caBundle", bytes(value));
+});
 typed!(WebhookClientConfigApply, k8s_openapi::api::admissionregistration::v1::WebhookClientConfig, "io.k8s.api.admissionregistration.v1.WebhookClientConfig");

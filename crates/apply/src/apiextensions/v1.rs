@@ -4,771 +4,188 @@
 
 use crate::generated::*;
 
-part!("CustomResourceColumnDefinition specifies a column for server side printing.", CustomResourceColumnDefinitionApply);
-
-impl CustomResourceColumnDefinitionApply {
-    /// name is a human readable name for the column.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// type is an OpenAPI type definition for this column.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// format is an optional OpenAPI type definition for this column.
-    #[inline]
-    pub fn format(mut self, value: impl Into<String>) -> Self {
-        self.0.set("format", text(value));
-        self
-    }
-    /// description is a human readable description of this column.
-    #[inline]
-    pub fn description(mut self, value: impl Into<String>) -> Self {
-        self.0.set("description", text(value));
-        self
-    }
-    /// priority is an integer defining the relative importance of this column compared to others.
-    #[inline]
-    pub fn priority(mut self, value: i32) -> Self {
-        self.0.set("priority", Ok(value.into()));
-        self
-    }
-    /// jsonPath is a simple JSON path (i.e.
-    #[inline]
-    pub fn json_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("jsonPath", text(value));
-        self
-    }
-}
+part!("CustomResourceColumnDefinition specifies a column for server side printing.", CustomResourceColumnDefinitionApply {
+    "name is a human readable name for the column." name(value: impl Into<String>) set("name", text(value));
+    "type is an OpenAPI type definition for this column." type_(value: impl Into<String>) set("type", text(value));
+    "format is an optional OpenAPI type definition for this column." format(value: impl Into<String>) set("format", text(value));
+    "description is a human readable description of this column." description(value: impl Into<String>) set("description", text(value));
+    "priority is an integer defining the relative importance of this column compared to others." priority(value: i32) set("priority", Ok(value.into()));
+    "jsonPath is a simple JSON path (i.e." json_path(value: impl Into<String>) set("jsonPath", text(value));
+});
 typed!(CustomResourceColumnDefinitionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceColumnDefinition");
 
-part!("CustomResourceConversion describes how to convert different versions of a CR.", CustomResourceConversionApply);
-
-impl CustomResourceConversionApply {
-    /// strategy specifies how custom resources are converted between versions.
-    #[inline]
-    pub fn strategy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("strategy", text(value));
-        self
-    }
-    /// webhook describes how to call the conversion webhook.
-    #[inline]
-    pub fn webhook(mut self, value: crate::apiextensions::v1::WebhookConversionApply) -> Self {
-        self.0.set("webhook", value.0.into_value());
-        self
-    }
-}
+part!("CustomResourceConversion describes how to convert different versions of a CR.", CustomResourceConversionApply {
+    "strategy specifies how custom resources are converted between versions." strategy(value: impl Into<String>) set("strategy", text(value));
+    "webhook describes how to call the conversion webhook." webhook(value: crate::apiextensions::v1::WebhookConversionApply) set("webhook", value.0.into_value());
+});
 typed!(CustomResourceConversionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceConversion, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceConversion");
 
 /// CustomResourceDefinition represents a resource that should be exposed on the API server.
 pub type CustomResourceDefinitionApply = Apply<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, BuiltIn>;
+root!(CustomResourceDefinitionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition" {
+    "spec describes how the user wants the resources to appear." spec(value: crate::apiextensions::v1::CustomResourceDefinitionSpecApply) set("spec", value.0.into_value());
+    "status indicates the actual state of the CustomResourceDefinition." status(value: crate::apiextensions::v1::CustomResourceDefinitionStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, BuiltIn> {
-    /// spec describes how the user wants the resources to appear.
-    #[inline]
-    pub fn spec(mut self, value: crate::apiextensions::v1::CustomResourceDefinitionSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status indicates the actual state of the CustomResourceDefinition.
-    #[inline]
-    pub fn status(mut self, value: crate::apiextensions::v1::CustomResourceDefinitionStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(CustomResourceDefinitionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition");
-
-part!("CustomResourceDefinitionCondition contains details for the current condition of this pod.", CustomResourceDefinitionConditionApply);
-
-impl CustomResourceDefinitionConditionApply {
-    /// type is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// status is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// lastTransitionTime last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// reason is a unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// message is a human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// observedGeneration represents the .metadata.generation that the condition was set based upon.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-}
+part!("CustomResourceDefinitionCondition contains details for the current condition of this pod.", CustomResourceDefinitionConditionApply {
+    "type is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "status is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "lastTransitionTime last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "reason is a unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "message is a human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+    "observedGeneration represents the .metadata.generation that the condition was set based upon." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+});
 typed!(CustomResourceDefinitionConditionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionCondition, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionCondition");
 
-part!("CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition.", CustomResourceDefinitionNamesApply);
-
-impl CustomResourceDefinitionNamesApply {
-    /// plural is the plural name of the resource to serve.
-    #[inline]
-    pub fn plural(mut self, value: impl Into<String>) -> Self {
-        self.0.set("plural", text(value));
-        self
-    }
-    /// singular is the singular name of the resource.
-    #[inline]
-    pub fn singular(mut self, value: impl Into<String>) -> Self {
-        self.0.set("singular", text(value));
-        self
-    }
-    /// shortNames are short names for the resource, exposed in API discovery documents, and used by clients to support invocations like \`kubectl get \<shortname\>\`.
-    #[inline]
-    pub fn short_names(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("shortNames", list(value, |value| text(value)));
-        self
-    }
-    /// kind is the serialized kind of the resource.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// listKind is the serialized kind of the list for this resource.
-    #[inline]
-    pub fn list_kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("listKind", text(value));
-        self
-    }
-    /// categories is a list of grouped resources this custom resource belongs to (e.g.
-    #[inline]
-    pub fn categories(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("categories", list(value, |value| text(value)));
-        self
-    }
-}
+part!("CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition.", CustomResourceDefinitionNamesApply {
+    "plural is the plural name of the resource to serve." plural(value: impl Into<String>) set("plural", text(value));
+    "singular is the singular name of the resource." singular(value: impl Into<String>) set("singular", text(value));
+    "shortNames are short names for the resource, exposed in API discovery documents, and used by clients to support invocations like \\`kubectl get \\<shortname\\>\\`." short_names(value: impl IntoIterator<Item = impl Into<String>>) set("shortNames", list(value, |value| text(value)));
+    "kind is the serialized kind of the resource." kind(value: impl Into<String>) set("kind", text(value));
+    "listKind is the serialized kind of the list for this resource." list_kind(value: impl Into<String>) set("listKind", text(value));
+    "categories is a list of grouped resources this custom resource belongs to (e.g." categories(value: impl IntoIterator<Item = impl Into<String>>) set("categories", list(value, |value| text(value)));
+});
 typed!(CustomResourceDefinitionNamesApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionNames, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionNames");
 
-part!("CustomResourceDefinitionSpec describes how a user wants their resource to appear.", CustomResourceDefinitionSpecApply);
-
-impl CustomResourceDefinitionSpecApply {
-    /// group is the API group of the defined custom resource.
-    #[inline]
-    pub fn group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("group", text(value));
-        self
-    }
-    /// names specify the resource and kind names for the custom resource.
-    #[inline]
-    pub fn names(mut self, value: crate::apiextensions::v1::CustomResourceDefinitionNamesApply) -> Self {
-        self.0.set("names", value.0.into_value());
-        self
-    }
-    /// scope indicates whether the defined custom resource is cluster- or namespace-scoped.
-    #[inline]
-    pub fn scope(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scope", text(value));
-        self
-    }
-    /// versions is the list of all API versions of the defined custom resource.
-    #[inline]
-    pub fn versions(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceDefinitionVersionApply>) -> Self {
-        self.0.set("versions", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// conversion defines conversion settings for the CRD.
-    #[inline]
-    pub fn conversion(mut self, value: crate::apiextensions::v1::CustomResourceConversionApply) -> Self {
-        self.0.set("conversion", value.0.into_value());
-        self
-    }
-    /// preserveUnknownFields indicates that object fields which are not specified in the OpenAPI schema should be preserved when persisting to storage.
-    #[inline]
-    pub fn preserve_unknown_fields(mut self, value: bool) -> Self {
-        self.0.set("preserveUnknownFields", Ok(value.into()));
-        self
-    }
-}
+part!("CustomResourceDefinitionSpec describes how a user wants their resource to appear.", CustomResourceDefinitionSpecApply {
+    "group is the API group of the defined custom resource." group(value: impl Into<String>) set("group", text(value));
+    "names specify the resource and kind names for the custom resource." names(value: crate::apiextensions::v1::CustomResourceDefinitionNamesApply) set("names", value.0.into_value());
+    "scope indicates whether the defined custom resource is cluster- or namespace-scoped." scope(value: impl Into<String>) set("scope", text(value));
+    "versions is the list of all API versions of the defined custom resource." versions(value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceDefinitionVersionApply>) set("versions", list(value, |value| value.0.into_value()));
+    "conversion defines conversion settings for the CRD." conversion(value: crate::apiextensions::v1::CustomResourceConversionApply) set("conversion", value.0.into_value());
+    "preserveUnknownFields indicates that object fields which are not specified in the OpenAPI schema should be preserved when persisting to storage." preserve_unknown_fields(value: bool) set("preserveUnknownFields", Ok(value.into()));
+});
 typed!(CustomResourceDefinitionSpecApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionSpec, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec");
 
-part!("CustomResourceDefinitionStatus indicates the state of the CustomResourceDefinition.", CustomResourceDefinitionStatusApply);
-
-impl CustomResourceDefinitionStatusApply {
-    /// conditions indicate state for particular aspects of a CustomResourceDefinition.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceDefinitionConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// acceptedNames are the names that are actually being used to serve discovery.
-    #[inline]
-    pub fn accepted_names(mut self, value: crate::apiextensions::v1::CustomResourceDefinitionNamesApply) -> Self {
-        self.0.set("acceptedNames", value.0.into_value());
-        self
-    }
-    /// storedVersions lists all versions of CustomResources that were ever persisted.
-    #[inline]
-    pub fn stored_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("storedVersions", list(value, |value| text(value)));
-        self
-    }
-    /// The generation observed by the CRD controller.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-}
+part!("CustomResourceDefinitionStatus indicates the state of the CustomResourceDefinition.", CustomResourceDefinitionStatusApply {
+    "conditions indicate state for particular aspects of a CustomResourceDefinition." conditions(value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceDefinitionConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "acceptedNames are the names that are actually being used to serve discovery." accepted_names(value: crate::apiextensions::v1::CustomResourceDefinitionNamesApply) set("acceptedNames", value.0.into_value());
+    "storedVersions lists all versions of CustomResources that were ever persisted." stored_versions(value: impl IntoIterator<Item = impl Into<String>>) set("storedVersions", list(value, |value| text(value)));
+    "The generation observed by the CRD controller." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+});
 typed!(CustomResourceDefinitionStatusApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionStatus, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus");
 
-part!("CustomResourceDefinitionVersion describes a version for CRD.", CustomResourceDefinitionVersionApply);
-
-impl CustomResourceDefinitionVersionApply {
-    /// name is the version name, e.g.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// served is a flag enabling/disabling this version from being served via REST APIs.
-    #[inline]
-    pub fn served(mut self, value: bool) -> Self {
-        self.0.set("served", Ok(value.into()));
-        self
-    }
-    /// storage indicates this version should be used when persisting custom resources to storage.
-    #[inline]
-    pub fn storage(mut self, value: bool) -> Self {
-        self.0.set("storage", Ok(value.into()));
-        self
-    }
-    /// deprecated indicates this version of the custom resource API is deprecated.
-    #[inline]
-    pub fn deprecated(mut self, value: bool) -> Self {
-        self.0.set("deprecated", Ok(value.into()));
-        self
-    }
-    /// deprecationWarning overrides the default warning returned to API clients.
-    #[inline]
-    pub fn deprecation_warning(mut self, value: impl Into<String>) -> Self {
-        self.0.set("deprecationWarning", text(value));
-        self
-    }
-    /// schema describes the schema used for validation, pruning, and defaulting of this version of the custom resource.
-    #[inline]
-    pub fn schema(mut self, value: crate::apiextensions::v1::CustomResourceValidationApply) -> Self {
-        self.0.set("schema", value.0.into_value());
-        self
-    }
-    /// subresources specify what subresources this version of the defined custom resource have.
-    #[inline]
-    pub fn subresources(mut self, value: crate::apiextensions::v1::CustomResourceSubresourcesApply) -> Self {
-        self.0.set("subresources", value.0.into_value());
-        self
-    }
-    /// additionalPrinterColumns specifies additional columns returned in Table output.
-    #[inline]
-    pub fn additional_printer_columns(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceColumnDefinitionApply>) -> Self {
-        self.0.set("additionalPrinterColumns", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// selectableFields specifies paths to fields that may be used as field selectors.
-    #[inline]
-    pub fn selectable_fields(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::SelectableFieldApply>) -> Self {
-        self.0.set("selectableFields", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("CustomResourceDefinitionVersion describes a version for CRD.", CustomResourceDefinitionVersionApply {
+    "name is the version name, e.g." name(value: impl Into<String>) set("name", text(value));
+    "served is a flag enabling/disabling this version from being served via REST APIs." served(value: bool) set("served", Ok(value.into()));
+    "storage indicates this version should be used when persisting custom resources to storage." storage(value: bool) set("storage", Ok(value.into()));
+    "deprecated indicates this version of the custom resource API is deprecated." deprecated(value: bool) set("deprecated", Ok(value.into()));
+    "deprecationWarning overrides the default warning returned to API clients." deprecation_warning(value: impl Into<String>) set("deprecationWarning", text(value));
+    "schema describes the schema used for validation, pruning, and defaulting of this version of the custom resource." schema(value: crate::apiextensions::v1::CustomResourceValidationApply) set("schema", value.0.into_value());
+    "subresources specify what subresources this version of the defined custom resource have." subresources(value: crate::apiextensions::v1::CustomResourceSubresourcesApply) set("subresources", value.0.into_value());
+    "additionalPrinterColumns specifies additional columns returned in Table output." additional_printer_columns(value: impl IntoIterator<Item = crate::apiextensions::v1::CustomResourceColumnDefinitionApply>) set("additionalPrinterColumns", list(value, |value| value.0.into_value()));
+    "selectableFields specifies paths to fields that may be used as field selectors." selectable_fields(value: impl IntoIterator<Item = crate::apiextensions::v1::SelectableFieldApply>) set("selectableFields", list(value, |value| value.0.into_value()));
+});
 typed!(CustomResourceDefinitionVersionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionVersion, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionVersion");
 
-part!("CustomResourceSubresourceScale defines how to serve the scale subresource for CustomResources.", CustomResourceSubresourceScaleApply);
-
-impl CustomResourceSubresourceScaleApply {
-    /// specReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale \`spec.replicas\`.
-    #[inline]
-    pub fn spec_replicas_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("specReplicasPath", text(value));
-        self
-    }
-    /// statusReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale \`status.replicas\`.
-    #[inline]
-    pub fn status_replicas_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("statusReplicasPath", text(value));
-        self
-    }
-    /// labelSelectorPath defines the JSON path inside of a custom resource that corresponds to Scale \`status.selector\`.
-    #[inline]
-    pub fn label_selector_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("labelSelectorPath", text(value));
-        self
-    }
-}
+part!("CustomResourceSubresourceScale defines how to serve the scale subresource for CustomResources.", CustomResourceSubresourceScaleApply {
+    "specReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale \\`spec.replicas\\`." spec_replicas_path(value: impl Into<String>) set("specReplicasPath", text(value));
+    "statusReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale \\`status.replicas\\`." status_replicas_path(value: impl Into<String>) set("statusReplicasPath", text(value));
+    "labelSelectorPath defines the JSON path inside of a custom resource that corresponds to Scale \\`status.selector\\`." label_selector_path(value: impl Into<String>) set("labelSelectorPath", text(value));
+});
 typed!(CustomResourceSubresourceScaleApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceScale");
 
-part!("CustomResourceSubresourceStatus defines how to serve the status subresource for CustomResources.", CustomResourceSubresourceStatusApply);
-
-impl CustomResourceSubresourceStatusApply {
-}
+part!("CustomResourceSubresourceStatus defines how to serve the status subresource for CustomResources.", CustomResourceSubresourceStatusApply {
+});
 typed!(CustomResourceSubresourceStatusApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceStatus, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceStatus");
 
-part!("CustomResourceSubresources defines the status and scale subresources for CustomResources.", CustomResourceSubresourcesApply);
-
-impl CustomResourceSubresourcesApply {
-    /// status indicates the custom resource should serve a \`/status\` subresource.
-    #[inline]
-    pub fn status(mut self, value: crate::apiextensions::v1::CustomResourceSubresourceStatusApply) -> Self {
-        self.0.set("status", value.0.into_value());
-        self
-    }
-    /// scale indicates the custom resource should serve a \`/scale\` subresource that returns an \`autoscaling/v1\` Scale object.
-    #[inline]
-    pub fn scale(mut self, value: crate::apiextensions::v1::CustomResourceSubresourceScaleApply) -> Self {
-        self.0.set("scale", value.0.into_value());
-        self
-    }
-}
+part!("CustomResourceSubresources defines the status and scale subresources for CustomResources.", CustomResourceSubresourcesApply {
+    "status indicates the custom resource should serve a \\`/status\\` subresource." status(value: crate::apiextensions::v1::CustomResourceSubresourceStatusApply) set("status", value.0.into_value());
+    "scale indicates the custom resource should serve a \\`/scale\\` subresource that returns an \\`autoscaling/v1\\` Scale object." scale(value: crate::apiextensions::v1::CustomResourceSubresourceScaleApply) set("scale", value.0.into_value());
+});
 typed!(CustomResourceSubresourcesApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresources, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresources");
 
-part!("CustomResourceValidation is a list of validation methods for CustomResources.", CustomResourceValidationApply);
-
-impl CustomResourceValidationApply {
-    /// openAPIV3Schema is the OpenAPI v3 schema to use for validation and pruning.
-    #[inline]
-    pub fn open_api_v3_schema(mut self, value: crate::apiextensions::v1::JSONSchemaPropsApply) -> Self {
-        self.0.set("openAPIV3Schema", value.0.into_value());
-        self
-    }
-}
+part!("CustomResourceValidation is a list of validation methods for CustomResources.", CustomResourceValidationApply {
+    "openAPIV3Schema is the OpenAPI v3 schema to use for validation and pruning." open_api_v3_schema(value: crate::apiextensions::v1::JSONSchemaPropsApply) set("openAPIV3Schema", value.0.into_value());
+});
 typed!(CustomResourceValidationApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceValidation, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation");
 
-part!("ExternalDocumentation allows referencing an external resource for extended documentation.", ExternalDocumentationApply);
-
-impl ExternalDocumentationApply {
-    /// Sets `description`.
-    #[inline]
-    pub fn description(mut self, value: impl Into<String>) -> Self {
-        self.0.set("description", text(value));
-        self
-    }
-    /// Sets `url`.
-    #[inline]
-    pub fn url(mut self, value: impl Into<String>) -> Self {
-        self.0.set("url", text(value));
-        self
-    }
-}
+part!("ExternalDocumentation allows referencing an external resource for extended documentation.", ExternalDocumentationApply {
+    "Sets `description`." description(value: impl Into<String>) set("description", text(value));
+    "Sets `url`." url(value: impl Into<String>) set("url", text(value));
+});
 typed!(ExternalDocumentationApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ExternalDocumentation, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation");
 
-part!("JSONSchemaProps is a JSON-Schema following Specification Draft 4 (<http://json-schema.org/>).", JSONSchemaPropsApply);
-
-impl JSONSchemaPropsApply {
-    /// Sets `id`.
-    #[inline]
-    pub fn id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("id", text(value));
-        self
-    }
-    /// Sets `$schema`.
-    #[inline]
-    pub fn schema(mut self, value: impl Into<String>) -> Self {
-        self.0.set("$schema", text(value));
-        self
-    }
-    /// Sets `$ref`.
-    #[inline]
-    pub fn ref_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("$ref", text(value));
-        self
-    }
-    /// Sets `description`.
-    #[inline]
-    pub fn description(mut self, value: impl Into<String>) -> Self {
-        self.0.set("description", text(value));
-        self
-    }
-    /// Sets `type`.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// format is an OpenAPI v3 format string.
-    #[inline]
-    pub fn format(mut self, value: impl Into<String>) -> Self {
-        self.0.set("format", text(value));
-        self
-    }
-    /// Sets `title`.
-    #[inline]
-    pub fn title(mut self, value: impl Into<String>) -> Self {
-        self.0.set("title", text(value));
-        self
-    }
-    /// default is a default value for undefined object fields.
-    #[inline]
-    pub fn default(mut self, value: impl Serialize) -> Self {
-        self.0.set("default", to_value(value));
-        self
-    }
-    /// Sets `maximum`.
-    #[inline]
-    pub fn maximum(mut self, value: f64) -> Self {
-        self.0.set("maximum", Ok(value.into()));
-        self
-    }
-    /// Sets `exclusiveMaximum`.
-    #[inline]
-    pub fn exclusive_maximum(mut self, value: bool) -> Self {
-        self.0.set("exclusiveMaximum", Ok(value.into()));
-        self
-    }
-    /// Sets `minimum`.
-    #[inline]
-    pub fn minimum(mut self, value: f64) -> Self {
-        self.0.set("minimum", Ok(value.into()));
-        self
-    }
-    /// Sets `exclusiveMinimum`.
-    #[inline]
-    pub fn exclusive_minimum(mut self, value: bool) -> Self {
-        self.0.set("exclusiveMinimum", Ok(value.into()));
-        self
-    }
-    /// Sets `maxLength`.
-    #[inline]
-    pub fn max_length(mut self, value: i64) -> Self {
-        self.0.set("maxLength", Ok(value.into()));
-        self
-    }
-    /// Sets `minLength`.
-    #[inline]
-    pub fn min_length(mut self, value: i64) -> Self {
-        self.0.set("minLength", Ok(value.into()));
-        self
-    }
-    /// Sets `pattern`.
-    #[inline]
-    pub fn pattern(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pattern", text(value));
-        self
-    }
-    /// Sets `maxItems`.
-    #[inline]
-    pub fn max_items(mut self, value: i64) -> Self {
-        self.0.set("maxItems", Ok(value.into()));
-        self
-    }
-    /// Sets `minItems`.
-    #[inline]
-    pub fn min_items(mut self, value: i64) -> Self {
-        self.0.set("minItems", Ok(value.into()));
-        self
-    }
-    /// Sets `uniqueItems`.
-    #[inline]
-    pub fn unique_items(mut self, value: bool) -> Self {
-        self.0.set("uniqueItems", Ok(value.into()));
-        self
-    }
-    /// Sets `multipleOf`.
-    #[inline]
-    pub fn multiple_of(mut self, value: f64) -> Self {
-        self.0.set("multipleOf", Ok(value.into()));
-        self
-    }
-    /// Sets `enum`.
-    #[inline]
-    pub fn enum_(mut self, value: impl IntoIterator<Item = impl Serialize>) -> Self {
-        self.0.set("enum", list(value, |value| to_value(value)));
-        self
-    }
-    /// Sets `maxProperties`.
-    #[inline]
-    pub fn max_properties(mut self, value: i64) -> Self {
-        self.0.set("maxProperties", Ok(value.into()));
-        self
-    }
-    /// Sets `minProperties`.
-    #[inline]
-    pub fn min_properties(mut self, value: i64) -> Self {
-        self.0.set("minProperties", Ok(value.into()));
-        self
-    }
-    /// Sets `required`.
-    #[inline]
-    pub fn required(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("required", list(value, |value| text(value)));
-        self
-    }
-    /// Sets `items`.
-    #[inline]
-    pub fn items(mut self, value: impl Serialize) -> Self {
-        self.0.set("items", to_value(value));
-        self
-    }
-    /// Sets `allOf`.
-    #[inline]
-    pub fn all_of(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) -> Self {
-        self.0.set("allOf", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `oneOf`.
-    #[inline]
-    pub fn one_of(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) -> Self {
-        self.0.set("oneOf", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `anyOf`.
-    #[inline]
-    pub fn any_of(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) -> Self {
-        self.0.set("anyOf", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `not`.
-    #[inline]
-    pub fn not(mut self, value: crate::apiextensions::v1::JSONSchemaPropsApply) -> Self {
-        self.0.set("not", value.0.into_value());
-        self
-    }
-    /// Sets `properties`.
-    #[inline]
-    pub fn properties(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) -> Self {
-        self.0.extend("properties", entries(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `additionalProperties`.
-    #[inline]
-    pub fn additional_properties(mut self, value: impl Serialize) -> Self {
-        self.0.set("additionalProperties", to_value(value));
-        self
-    }
-    /// Sets `patternProperties`.
-    #[inline]
-    pub fn pattern_properties(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) -> Self {
-        self.0.extend("patternProperties", entries(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `dependencies`.
-    #[inline]
-    pub fn dependencies(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Serialize)>) -> Self {
-        self.0.extend("dependencies", entries(value, |value| to_value(value)));
-        self
-    }
-    /// Sets `additionalItems`.
-    #[inline]
-    pub fn additional_items(mut self, value: impl Serialize) -> Self {
-        self.0.set("additionalItems", to_value(value));
-        self
-    }
-    /// Sets `definitions`.
-    #[inline]
-    pub fn definitions(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) -> Self {
-        self.0.extend("definitions", entries(value, |value| value.0.into_value()));
-        self
-    }
-    /// Sets `externalDocs`.
-    #[inline]
-    pub fn external_docs(mut self, value: crate::apiextensions::v1::ExternalDocumentationApply) -> Self {
-        self.0.set("externalDocs", value.0.into_value());
-        self
-    }
-    /// Sets `example`.
-    #[inline]
-    pub fn example(mut self, value: impl Serialize) -> Self {
-        self.0.set("example", to_value(value));
-        self
-    }
-    /// Sets `nullable`.
-    #[inline]
-    pub fn nullable(mut self, value: bool) -> Self {
-        self.0.set("nullable", Ok(value.into()));
-        self
-    }
-    /// x-kubernetes-preserve-unknown-fields stops the API server decoding step from pruning fields which are not specified in the validation schema.
-    #[inline]
-    pub fn x_kubernetes_preserve_unknown_fields(mut self, value: bool) -> Self {
-        self.0.set("x-kubernetes-preserve-unknown-fields", Ok(value.into()));
-        self
-    }
-    /// x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with TypeMeta and ObjectMeta.
-    #[inline]
-    pub fn x_kubernetes_embedded_resource(mut self, value: bool) -> Self {
-        self.0.set("x-kubernetes-embedded-resource", Ok(value.into()));
-        self
-    }
-    /// x-kubernetes-int-or-string specifies that this value is either an integer or a string.
-    #[inline]
-    pub fn x_kubernetes_int_or_string(mut self, value: bool) -> Self {
-        self.0.set("x-kubernetes-int-or-string", Ok(value.into()));
-        self
-    }
-    /// x-kubernetes-list-map-keys annotates an array with the x-kubernetes-list-type \`map\` by specifying the keys used as the index of the map.
-    #[inline]
-    pub fn x_kubernetes_list_map_keys(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("x-kubernetes-list-map-keys", list(value, |value| text(value)));
-        self
-    }
-    /// x-kubernetes-list-type annotates an array to further describe its topology.
-    #[inline]
-    pub fn x_kubernetes_list_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("x-kubernetes-list-type", text(value));
-        self
-    }
-    /// x-kubernetes-map-type annotates an object to further describe its topology.
-    #[inline]
-    pub fn x_kubernetes_map_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("x-kubernetes-map-type", text(value));
-        self
-    }
-    /// x-kubernetes-validations describes a list of validation rules written in the CEL expression language.
-    #[inline]
-    pub fn x_kubernetes_validations(mut self, value: impl IntoIterator<Item = crate::apiextensions::v1::ValidationRuleApply>) -> Self {
-        self.0.add_keyed("x-kubernetes-validations", list(value, |value| value.0.into_value()), &[("rule", None)]);
-        self
-    }
-}
+part!("JSONSchemaProps is a JSON-Schema following Specification Draft 4 (<http://json-schema.org/>).", JSONSchemaPropsApply {
+    "Sets `id`." id(value: impl Into<String>) set("id", text(value));
+    "Sets `$schema`." schema(value: impl Into<String>) set("$schema", text(value));
+    "Sets `$ref`." ref_path(value: impl Into<String>) set("$ref", text(value));
+    "Sets `description`." description(value: impl Into<String>) set("description", text(value));
+    "Sets `type`." type_(value: impl Into<String>) set("type", text(value));
+    "format is an OpenAPI v3 format string." format(value: impl Into<String>) set("format", text(value));
+    "Sets `title`." title(value: impl Into<String>) set("title", text(value));
+    "default is a default value for undefined object fields." default(value: impl Serialize) set("default", to_value(value));
+    "Sets `maximum`." maximum(value: f64) set("maximum", Ok(value.into()));
+    "Sets `exclusiveMaximum`." exclusive_maximum(value: bool) set("exclusiveMaximum", Ok(value.into()));
+    "Sets `minimum`." minimum(value: f64) set("minimum", Ok(value.into()));
+    "Sets `exclusiveMinimum`." exclusive_minimum(value: bool) set("exclusiveMinimum", Ok(value.into()));
+    "Sets `maxLength`." max_length(value: i64) set("maxLength", Ok(value.into()));
+    "Sets `minLength`." min_length(value: i64) set("minLength", Ok(value.into()));
+    "Sets `pattern`." pattern(value: impl Into<String>) set("pattern", text(value));
+    "Sets `maxItems`." max_items(value: i64) set("maxItems", Ok(value.into()));
+    "Sets `minItems`." min_items(value: i64) set("minItems", Ok(value.into()));
+    "Sets `uniqueItems`." unique_items(value: bool) set("uniqueItems", Ok(value.into()));
+    "Sets `multipleOf`." multiple_of(value: f64) set("multipleOf", Ok(value.into()));
+    "Sets `enum`." enum_(value: impl IntoIterator<Item = impl Serialize>) set("enum", list(value, |value| to_value(value)));
+    "Sets `maxProperties`." max_properties(value: i64) set("maxProperties", Ok(value.into()));
+    "Sets `minProperties`." min_properties(value: i64) set("minProperties", Ok(value.into()));
+    "Sets `required`." required(value: impl IntoIterator<Item = impl Into<String>>) set("required", list(value, |value| text(value)));
+    "Sets `items`." items(value: impl Serialize) set("items", to_value(value));
+    "Sets `allOf`." all_of(value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) set("allOf", list(value, |value| value.0.into_value()));
+    "Sets `oneOf`." one_of(value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) set("oneOf", list(value, |value| value.0.into_value()));
+    "Sets `anyOf`." any_of(value: impl IntoIterator<Item = crate::apiextensions::v1::JSONSchemaPropsApply>) set("anyOf", list(value, |value| value.0.into_value()));
+    "Sets `not`." not(value: crate::apiextensions::v1::JSONSchemaPropsApply) set("not", value.0.into_value());
+    "Sets `properties`." properties(value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) extend("properties", entries(value, |value| value.0.into_value()));
+    "Sets `additionalProperties`." additional_properties(value: impl Serialize) set("additionalProperties", to_value(value));
+    "Sets `patternProperties`." pattern_properties(value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) extend("patternProperties", entries(value, |value| value.0.into_value()));
+    "Sets `dependencies`." dependencies(value: impl IntoIterator<Item = (impl Into<String>, impl Serialize)>) extend("dependencies", entries(value, |value| to_value(value)));
+    "Sets `additionalItems`." additional_items(value: impl Serialize) set("additionalItems", to_value(value));
+    "Sets `definitions`." definitions(value: impl IntoIterator<Item = (impl Into<String>, crate::apiextensions::v1::JSONSchemaPropsApply)>) extend("definitions", entries(value, |value| value.0.into_value()));
+    "Sets `externalDocs`." external_docs(value: crate::apiextensions::v1::ExternalDocumentationApply) set("externalDocs", value.0.into_value());
+    "Sets `example`." example(value: impl Serialize) set("example", to_value(value));
+    "Sets `nullable`." nullable(value: bool) set("nullable", Ok(value.into()));
+    "x-kubernetes-preserve-unknown-fields stops the API server decoding step from pruning fields which are not specified in the validation schema." x_kubernetes_preserve_unknown_fields(value: bool) set("x-kubernetes-preserve-unknown-fields", Ok(value.into()));
+    "x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with TypeMeta and ObjectMeta." x_kubernetes_embedded_resource(value: bool) set("x-kubernetes-embedded-resource", Ok(value.into()));
+    "x-kubernetes-int-or-string specifies that this value is either an integer or a string." x_kubernetes_int_or_string(value: bool) set("x-kubernetes-int-or-string", Ok(value.into()));
+    "x-kubernetes-list-map-keys annotates an array with the x-kubernetes-list-type \\`map\\` by specifying the keys used as the index of the map." x_kubernetes_list_map_keys(value: impl IntoIterator<Item = impl Into<String>>) set("x-kubernetes-list-map-keys", list(value, |value| text(value)));
+    "x-kubernetes-list-type annotates an array to further describe its topology." x_kubernetes_list_type(value: impl Into<String>) set("x-kubernetes-list-type", text(value));
+    "x-kubernetes-map-type annotates an object to further describe its topology." x_kubernetes_map_type(value: impl Into<String>) set("x-kubernetes-map-type", text(value));
+    "x-kubernetes-validations describes a list of validation rules written in the CEL expression language." x_kubernetes_validations(value: impl IntoIterator<Item = crate::apiextensions::v1::ValidationRuleApply>) add_keyed("x-kubernetes-validations", list(value, |value| value.0.into_value()), &[("rule", None)]);
+});
 typed!(JSONSchemaPropsApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps");
 
-part!("SelectableField specifies the JSON path of a field that may be used with field selectors.", SelectableFieldApply);
-
-impl SelectableFieldApply {
-    /// jsonPath is a simple JSON path which is evaluated against each custom resource to produce a field selector value.
-    #[inline]
-    pub fn json_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("jsonPath", text(value));
-        self
-    }
-}
+part!("SelectableField specifies the JSON path of a field that may be used with field selectors.", SelectableFieldApply {
+    "jsonPath is a simple JSON path which is evaluated against each custom resource to produce a field selector value." json_path(value: impl Into<String>) set("jsonPath", text(value));
+});
 typed!(SelectableFieldApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::SelectableField, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.SelectableField");
 
-part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply);
-
-impl ServiceReferenceApply {
-    /// namespace is the namespace of the service.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// name is the name of the service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// path is an optional URL path at which the webhook will be contacted.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// port is an optional service port at which the webhook will be contacted.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-}
+part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply {
+    "namespace is the namespace of the service." namespace(value: impl Into<String>) set("namespace", text(value));
+    "name is the name of the service." name(value: impl Into<String>) set("name", text(value));
+    "path is an optional URL path at which the webhook will be contacted." path(value: impl Into<String>) set("path", text(value));
+    "port is an optional service port at which the webhook will be contacted." port(value: i32) set("port", Ok(value.into()));
+});
 typed!(ServiceReferenceApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ServiceReference, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ServiceReference");
 
-part!("ValidationRule describes a validation rule written in the CEL expression language.", ValidationRuleApply);
-
-impl ValidationRuleApply {
-    /// Rule represents the expression which will be evaluated by CEL.
-    #[inline]
-    pub fn rule(mut self, value: impl Into<String>) -> Self {
-        self.0.set("rule", text(value));
-        self
-    }
-    /// Message represents the message displayed when validation fails.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// MessageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails.
-    #[inline]
-    pub fn message_expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("messageExpression", text(value));
-        self
-    }
-    /// reason provides a machine-readable validation failure reason that is returned to the caller when a request fails this validation rule.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// fieldPath represents the field path returned when the validation fails.
-    #[inline]
-    pub fn field_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fieldPath", text(value));
-        self
-    }
-    /// optionalOldSelf is used to opt a transition rule into evaluation even when the object is first created, or if the old object is missing the value.
-    #[inline]
-    pub fn optional_old_self(mut self, value: bool) -> Self {
-        self.0.set("optionalOldSelf", Ok(value.into()));
-        self
-    }
-}
+part!("ValidationRule describes a validation rule written in the CEL expression language.", ValidationRuleApply {
+    "Rule represents the expression which will be evaluated by CEL." rule(value: impl Into<String>) set("rule", text(value));
+    "Message represents the message displayed when validation fails." message(value: impl Into<String>) set("message", text(value));
+    "MessageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails." message_expression(value: impl Into<String>) set("messageExpression", text(value));
+    "reason provides a machine-readable validation failure reason that is returned to the caller when a request fails this validation rule." reason(value: impl Into<String>) set("reason", text(value));
+    "fieldPath represents the field path returned when the validation fails." field_path(value: impl Into<String>) set("fieldPath", text(value));
+    "optionalOldSelf is used to opt a transition rule into evaluation even when the object is first created, or if the old object is missing the value." optional_old_self(value: bool) set("optionalOldSelf", Ok(value.into()));
+});
 typed!(ValidationRuleApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ValidationRule, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ValidationRule");
 
-part!("WebhookClientConfig contains the information to make a TLS connection with the webhook.", WebhookClientConfigApply);
-
-impl WebhookClientConfigApply {
-    /// url gives the location of the webhook, in standard URL form (\`scheme://host:port/path\`).
-    #[inline]
-    pub fn url(mut self, value: impl Into<String>) -> Self {
-        self.0.set("url", text(value));
-        self
-    }
-    /// service is a reference to the service for this webhook.
-    #[inline]
-    pub fn service(mut self, value: crate::apiextensions::v1::ServiceReferenceApply) -> Self {
-        self.0.set("service", value.0.into_value());
-        self
-    }
-    /// caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate.
-    #[inline]
-    pub fn ca_bundle(mut self, value: impl Into<Vec<u8>>) -> Self {
-        self.0.set("caBundle", bytes(value));
-        self
-    }
-}
+part!("WebhookClientConfig contains the information to make a TLS connection with the webhook.", WebhookClientConfigApply {
+    "url gives the location of the webhook, in standard URL form (\\`scheme://host:port/path\\`)." url(value: impl Into<String>) set("url", text(value));
+    "service is a reference to the service for this webhook." service(value: crate::apiextensions::v1::ServiceReferenceApply) set("service", value.0.into_value());
+    "caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate." ca_bundle(value: impl Into<Vec<u8>>) set("caBundle", bytes(value));
+});
 typed!(WebhookClientConfigApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookClientConfig, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookClientConfig");
 
-part!("WebhookConversion describes how to call a conversion webhook.", WebhookConversionApply);
-
-impl WebhookConversionApply {
-    /// clientConfig is the instructions for how to call the webhook if strategy is \`Webhook\`.
-    #[inline]
-    pub fn client_config(mut self, value: crate::apiextensions::v1::WebhookClientConfigApply) -> Self {
-        self.0.set("clientConfig", value.0.into_value());
-        self
-    }
-    /// conversionReviewVersions is an ordered list of preferred \`ConversionReview\` versions the Webhook expects.
-    #[inline]
-    pub fn conversion_review_versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("conversionReviewVersions", list(value, |value| text(value)));
-        self
-    }
-}
+part!("WebhookConversion describes how to call a conversion webhook.", WebhookConversionApply {
+    "clientConfig is the instructions for how to call the webhook if strategy is \\`Webhook\\`." client_config(value: crate::apiextensions::v1::WebhookClientConfigApply) set("clientConfig", value.0.into_value());
+    "conversionReviewVersions is an ordered list of preferred \\`ConversionReview\\` versions the Webhook expects." conversion_review_versions(value: impl IntoIterator<Item = impl Into<String>>) set("conversionReviewVersions", list(value, |value| text(value)));
+});
 typed!(WebhookConversionApply, k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookConversion, "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion");

@@ -6,139 +6,39 @@ use crate::generated::*;
 
 /// APIService represents a server for a particular GroupVersion.
 pub type APIServiceApply = Apply<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, BuiltIn>;
+root!(APIServiceApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService" {
+    "Spec contains information for locating and communicating with a server." spec(value: crate::apiregistration::v1::APIServiceSpecApply) set("spec", value.0.into_value());
+    "Status contains derived information about an API server." status(value: crate::apiregistration::v1::APIServiceStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, BuiltIn> {
-    /// Spec contains information for locating and communicating with a server.
-    #[inline]
-    pub fn spec(mut self, value: crate::apiregistration::v1::APIServiceSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status contains derived information about an API server.
-    #[inline]
-    pub fn status(mut self, value: crate::apiregistration::v1::APIServiceStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(APIServiceApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService");
-
-part!("APIServiceCondition describes the state of an APIService at a particular point.", APIServiceConditionApply);
-
-impl APIServiceConditionApply {
-    /// Type is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// Unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("APIServiceCondition describes the state of an APIService at a particular point.", APIServiceConditionApply {
+    "Type is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "Unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "Human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(APIServiceConditionApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceCondition, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceCondition");
 
-part!("APIServiceSpec contains information for locating and communicating with a server.", APIServiceSpecApply);
-
-impl APIServiceSpecApply {
-    /// Service is a reference to the service for this API server.
-    #[inline]
-    pub fn service(mut self, value: crate::apiregistration::v1::ServiceReferenceApply) -> Self {
-        self.0.set("service", value.0.into_value());
-        self
-    }
-    /// Group is the API group name this server hosts.
-    #[inline]
-    pub fn group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("group", text(value));
-        self
-    }
-    /// Version is the API version this server hosts.
-    #[inline]
-    pub fn version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("version", text(value));
-        self
-    }
-    /// InsecureSkipTLSVerify disables TLS certificate verification when communicating with this server.
-    #[inline]
-    pub fn insecure_skip_tls_verify(mut self, value: bool) -> Self {
-        self.0.set("insecureSkipTLSVerify", Ok(value.into()));
-        self
-    }
-    /// CABundle is a PEM encoded CA bundle which will be used to validate an API server's serving certificate.
-    #[inline]
-    pub fn ca_bundle(mut self, value: impl Into<Vec<u8>>) -> Self {
-        self.0.set("caBundle", bytes(value));
-        self
-    }
-    /// GroupPriorityMinimum is the priority this group should have at least.
-    #[inline]
-    pub fn group_priority_minimum(mut self, value: i32) -> Self {
-        self.0.set("groupPriorityMinimum", Ok(value.into()));
-        self
-    }
-    /// VersionPriority controls the ordering of this API version inside of its group.
-    #[inline]
-    pub fn version_priority(mut self, value: i32) -> Self {
-        self.0.set("versionPriority", Ok(value.into()));
-        self
-    }
-}
+part!("APIServiceSpec contains information for locating and communicating with a server.", APIServiceSpecApply {
+    "Service is a reference to the service for this API server." service(value: crate::apiregistration::v1::ServiceReferenceApply) set("service", value.0.into_value());
+    "Group is the API group name this server hosts." group(value: impl Into<String>) set("group", text(value));
+    "Version is the API version this server hosts." version(value: impl Into<String>) set("version", text(value));
+    "InsecureSkipTLSVerify disables TLS certificate verification when communicating with this server." insecure_skip_tls_verify(value: bool) set("insecureSkipTLSVerify", Ok(value.into()));
+    "CABundle is a PEM encoded CA bundle which will be used to validate an API server's serving certificate." ca_bundle(value: impl Into<Vec<u8>>) set("caBundle", bytes(value));
+    "GroupPriorityMinimum is the priority this group should have at least." group_priority_minimum(value: i32) set("groupPriorityMinimum", Ok(value.into()));
+    "VersionPriority controls the ordering of this API version inside of its group." version_priority(value: i32) set("versionPriority", Ok(value.into()));
+});
 typed!(APIServiceSpecApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceSpec, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec");
 
-part!("APIServiceStatus contains derived information about an API server.", APIServiceStatusApply);
-
-impl APIServiceStatusApply {
-    /// Current service state of apiService.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apiregistration::v1::APIServiceConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("APIServiceStatus contains derived information about an API server.", APIServiceStatusApply {
+    "Current service state of apiService." conditions(value: impl IntoIterator<Item = crate::apiregistration::v1::APIServiceConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(APIServiceStatusApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceStatus, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceStatus");
 
-part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply);
-
-impl ServiceReferenceApply {
-    /// Namespace is the namespace of the service.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// Name is the name of the service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// If specified, the port on the service that hosting webhook.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-}
+part!("ServiceReference holds a reference to Service.legacy.k8s.io.", ServiceReferenceApply {
+    "Namespace is the namespace of the service." namespace(value: impl Into<String>) set("namespace", text(value));
+    "Name is the name of the service." name(value: impl Into<String>) set("name", text(value));
+    "If specified, the port on the service that hosting webhook." port(value: i32) set("port", Ok(value.into()));
+});
 typed!(ServiceReferenceApply, k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::ServiceReference, "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference");

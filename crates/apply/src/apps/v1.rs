@@ -6,815 +6,215 @@ use crate::generated::*;
 
 /// ControllerRevision implements an immutable snapshot of state data.
 pub type ControllerRevisionApply = Apply<k8s_openapi::api::apps::v1::ControllerRevision, BuiltIn>;
-
-impl Apply<k8s_openapi::api::apps::v1::ControllerRevision, BuiltIn> {
-    /// Data is the serialized representation of the state.
-    #[inline]
-    pub fn data(mut self, value: impl Serialize) -> Self {
-        self.fields.set("data", to_value(value));
-        self
-    }
-    /// Revision indicates the revision of the state represented by Data.
-    #[inline]
-    pub fn revision(mut self, value: i64) -> Self {
-        self.fields.set("revision", Ok(value.into()));
-        self
-    }
-}
-root!(ControllerRevisionApply, k8s_openapi::api::apps::v1::ControllerRevision, "io.k8s.api.apps.v1.ControllerRevision");
+root!(ControllerRevisionApply, k8s_openapi::api::apps::v1::ControllerRevision, "io.k8s.api.apps.v1.ControllerRevision" {
+    "Data is the serialized representation of the state." data(value: impl Serialize) set("data", to_value(value));
+    "Revision indicates the revision of the state represented by Data." revision(value: i64) set("revision", Ok(value.into()));
+});
 
 /// DaemonSet represents the configuration of a daemon set.
 pub type DaemonSetApply = Apply<k8s_openapi::api::apps::v1::DaemonSet, BuiltIn>;
+root!(DaemonSetApply, k8s_openapi::api::apps::v1::DaemonSet, "io.k8s.api.apps.v1.DaemonSet" {
+    "The desired behavior of this daemon set." spec(value: crate::apps::v1::DaemonSetSpecApply) set("spec", value.0.into_value());
+    "The current status of this daemon set." status(value: crate::apps::v1::DaemonSetStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::apps::v1::DaemonSet, BuiltIn> {
-    /// The desired behavior of this daemon set.
-    #[inline]
-    pub fn spec(mut self, value: crate::apps::v1::DaemonSetSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// The current status of this daemon set.
-    #[inline]
-    pub fn status(mut self, value: crate::apps::v1::DaemonSetStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(DaemonSetApply, k8s_openapi::api::apps::v1::DaemonSet, "io.k8s.api.apps.v1.DaemonSet");
-
-part!("DaemonSetCondition describes the state of a DaemonSet at a certain point.", DaemonSetConditionApply);
-
-impl DaemonSetConditionApply {
-    /// Type of DaemonSet condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// The reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// A human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("DaemonSetCondition describes the state of a DaemonSet at a certain point.", DaemonSetConditionApply {
+    "Type of DaemonSet condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "The reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "A human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(DaemonSetConditionApply, k8s_openapi::api::apps::v1::DaemonSetCondition, "io.k8s.api.apps.v1.DaemonSetCondition");
 
-part!("DaemonSetSpec is the specification of a daemon set.", DaemonSetSpecApply);
-
-impl DaemonSetSpecApply {
-    /// A label query over pods that are managed by the daemon set.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// An object that describes the pod that will be created.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-    /// An update strategy to replace existing DaemonSet pods with new pods.
-    #[inline]
-    pub fn update_strategy(mut self, value: crate::apps::v1::DaemonSetUpdateStrategyApply) -> Self {
-        self.0.set("updateStrategy", value.0.into_value());
-        self
-    }
-    /// The minimum number of seconds for which a newly created DaemonSet pod should be ready without any of its container crashing, for it to be considered available.
-    #[inline]
-    pub fn min_ready_seconds(mut self, value: i32) -> Self {
-        self.0.set("minReadySeconds", Ok(value.into()));
-        self
-    }
-    /// The number of old history to retain to allow rollback.
-    #[inline]
-    pub fn revision_history_limit(mut self, value: i32) -> Self {
-        self.0.set("revisionHistoryLimit", Ok(value.into()));
-        self
-    }
-}
+part!("DaemonSetSpec is the specification of a daemon set.", DaemonSetSpecApply {
+    "A label query over pods that are managed by the daemon set." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "An object that describes the pod that will be created." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+    "An update strategy to replace existing DaemonSet pods with new pods." update_strategy(value: crate::apps::v1::DaemonSetUpdateStrategyApply) set("updateStrategy", value.0.into_value());
+    "The minimum number of seconds for which a newly created DaemonSet pod should be ready without any of its container crashing, for it to be considered available." min_ready_seconds(value: i32) set("minReadySeconds", Ok(value.into()));
+    "The number of old history to retain to allow rollback." revision_history_limit(value: i32) set("revisionHistoryLimit", Ok(value.into()));
+});
 typed!(DaemonSetSpecApply, k8s_openapi::api::apps::v1::DaemonSetSpec, "io.k8s.api.apps.v1.DaemonSetSpec");
 
-part!("DaemonSetStatus represents the current status of a daemon set.", DaemonSetStatusApply);
-
-impl DaemonSetStatusApply {
-    /// The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod.
-    #[inline]
-    pub fn current_number_scheduled(mut self, value: i32) -> Self {
-        self.0.set("currentNumberScheduled", Ok(value.into()));
-        self
-    }
-    /// The number of nodes that are running the daemon pod, but are not supposed to run the daemon pod.
-    #[inline]
-    pub fn number_misscheduled(mut self, value: i32) -> Self {
-        self.0.set("numberMisscheduled", Ok(value.into()));
-        self
-    }
-    /// The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod).
-    #[inline]
-    pub fn desired_number_scheduled(mut self, value: i32) -> Self {
-        self.0.set("desiredNumberScheduled", Ok(value.into()));
-        self
-    }
-    /// numberReady is the number of nodes that should be running the daemon pod and have one or more of the daemon pod running with a Ready Condition.
-    #[inline]
-    pub fn number_ready(mut self, value: i32) -> Self {
-        self.0.set("numberReady", Ok(value.into()));
-        self
-    }
-    /// The most recent generation observed by the daemon set controller.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// The total number of nodes that are running updated daemon pod.
-    #[inline]
-    pub fn updated_number_scheduled(mut self, value: i32) -> Self {
-        self.0.set("updatedNumberScheduled", Ok(value.into()));
-        self
-    }
-    /// The number of nodes that should be running the daemon pod and have one or more of the daemon pod running and available (ready for at least spec.minReadySeconds).
-    #[inline]
-    pub fn number_available(mut self, value: i32) -> Self {
-        self.0.set("numberAvailable", Ok(value.into()));
-        self
-    }
-    /// The number of nodes that should be running the daemon pod and have none of the daemon pod running and available (ready for at least spec.minReadySeconds).
-    #[inline]
-    pub fn number_unavailable(mut self, value: i32) -> Self {
-        self.0.set("numberUnavailable", Ok(value.into()));
-        self
-    }
-    /// Count of hash collisions for the DaemonSet.
-    #[inline]
-    pub fn collision_count(mut self, value: i32) -> Self {
-        self.0.set("collisionCount", Ok(value.into()));
-        self
-    }
-    /// Represents the latest available observations of a DaemonSet's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apps::v1::DaemonSetConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("DaemonSetStatus represents the current status of a daemon set.", DaemonSetStatusApply {
+    "The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod." current_number_scheduled(value: i32) set("currentNumberScheduled", Ok(value.into()));
+    "The number of nodes that are running the daemon pod, but are not supposed to run the daemon pod." number_misscheduled(value: i32) set("numberMisscheduled", Ok(value.into()));
+    "The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod)." desired_number_scheduled(value: i32) set("desiredNumberScheduled", Ok(value.into()));
+    "numberReady is the number of nodes that should be running the daemon pod and have one or more of the daemon pod running with a Ready Condition." number_ready(value: i32) set("numberReady", Ok(value.into()));
+    "The most recent generation observed by the daemon set controller." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "The total number of nodes that are running updated daemon pod." updated_number_scheduled(value: i32) set("updatedNumberScheduled", Ok(value.into()));
+    "The number of nodes that should be running the daemon pod and have one or more of the daemon pod running and available (ready for at least spec.minReadySeconds)." number_available(value: i32) set("numberAvailable", Ok(value.into()));
+    "The number of nodes that should be running the daemon pod and have none of the daemon pod running and available (ready for at least spec.minReadySeconds)." number_unavailable(value: i32) set("numberUnavailable", Ok(value.into()));
+    "Count of hash collisions for the DaemonSet." collision_count(value: i32) set("collisionCount", Ok(value.into()));
+    "Represents the latest available observations of a DaemonSet's current state." conditions(value: impl IntoIterator<Item = crate::apps::v1::DaemonSetConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(DaemonSetStatusApply, k8s_openapi::api::apps::v1::DaemonSetStatus, "io.k8s.api.apps.v1.DaemonSetStatus");
 
-part!("DaemonSetUpdateStrategy is a struct used to control the update strategy for a DaemonSet.", DaemonSetUpdateStrategyApply);
-
-impl DaemonSetUpdateStrategyApply {
-    /// Type of daemon set update.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Rolling update config params.
-    #[inline]
-    pub fn rolling_update(mut self, value: crate::apps::v1::RollingUpdateDaemonSetApply) -> Self {
-        self.0.set("rollingUpdate", value.0.into_value());
-        self
-    }
-}
+part!("DaemonSetUpdateStrategy is a struct used to control the update strategy for a DaemonSet.", DaemonSetUpdateStrategyApply {
+    "Type of daemon set update." type_(value: impl Into<String>) set("type", text(value));
+    "Rolling update config params." rolling_update(value: crate::apps::v1::RollingUpdateDaemonSetApply) set("rollingUpdate", value.0.into_value());
+});
 typed!(DaemonSetUpdateStrategyApply, k8s_openapi::api::apps::v1::DaemonSetUpdateStrategy, "io.k8s.api.apps.v1.DaemonSetUpdateStrategy");
 
 /// Deployment enables declarative updates for Pods and ReplicaSets.
 pub type DeploymentApply = Apply<k8s_openapi::api::apps::v1::Deployment, BuiltIn>;
+root!(DeploymentApply, k8s_openapi::api::apps::v1::Deployment, "io.k8s.api.apps.v1.Deployment" {
+    "Specification of the desired behavior of the Deployment." spec(value: crate::apps::v1::DeploymentSpecApply) set("spec", value.0.into_value());
+    "Most recently observed status of the Deployment." status(value: crate::apps::v1::DeploymentStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::apps::v1::Deployment, BuiltIn> {
-    /// Specification of the desired behavior of the Deployment.
-    #[inline]
-    pub fn spec(mut self, value: crate::apps::v1::DeploymentSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Most recently observed status of the Deployment.
-    #[inline]
-    pub fn status(mut self, value: crate::apps::v1::DeploymentStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(DeploymentApply, k8s_openapi::api::apps::v1::Deployment, "io.k8s.api.apps.v1.Deployment");
-
-part!("DeploymentCondition describes the state of a deployment at a certain point.", DeploymentConditionApply);
-
-impl DeploymentConditionApply {
-    /// Type of deployment condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// The last time this condition was updated.
-    #[inline]
-    pub fn last_update_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastUpdateTime", value.into_value());
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// The reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// A human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("DeploymentCondition describes the state of a deployment at a certain point.", DeploymentConditionApply {
+    "Type of deployment condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "The last time this condition was updated." last_update_time(value: impl Part<Time>) set("lastUpdateTime", value.into_value());
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "The reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "A human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(DeploymentConditionApply, k8s_openapi::api::apps::v1::DeploymentCondition, "io.k8s.api.apps.v1.DeploymentCondition");
 
-part!("DeploymentSpec is the specification of the desired behavior of the Deployment.", DeploymentSpecApply);
-
-impl DeploymentSpecApply {
-    /// Number of desired pods.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// Label selector for pods.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// Template describes the pods that will be created.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-    /// The deployment strategy to use to replace existing pods with new ones.
-    #[inline]
-    pub fn strategy(mut self, value: crate::apps::v1::DeploymentStrategyApply) -> Self {
-        self.0.set("strategy", value.0.into_value());
-        self
-    }
-    /// Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available.
-    #[inline]
-    pub fn min_ready_seconds(mut self, value: i32) -> Self {
-        self.0.set("minReadySeconds", Ok(value.into()));
-        self
-    }
-    /// The number of old ReplicaSets to retain to allow rollback.
-    #[inline]
-    pub fn revision_history_limit(mut self, value: i32) -> Self {
-        self.0.set("revisionHistoryLimit", Ok(value.into()));
-        self
-    }
-    /// Indicates that the deployment is paused.
-    #[inline]
-    pub fn paused(mut self, value: bool) -> Self {
-        self.0.set("paused", Ok(value.into()));
-        self
-    }
-    /// The maximum time in seconds for a deployment to make progress before it is considered to be failed.
-    #[inline]
-    pub fn progress_deadline_seconds(mut self, value: i32) -> Self {
-        self.0.set("progressDeadlineSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("DeploymentSpec is the specification of the desired behavior of the Deployment.", DeploymentSpecApply {
+    "Number of desired pods." replicas(value: i32) set("replicas", Ok(value.into()));
+    "Label selector for pods." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "Template describes the pods that will be created." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+    "The deployment strategy to use to replace existing pods with new ones." strategy(value: crate::apps::v1::DeploymentStrategyApply) set("strategy", value.0.into_value());
+    "Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available." min_ready_seconds(value: i32) set("minReadySeconds", Ok(value.into()));
+    "The number of old ReplicaSets to retain to allow rollback." revision_history_limit(value: i32) set("revisionHistoryLimit", Ok(value.into()));
+    "Indicates that the deployment is paused." paused(value: bool) set("paused", Ok(value.into()));
+    "The maximum time in seconds for a deployment to make progress before it is considered to be failed." progress_deadline_seconds(value: i32) set("progressDeadlineSeconds", Ok(value.into()));
+});
 typed!(DeploymentSpecApply, k8s_openapi::api::apps::v1::DeploymentSpec, "io.k8s.api.apps.v1.DeploymentSpec");
 
-part!("DeploymentStatus is the most recently observed status of the Deployment.", DeploymentStatusApply);
-
-impl DeploymentStatusApply {
-    /// The generation observed by the deployment controller.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// Total number of non-terminating pods targeted by this deployment (their labels match the selector).
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// Total number of non-terminating pods targeted by this deployment that have the desired template spec.
-    #[inline]
-    pub fn updated_replicas(mut self, value: i32) -> Self {
-        self.0.set("updatedReplicas", Ok(value.into()));
-        self
-    }
-    /// Total number of non-terminating pods targeted by this Deployment with a Ready Condition.
-    #[inline]
-    pub fn ready_replicas(mut self, value: i32) -> Self {
-        self.0.set("readyReplicas", Ok(value.into()));
-        self
-    }
-    /// Total number of available non-terminating pods (ready for at least minReadySeconds) targeted by this deployment.
-    #[inline]
-    pub fn available_replicas(mut self, value: i32) -> Self {
-        self.0.set("availableReplicas", Ok(value.into()));
-        self
-    }
-    /// Total number of unavailable pods targeted by this deployment.
-    #[inline]
-    pub fn unavailable_replicas(mut self, value: i32) -> Self {
-        self.0.set("unavailableReplicas", Ok(value.into()));
-        self
-    }
-    /// Total number of terminating pods targeted by this deployment.
-    #[inline]
-    pub fn terminating_replicas(mut self, value: i32) -> Self {
-        self.0.set("terminatingReplicas", Ok(value.into()));
-        self
-    }
-    /// Represents the latest available observations of a deployment's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apps::v1::DeploymentConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// Count of hash collisions for the Deployment.
-    #[inline]
-    pub fn collision_count(mut self, value: i32) -> Self {
-        self.0.set("collisionCount", Ok(value.into()));
-        self
-    }
-}
+part!("DeploymentStatus is the most recently observed status of the Deployment.", DeploymentStatusApply {
+    "The generation observed by the deployment controller." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "Total number of non-terminating pods targeted by this deployment (their labels match the selector)." replicas(value: i32) set("replicas", Ok(value.into()));
+    "Total number of non-terminating pods targeted by this deployment that have the desired template spec." updated_replicas(value: i32) set("updatedReplicas", Ok(value.into()));
+    "Total number of non-terminating pods targeted by this Deployment with a Ready Condition." ready_replicas(value: i32) set("readyReplicas", Ok(value.into()));
+    "Total number of available non-terminating pods (ready for at least minReadySeconds) targeted by this deployment." available_replicas(value: i32) set("availableReplicas", Ok(value.into()));
+    "Total number of unavailable pods targeted by this deployment." unavailable_replicas(value: i32) set("unavailableReplicas", Ok(value.into()));
+    "Total number of terminating pods targeted by this deployment." terminating_replicas(value: i32) set("terminatingReplicas", Ok(value.into()));
+    "Represents the latest available observations of a deployment's current state." conditions(value: impl IntoIterator<Item = crate::apps::v1::DeploymentConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "Count of hash collisions for the Deployment." collision_count(value: i32) set("collisionCount", Ok(value.into()));
+});
 typed!(DeploymentStatusApply, k8s_openapi::api::apps::v1::DeploymentStatus, "io.k8s.api.apps.v1.DeploymentStatus");
 
-part!("DeploymentStrategy describes how to replace existing pods with new ones.", DeploymentStrategyApply);
-
-impl DeploymentStrategyApply {
-    /// Type of deployment.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Rolling update config params.
-    #[inline]
-    pub fn rolling_update(mut self, value: crate::apps::v1::RollingUpdateDeploymentApply) -> Self {
-        self.0.set("rollingUpdate", value.0.into_value());
-        self
-    }
-}
+part!("DeploymentStrategy describes how to replace existing pods with new ones.", DeploymentStrategyApply {
+    "Type of deployment." type_(value: impl Into<String>) set("type", text(value));
+    "Rolling update config params." rolling_update(value: crate::apps::v1::RollingUpdateDeploymentApply) set("rollingUpdate", value.0.into_value());
+});
 typed!(DeploymentStrategyApply, k8s_openapi::api::apps::v1::DeploymentStrategy, "io.k8s.api.apps.v1.DeploymentStrategy");
 
 /// ReplicaSet ensures that a specified number of pod replicas are running at any given time.
 pub type ReplicaSetApply = Apply<k8s_openapi::api::apps::v1::ReplicaSet, BuiltIn>;
+root!(ReplicaSetApply, k8s_openapi::api::apps::v1::ReplicaSet, "io.k8s.api.apps.v1.ReplicaSet" {
+    "Spec defines the specification of the desired behavior of the ReplicaSet." spec(value: crate::apps::v1::ReplicaSetSpecApply) set("spec", value.0.into_value());
+    "Status is the most recently observed status of the ReplicaSet." status(value: crate::apps::v1::ReplicaSetStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::apps::v1::ReplicaSet, BuiltIn> {
-    /// Spec defines the specification of the desired behavior of the ReplicaSet.
-    #[inline]
-    pub fn spec(mut self, value: crate::apps::v1::ReplicaSetSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status is the most recently observed status of the ReplicaSet.
-    #[inline]
-    pub fn status(mut self, value: crate::apps::v1::ReplicaSetStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ReplicaSetApply, k8s_openapi::api::apps::v1::ReplicaSet, "io.k8s.api.apps.v1.ReplicaSet");
-
-part!("ReplicaSetCondition describes the state of a replica set at a certain point.", ReplicaSetConditionApply);
-
-impl ReplicaSetConditionApply {
-    /// Type of replica set condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// The last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// The reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// A human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("ReplicaSetCondition describes the state of a replica set at a certain point.", ReplicaSetConditionApply {
+    "Type of replica set condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "The last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "The reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "A human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(ReplicaSetConditionApply, k8s_openapi::api::apps::v1::ReplicaSetCondition, "io.k8s.api.apps.v1.ReplicaSetCondition");
 
-part!("ReplicaSetSpec is the specification of a ReplicaSet.", ReplicaSetSpecApply);
-
-impl ReplicaSetSpecApply {
-    /// Replicas is the number of desired pods.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available.
-    #[inline]
-    pub fn min_ready_seconds(mut self, value: i32) -> Self {
-        self.0.set("minReadySeconds", Ok(value.into()));
-        self
-    }
-    /// Selector is a label query over pods that should match the replica count.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// Template is the object that describes the pod that will be created if insufficient replicas are detected.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-}
+part!("ReplicaSetSpec is the specification of a ReplicaSet.", ReplicaSetSpecApply {
+    "Replicas is the number of desired pods." replicas(value: i32) set("replicas", Ok(value.into()));
+    "Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available." min_ready_seconds(value: i32) set("minReadySeconds", Ok(value.into()));
+    "Selector is a label query over pods that should match the replica count." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "Template is the object that describes the pod that will be created if insufficient replicas are detected." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+});
 typed!(ReplicaSetSpecApply, k8s_openapi::api::apps::v1::ReplicaSetSpec, "io.k8s.api.apps.v1.ReplicaSetSpec");
 
-part!("ReplicaSetStatus represents the current status of a ReplicaSet.", ReplicaSetStatusApply);
-
-impl ReplicaSetStatusApply {
-    /// Replicas is the most recently observed number of non-terminating pods.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// The number of non-terminating pods that have labels matching the labels of the pod template of the replicaset.
-    #[inline]
-    pub fn fully_labeled_replicas(mut self, value: i32) -> Self {
-        self.0.set("fullyLabeledReplicas", Ok(value.into()));
-        self
-    }
-    /// The number of non-terminating pods targeted by this ReplicaSet with a Ready Condition.
-    #[inline]
-    pub fn ready_replicas(mut self, value: i32) -> Self {
-        self.0.set("readyReplicas", Ok(value.into()));
-        self
-    }
-    /// The number of available non-terminating pods (ready for at least minReadySeconds) for this replica set.
-    #[inline]
-    pub fn available_replicas(mut self, value: i32) -> Self {
-        self.0.set("availableReplicas", Ok(value.into()));
-        self
-    }
-    /// The number of terminating pods for this replica set.
-    #[inline]
-    pub fn terminating_replicas(mut self, value: i32) -> Self {
-        self.0.set("terminatingReplicas", Ok(value.into()));
-        self
-    }
-    /// ObservedGeneration reflects the generation of the most recently observed ReplicaSet.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// Represents the latest available observations of a replica set's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apps::v1::ReplicaSetConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("ReplicaSetStatus represents the current status of a ReplicaSet.", ReplicaSetStatusApply {
+    "Replicas is the most recently observed number of non-terminating pods." replicas(value: i32) set("replicas", Ok(value.into()));
+    "The number of non-terminating pods that have labels matching the labels of the pod template of the replicaset." fully_labeled_replicas(value: i32) set("fullyLabeledReplicas", Ok(value.into()));
+    "The number of non-terminating pods targeted by this ReplicaSet with a Ready Condition." ready_replicas(value: i32) set("readyReplicas", Ok(value.into()));
+    "The number of available non-terminating pods (ready for at least minReadySeconds) for this replica set." available_replicas(value: i32) set("availableReplicas", Ok(value.into()));
+    "The number of terminating pods for this replica set." terminating_replicas(value: i32) set("terminatingReplicas", Ok(value.into()));
+    "ObservedGeneration reflects the generation of the most recently observed ReplicaSet." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "Represents the latest available observations of a replica set's current state." conditions(value: impl IntoIterator<Item = crate::apps::v1::ReplicaSetConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(ReplicaSetStatusApply, k8s_openapi::api::apps::v1::ReplicaSetStatus, "io.k8s.api.apps.v1.ReplicaSetStatus");
 
-part!("Spec to control the desired behavior of daemon set rolling update.", RollingUpdateDaemonSetApply);
-
-impl RollingUpdateDaemonSetApply {
-    /// The maximum number of DaemonSet pods that can be unavailable during the update.
-    #[inline]
-    pub fn max_unavailable(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxUnavailable", value.into_value());
-        self
-    }
-    /// The maximum number of nodes with an existing available DaemonSet pod that can have an updated DaemonSet pod during during an update.
-    #[inline]
-    pub fn max_surge(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxSurge", value.into_value());
-        self
-    }
-}
+part!("Spec to control the desired behavior of daemon set rolling update.", RollingUpdateDaemonSetApply {
+    "The maximum number of DaemonSet pods that can be unavailable during the update." max_unavailable(value: impl Part<IntOrString>) set("maxUnavailable", value.into_value());
+    "The maximum number of nodes with an existing available DaemonSet pod that can have an updated DaemonSet pod during during an update." max_surge(value: impl Part<IntOrString>) set("maxSurge", value.into_value());
+});
 typed!(RollingUpdateDaemonSetApply, k8s_openapi::api::apps::v1::RollingUpdateDaemonSet, "io.k8s.api.apps.v1.RollingUpdateDaemonSet");
 
-part!("Spec to control the desired behavior of rolling update.", RollingUpdateDeploymentApply);
-
-impl RollingUpdateDeploymentApply {
-    /// The maximum number of pods that can be unavailable during the update.
-    #[inline]
-    pub fn max_unavailable(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxUnavailable", value.into_value());
-        self
-    }
-    /// The maximum number of pods that can be scheduled above the desired number of pods.
-    #[inline]
-    pub fn max_surge(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxSurge", value.into_value());
-        self
-    }
-}
+part!("Spec to control the desired behavior of rolling update.", RollingUpdateDeploymentApply {
+    "The maximum number of pods that can be unavailable during the update." max_unavailable(value: impl Part<IntOrString>) set("maxUnavailable", value.into_value());
+    "The maximum number of pods that can be scheduled above the desired number of pods." max_surge(value: impl Part<IntOrString>) set("maxSurge", value.into_value());
+});
 typed!(RollingUpdateDeploymentApply, k8s_openapi::api::apps::v1::RollingUpdateDeployment, "io.k8s.api.apps.v1.RollingUpdateDeployment");
 
-part!("RollingUpdateStatefulSetStrategy is used to communicate parameter for RollingUpdateStatefulSetStrategyType.", RollingUpdateStatefulSetStrategyApply);
-
-impl RollingUpdateStatefulSetStrategyApply {
-    /// Partition indicates the ordinal at which the StatefulSet should be partitioned for updates.
-    #[inline]
-    pub fn partition(mut self, value: i32) -> Self {
-        self.0.set("partition", Ok(value.into()));
-        self
-    }
-    /// The maximum number of pods that can be unavailable during the update.
-    #[inline]
-    pub fn max_unavailable(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxUnavailable", value.into_value());
-        self
-    }
-}
+part!("RollingUpdateStatefulSetStrategy is used to communicate parameter for RollingUpdateStatefulSetStrategyType.", RollingUpdateStatefulSetStrategyApply {
+    "Partition indicates the ordinal at which the StatefulSet should be partitioned for updates." partition(value: i32) set("partition", Ok(value.into()));
+    "The maximum number of pods that can be unavailable during the update." max_unavailable(value: impl Part<IntOrString>) set("maxUnavailable", value.into_value());
+});
 typed!(RollingUpdateStatefulSetStrategyApply, k8s_openapi::api::apps::v1::RollingUpdateStatefulSetStrategy, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy");
 
 /// StatefulSet represents a set of pods with consistent identities.
 pub type StatefulSetApply = Apply<k8s_openapi::api::apps::v1::StatefulSet, BuiltIn>;
+root!(StatefulSetApply, k8s_openapi::api::apps::v1::StatefulSet, "io.k8s.api.apps.v1.StatefulSet" {
+    "Spec defines the desired identities of pods in this set." spec(value: crate::apps::v1::StatefulSetSpecApply) set("spec", value.0.into_value());
+    "Status is the current status of Pods in this StatefulSet." status(value: crate::apps::v1::StatefulSetStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::apps::v1::StatefulSet, BuiltIn> {
-    /// Spec defines the desired identities of pods in this set.
-    #[inline]
-    pub fn spec(mut self, value: crate::apps::v1::StatefulSetSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status is the current status of Pods in this StatefulSet.
-    #[inline]
-    pub fn status(mut self, value: crate::apps::v1::StatefulSetStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(StatefulSetApply, k8s_openapi::api::apps::v1::StatefulSet, "io.k8s.api.apps.v1.StatefulSet");
-
-part!("StatefulSetCondition describes the state of a statefulset at a certain point.", StatefulSetConditionApply);
-
-impl StatefulSetConditionApply {
-    /// Type of statefulset condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// The reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// A human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("StatefulSetCondition describes the state of a statefulset at a certain point.", StatefulSetConditionApply {
+    "Type of statefulset condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "The reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "A human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(StatefulSetConditionApply, k8s_openapi::api::apps::v1::StatefulSetCondition, "io.k8s.api.apps.v1.StatefulSetCondition");
 
-part!("StatefulSetOrdinals describes the policy used for replica ordinal assignment in this StatefulSet.", StatefulSetOrdinalsApply);
-
-impl StatefulSetOrdinalsApply {
-    /// start is the number representing the first replica's index.
-    #[inline]
-    pub fn start(mut self, value: i32) -> Self {
-        self.0.set("start", Ok(value.into()));
-        self
-    }
-}
+part!("StatefulSetOrdinals describes the policy used for replica ordinal assignment in this StatefulSet.", StatefulSetOrdinalsApply {
+    "start is the number representing the first replica's index." start(value: i32) set("start", Ok(value.into()));
+});
 typed!(StatefulSetOrdinalsApply, k8s_openapi::api::apps::v1::StatefulSetOrdinals, "io.k8s.api.apps.v1.StatefulSetOrdinals");
 
-part!("StatefulSetPersistentVolumeClaimRetentionPolicy describes the policy used for PVCs created from the StatefulSet VolumeClaimTemplates.", StatefulSetPersistentVolumeClaimRetentionPolicyApply);
-
-impl StatefulSetPersistentVolumeClaimRetentionPolicyApply {
-    /// WhenDeleted specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is deleted.
-    #[inline]
-    pub fn when_deleted(mut self, value: impl Into<String>) -> Self {
-        self.0.set("whenDeleted", text(value));
-        self
-    }
-    /// WhenScaled specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is scaled down.
-    #[inline]
-    pub fn when_scaled(mut self, value: impl Into<String>) -> Self {
-        self.0.set("whenScaled", text(value));
-        self
-    }
-}
+part!("StatefulSetPersistentVolumeClaimRetentionPolicy describes the policy used for PVCs created from the StatefulSet VolumeClaimTemplates.", StatefulSetPersistentVolumeClaimRetentionPolicyApply {
+    "WhenDeleted specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is deleted." when_deleted(value: impl Into<String>) set("whenDeleted", text(value));
+    "WhenScaled specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is scaled down." when_scaled(value: impl Into<String>) set("whenScaled", text(value));
+});
 typed!(StatefulSetPersistentVolumeClaimRetentionPolicyApply, k8s_openapi::api::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicy, "io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy");
 
-part!("A StatefulSetSpec is the specification of a StatefulSet.", StatefulSetSpecApply);
-
-impl StatefulSetSpecApply {
-    /// replicas is the desired number of replicas of the given Template.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// selector is a label query over pods that should match the replica count.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// template is the object that describes the pod that will be created if insufficient replicas are detected.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-    /// volumeClaimTemplates is a list of claims that pods are allowed to reference.
-    #[inline]
-    pub fn volume_claim_templates(mut self, value: impl IntoIterator<Item = crate::core::v1::PersistentVolumeClaimApply>) -> Self {
-        self.0.set("volumeClaimTemplates", list(value, |value| to_value(value)));
-        self
-    }
-    /// serviceName is the name of the service that governs this StatefulSet.
-    #[inline]
-    pub fn service_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("serviceName", text(value));
-        self
-    }
-    /// podManagementPolicy controls how pods are created during initial scale up, when replacing pods on nodes, or when scaling down.
-    #[inline]
-    pub fn pod_management_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("podManagementPolicy", text(value));
-        self
-    }
-    /// updateStrategy indicates the StatefulSetUpdateStrategy that will be employed to update Pods in the StatefulSet when a revision is made to Template.
-    #[inline]
-    pub fn update_strategy(mut self, value: crate::apps::v1::StatefulSetUpdateStrategyApply) -> Self {
-        self.0.set("updateStrategy", value.0.into_value());
-        self
-    }
-    /// revisionHistoryLimit is the maximum number of revisions that will be maintained in the StatefulSet's revision history.
-    #[inline]
-    pub fn revision_history_limit(mut self, value: i32) -> Self {
-        self.0.set("revisionHistoryLimit", Ok(value.into()));
-        self
-    }
-    /// Minimum number of seconds for which a newly created pod should be ready without any of its container crashing for it to be considered available.
-    #[inline]
-    pub fn min_ready_seconds(mut self, value: i32) -> Self {
-        self.0.set("minReadySeconds", Ok(value.into()));
-        self
-    }
-    /// persistentVolumeClaimRetentionPolicy describes the lifecycle of persistent volume claims created from volumeClaimTemplates.
-    #[inline]
-    pub fn persistent_volume_claim_retention_policy(mut self, value: crate::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicyApply) -> Self {
-        self.0.set("persistentVolumeClaimRetentionPolicy", value.0.into_value());
-        self
-    }
-    /// ordinals controls the numbering of replica indices in a StatefulSet.
-    #[inline]
-    pub fn ordinals(mut self, value: crate::apps::v1::StatefulSetOrdinalsApply) -> Self {
-        self.0.set("ordinals", value.0.into_value());
-        self
-    }
-}
+part!("A StatefulSetSpec is the specification of a StatefulSet.", StatefulSetSpecApply {
+    "replicas is the desired number of replicas of the given Template." replicas(value: i32) set("replicas", Ok(value.into()));
+    "selector is a label query over pods that should match the replica count." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "template is the object that describes the pod that will be created if insufficient replicas are detected." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+    "volumeClaimTemplates is a list of claims that pods are allowed to reference." volume_claim_templates(value: impl IntoIterator<Item = crate::core::v1::PersistentVolumeClaimApply>) set("volumeClaimTemplates", list(value, |value| to_value(value)));
+    "serviceName is the name of the service that governs this StatefulSet." service_name(value: impl Into<String>) set("serviceName", text(value));
+    "podManagementPolicy controls how pods are created during initial scale up, when replacing pods on nodes, or when scaling down." pod_management_policy(value: impl Into<String>) set("podManagementPolicy", text(value));
+    "updateStrategy indicates the StatefulSetUpdateStrategy that will be employed to update Pods in the StatefulSet when a revision is made to Template." update_strategy(value: crate::apps::v1::StatefulSetUpdateStrategyApply) set("updateStrategy", value.0.into_value());
+    "revisionHistoryLimit is the maximum number of revisions that will be maintained in the StatefulSet's revision history." revision_history_limit(value: i32) set("revisionHistoryLimit", Ok(value.into()));
+    "Minimum number of seconds for which a newly created pod should be ready without any of its container crashing for it to be considered available." min_ready_seconds(value: i32) set("minReadySeconds", Ok(value.into()));
+    "persistentVolumeClaimRetentionPolicy describes the lifecycle of persistent volume claims created from volumeClaimTemplates." persistent_volume_claim_retention_policy(value: crate::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicyApply) set("persistentVolumeClaimRetentionPolicy", value.0.into_value());
+    "ordinals controls the numbering of replica indices in a StatefulSet." ordinals(value: crate::apps::v1::StatefulSetOrdinalsApply) set("ordinals", value.0.into_value());
+});
 typed!(StatefulSetSpecApply, k8s_openapi::api::apps::v1::StatefulSetSpec, "io.k8s.api.apps.v1.StatefulSetSpec");
 
-part!("StatefulSetStatus represents the current state of a StatefulSet.", StatefulSetStatusApply);
-
-impl StatefulSetStatusApply {
-    /// observedGeneration is the most recent generation observed for this StatefulSet.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// replicas is the number of Pods created by the StatefulSet controller.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// readyReplicas is the number of pods created for this StatefulSet with a Ready Condition.
-    #[inline]
-    pub fn ready_replicas(mut self, value: i32) -> Self {
-        self.0.set("readyReplicas", Ok(value.into()));
-        self
-    }
-    /// currentReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by currentRevision.
-    #[inline]
-    pub fn current_replicas(mut self, value: i32) -> Self {
-        self.0.set("currentReplicas", Ok(value.into()));
-        self
-    }
-    /// updatedReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by updateRevision.
-    #[inline]
-    pub fn updated_replicas(mut self, value: i32) -> Self {
-        self.0.set("updatedReplicas", Ok(value.into()));
-        self
-    }
-    /// currentRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence \[0,currentReplicas).
-    #[inline]
-    pub fn current_revision(mut self, value: impl Into<String>) -> Self {
-        self.0.set("currentRevision", text(value));
-        self
-    }
-    /// updateRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence \[replicas-updatedReplicas,replicas).
-    #[inline]
-    pub fn update_revision(mut self, value: impl Into<String>) -> Self {
-        self.0.set("updateRevision", text(value));
-        self
-    }
-    /// collisionCount is the count of hash collisions for the StatefulSet.
-    #[inline]
-    pub fn collision_count(mut self, value: i32) -> Self {
-        self.0.set("collisionCount", Ok(value.into()));
-        self
-    }
-    /// Represents the latest available observations of a statefulset's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::apps::v1::StatefulSetConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// Total number of available pods (ready for at least minReadySeconds) targeted by this statefulset.
-    #[inline]
-    pub fn available_replicas(mut self, value: i32) -> Self {
-        self.0.set("availableReplicas", Ok(value.into()));
-        self
-    }
-}
+part!("StatefulSetStatus represents the current state of a StatefulSet.", StatefulSetStatusApply {
+    "observedGeneration is the most recent generation observed for this StatefulSet." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "replicas is the number of Pods created by the StatefulSet controller." replicas(value: i32) set("replicas", Ok(value.into()));
+    "readyReplicas is the number of pods created for this StatefulSet with a Ready Condition." ready_replicas(value: i32) set("readyReplicas", Ok(value.into()));
+    "currentReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by currentRevision." current_replicas(value: i32) set("currentReplicas", Ok(value.into()));
+    "updatedReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by updateRevision." updated_replicas(value: i32) set("updatedReplicas", Ok(value.into()));
+    "currentRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence \\[0,currentReplicas)." current_revision(value: impl Into<String>) set("currentRevision", text(value));
+    "updateRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence \\[replicas-updatedReplicas,replicas)." update_revision(value: impl Into<String>) set("updateRevision", text(value));
+    "collisionCount is the count of hash collisions for the StatefulSet." collision_count(value: i32) set("collisionCount", Ok(value.into()));
+    "Represents the latest available observations of a statefulset's current state." conditions(value: impl IntoIterator<Item = crate::apps::v1::StatefulSetConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "Total number of available pods (ready for at least minReadySeconds) targeted by this statefulset." available_replicas(value: i32) set("availableReplicas", Ok(value.into()));
+});
 typed!(StatefulSetStatusApply, k8s_openapi::api::apps::v1::StatefulSetStatus, "io.k8s.api.apps.v1.StatefulSetStatus");
 
-part!("StatefulSetUpdateStrategy indicates the strategy that the StatefulSet controller will use to perform updates.", StatefulSetUpdateStrategyApply);
-
-impl StatefulSetUpdateStrategyApply {
-    /// Type indicates the type of the StatefulSetUpdateStrategy.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// RollingUpdate is used to communicate parameters when Type is RollingUpdateStatefulSetStrategyType.
-    #[inline]
-    pub fn rolling_update(mut self, value: crate::apps::v1::RollingUpdateStatefulSetStrategyApply) -> Self {
-        self.0.set("rollingUpdate", value.0.into_value());
-        self
-    }
-}
+part!("StatefulSetUpdateStrategy indicates the strategy that the StatefulSet controller will use to perform updates.", StatefulSetUpdateStrategyApply {
+    "Type indicates the type of the StatefulSetUpdateStrategy." type_(value: impl Into<String>) set("type", text(value));
+    "RollingUpdate is used to communicate parameters when Type is RollingUpdateStatefulSetStrategyType." rolling_update(value: crate::apps::v1::RollingUpdateStatefulSetStrategyApply) set("rollingUpdate", value.0.into_value());
+});
 typed!(StatefulSetUpdateStrategyApply, k8s_openapi::api::apps::v1::StatefulSetUpdateStrategy, "io.k8s.api.apps.v1.StatefulSetUpdateStrategy");

@@ -4,111 +4,51 @@
 
 use crate::generated::*;
 
-part!("CrossVersionObjectReference contains enough information to let you identify the referred resource.", CrossVersionObjectReferenceApply);
-
-impl CrossVersionObjectReferenceApply {
-    /// kind is the kind of the referent; More info: <https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds>.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// name is the name of the referent; More info: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// apiVersion is the API version of the referent.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-}
+part!("CrossVersionObjectReference contains enough information to let you identify the referred resource.", CrossVersionObjectReferenceApply {
+    "kind is the kind of the referent; More info: <https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds>." kind(value: impl Into<String>) set("kind", text(value));
+    "name is the name of the referent; More info: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>." name(value: impl Into<String>) set("name", text(value));
+    "apiVersion is the API version of the referent." api_version(value: impl Into<String>) set("apiVersion", text(value));
+});
 typed!(CrossVersionObjectReferenceApply, k8s_openapi::api::autoscaling::v1::CrossVersionObjectReference, "io.k8s.api.autoscaling.v1.CrossVersionObjectReference");
 
 /// configuration of a horizontal pod autoscaler.
 pub type HorizontalPodAutoscalerApply = Apply<k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler, BuiltIn>;
+root!(HorizontalPodAutoscalerApply, k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler" {
+    "spec defines the behaviour of autoscaler." spec(value: crate::autoscaling::v1::HorizontalPodAutoscalerSpecApply) set("spec", value.0.into_value());
+    "status is the current information about the autoscaler." status(value: crate::autoscaling::v1::HorizontalPodAutoscalerStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler, BuiltIn> {
-    /// spec defines the behaviour of autoscaler.
-    #[inline]
-    pub fn spec(mut self, value: crate::autoscaling::v1::HorizontalPodAutoscalerSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status is the current information about the autoscaler.
-    #[inline]
-    pub fn status(mut self, value: crate::autoscaling::v1::HorizontalPodAutoscalerStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(HorizontalPodAutoscalerApply, k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler");
-
-part!("specification of a horizontal pod autoscaler.", HorizontalPodAutoscalerSpecApply);
-
-impl HorizontalPodAutoscalerSpecApply {
-    /// reference to scaled resource; horizontal pod autoscaler will learn the current resource consumption and will set the desired number of pods by using its Scale …
-    #[inline]
-    pub fn scale_target_ref(mut self, value: crate::autoscaling::v1::CrossVersionObjectReferenceApply) -> Self {
-        self.0.set("scaleTargetRef", value.0.into_value());
-        self
-    }
-    /// minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.
-    #[inline]
-    pub fn min_replicas(mut self, value: i32) -> Self {
-        self.0.set("minReplicas", Ok(value.into()));
-        self
-    }
-    /// maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be smaller than MinReplicas.
-    #[inline]
-    pub fn max_replicas(mut self, value: i32) -> Self {
-        self.0.set("maxReplicas", Ok(value.into()));
-        self
-    }
-    /// targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of requested CPU) over all the pods; if not specified the …
-    #[inline]
-    pub fn target_cpu_utilization_percentage(mut self, value: i32) -> Self {
-        self.0.set("targetCPUUtilizationPercentage", Ok(value.into()));
-        self
-    }
-}
+part!("specification of a horizontal pod autoscaler.", HorizontalPodAutoscalerSpecApply {
+    "reference to scaled resource; horizontal pod autoscaler will learn the current resource consumption and will set the desired number of pods by using its Scale …" scale_target_ref(value: crate::autoscaling::v1::CrossVersionObjectReferenceApply) set("scaleTargetRef", value.0.into_value());
+    "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down." min_replicas(value: i32) set("minReplicas", Ok(value.into()));
+    "maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be smaller than MinReplicas." max_replicas(value: i32) set("maxReplicas", Ok(value.into()));
+    "targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of requested CPU) over all the pods; if not specified the …" target_cpu_utilization_percentage(value: i32) set("targetCPUUtilizationPercentage", Ok(value.into()));
+});
 typed!(HorizontalPodAutoscalerSpecApply, k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerSpec, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerSpec");
 
-part!("current status of a horizontal pod autoscaler.", HorizontalPodAutoscalerStatusApply);
-
-impl HorizontalPodAutoscalerStatusApply {
-    /// observedGeneration is the most recent generation observed by this autoscaler.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the autoscaler to control how often the number of pods is changed.
-    #[inline]
-    pub fn last_scale_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastScaleTime", value.into_value());
-        self
-    }
-    /// currentReplicas is the current number of replicas of pods managed by this autoscaler.
-    #[inline]
-    pub fn current_replicas(mut self, value: i32) -> Self {
-        self.0.set("currentReplicas", Ok(value.into()));
-        self
-    }
-    /// desiredReplicas is the  desired number of replicas of pods managed by this autoscaler.
-    #[inline]
-    pub fn desired_replicas(mut self, value: i32) -> Self {
-        self.0.set("desiredReplicas", Ok(value.into()));
-        self
-    }
-    /// currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as a percentage of requested CPU, e.g.
-    #[inline]
-    pub fn current_cpu_utilization_percentage(mut self, value: i32) -> Self {
-        self.0.set("currentCPUUtilizationPercentage", Ok(value.into()));
-        self
-    }
-}
+part!("current status of a horizontal pod autoscaler.", HorizontalPodAutoscalerStatusApply {
+    "observedGeneration is the most recent generation observed by this autoscaler." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the autoscaler to control how often the number of pods is changed." last_scale_time(value: impl Part<Time>) set("lastScaleTime", value.into_value());
+    "currentReplicas is the current number of replicas of pods managed by this autoscaler." current_replicas(value: i32) set("currentReplicas", Ok(value.into()));
+    "desiredReplicas is the  desired number of replicas of pods managed by this autoscaler." desired_replicas(value: i32) set("desiredReplicas", Ok(value.into()));
+    "currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as a percentage of requested CPU, e.g." current_cpu_utilization_percentage(value: i32) set("currentCPUUtilizationPercentage", Ok(value.into()));
+});
 typed!(HorizontalPodAutoscalerStatusApply, k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerStatus, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus");
+
+/// Scale represents a scaling request for a resource.
+pub type ScaleApply = Apply<k8s_openapi::api::autoscaling::v1::Scale, BuiltIn>;
+root!(ScaleApply, k8s_openapi::api::autoscaling::v1::Scale, "io.k8s.api.autoscaling.v1.Scale" {
+    "spec defines the behavior of the scale." spec(value: crate::autoscaling::v1::ScaleSpecApply) set("spec", value.0.into_value());
+    "status is the current status of the scale." status(value: crate::autoscaling::v1::ScaleStatusApply) set("status", value.0.into_value());
+});
+
+part!("ScaleSpec describes the attributes of a scale subresource.", ScaleSpecApply {
+    "replicas is the desired number of instances for the scaled object." replicas(value: i32) set("replicas", Ok(value.into()));
+});
+typed!(ScaleSpecApply, k8s_openapi::api::autoscaling::v1::ScaleSpec, "io.k8s.api.autoscaling.v1.ScaleSpec");
+
+part!("ScaleStatus represents the current status of a scale subresource.", ScaleStatusApply {
+    "replicas is the actual number of observed instances of the scaled object." replicas(value: i32) set("replicas", Ok(value.into()));
+    "selector is the label query over pods that should match the replicas count." selector(value: impl Into<String>) set("selector", text(value));
+});
+typed!(ScaleStatusApply, k8s_openapi::api::autoscaling::v1::ScaleStatus, "io.k8s.api.autoscaling.v1.ScaleStatus");

@@ -4,591 +4,170 @@
 
 use crate::generated::*;
 
-part!("ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the …", ContainerResourceMetricSourceApply);
-
-impl ContainerResourceMetricSourceApply {
-    /// name is the name of the resource in question.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// target specifies the target value for the given metric.
-    #[inline]
-    pub fn target(mut self, value: crate::autoscaling::v2::MetricTargetApply) -> Self {
-        self.0.set("target", value.0.into_value());
-        self
-    }
-    /// container is the name of the container in the pods of the scaling target.
-    #[inline]
-    pub fn container(mut self, value: impl Into<String>) -> Self {
-        self.0.set("container", text(value));
-        self
-    }
-}
+part!("ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the …", ContainerResourceMetricSourceApply {
+    "name is the name of the resource in question." name(value: impl Into<String>) set("name", text(value));
+    "target specifies the target value for the given metric." target(value: crate::autoscaling::v2::MetricTargetApply) set("target", value.0.into_value());
+    "container is the name of the container in the pods of the scaling target." container(value: impl Into<String>) set("container", text(value));
+});
 typed!(ContainerResourceMetricSourceApply, k8s_openapi::api::autoscaling::v2::ContainerResourceMetricSource, "io.k8s.api.autoscaling.v2.ContainerResourceMetricSource");
 
-part!("ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing a single …", ContainerResourceMetricStatusApply);
-
-impl ContainerResourceMetricStatusApply {
-    /// name is the name of the resource in question.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// current contains the current value for the given metric.
-    #[inline]
-    pub fn current(mut self, value: crate::autoscaling::v2::MetricValueStatusApply) -> Self {
-        self.0.set("current", value.0.into_value());
-        self
-    }
-    /// container is the name of the container in the pods of the scaling target.
-    #[inline]
-    pub fn container(mut self, value: impl Into<String>) -> Self {
-        self.0.set("container", text(value));
-        self
-    }
-}
+part!("ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing a single …", ContainerResourceMetricStatusApply {
+    "name is the name of the resource in question." name(value: impl Into<String>) set("name", text(value));
+    "current contains the current value for the given metric." current(value: crate::autoscaling::v2::MetricValueStatusApply) set("current", value.0.into_value());
+    "container is the name of the container in the pods of the scaling target." container(value: impl Into<String>) set("container", text(value));
+});
 typed!(ContainerResourceMetricStatusApply, k8s_openapi::api::autoscaling::v2::ContainerResourceMetricStatus, "io.k8s.api.autoscaling.v2.ContainerResourceMetricStatus");
 
-part!("CrossVersionObjectReference contains enough information to let you identify the referred resource.", CrossVersionObjectReferenceApply);
-
-impl CrossVersionObjectReferenceApply {
-    /// kind is the kind of the referent; More info: <https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds>.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// name is the name of the referent; More info: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// apiVersion is the API version of the referent.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-}
+part!("CrossVersionObjectReference contains enough information to let you identify the referred resource.", CrossVersionObjectReferenceApply {
+    "kind is the kind of the referent; More info: <https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds>." kind(value: impl Into<String>) set("kind", text(value));
+    "name is the name of the referent; More info: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>." name(value: impl Into<String>) set("name", text(value));
+    "apiVersion is the API version of the referent." api_version(value: impl Into<String>) set("apiVersion", text(value));
+});
 typed!(CrossVersionObjectReferenceApply, k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference, "io.k8s.api.autoscaling.v2.CrossVersionObjectReference");
 
-part!("ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example length of queue in cloud messaging service, or …", ExternalMetricSourceApply);
-
-impl ExternalMetricSourceApply {
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-    /// target specifies the target value for the given metric.
-    #[inline]
-    pub fn target(mut self, value: crate::autoscaling::v2::MetricTargetApply) -> Self {
-        self.0.set("target", value.0.into_value());
-        self
-    }
-}
+part!("ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example length of queue in cloud messaging service, or …", ExternalMetricSourceApply {
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+    "target specifies the target value for the given metric." target(value: crate::autoscaling::v2::MetricTargetApply) set("target", value.0.into_value());
+});
 typed!(ExternalMetricSourceApply, k8s_openapi::api::autoscaling::v2::ExternalMetricSource, "io.k8s.api.autoscaling.v2.ExternalMetricSource");
 
-part!("ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object.", ExternalMetricStatusApply);
-
-impl ExternalMetricStatusApply {
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-    /// current contains the current value for the given metric.
-    #[inline]
-    pub fn current(mut self, value: crate::autoscaling::v2::MetricValueStatusApply) -> Self {
-        self.0.set("current", value.0.into_value());
-        self
-    }
-}
+part!("ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object.", ExternalMetricStatusApply {
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+    "current contains the current value for the given metric." current(value: crate::autoscaling::v2::MetricValueStatusApply) set("current", value.0.into_value());
+});
 typed!(ExternalMetricStatusApply, k8s_openapi::api::autoscaling::v2::ExternalMetricStatus, "io.k8s.api.autoscaling.v2.ExternalMetricStatus");
 
-part!("HPAScalingPolicy is a single policy which must hold true for a specified past interval.", HPAScalingPolicyApply);
-
-impl HPAScalingPolicyApply {
-    /// type is used to specify the scaling policy.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// value contains the amount of change which is permitted by the policy.
-    #[inline]
-    pub fn value(mut self, value: i32) -> Self {
-        self.0.set("value", Ok(value.into()));
-        self
-    }
-    /// periodSeconds specifies the window of time for which the policy should hold true.
-    #[inline]
-    pub fn period_seconds(mut self, value: i32) -> Self {
-        self.0.set("periodSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("HPAScalingPolicy is a single policy which must hold true for a specified past interval.", HPAScalingPolicyApply {
+    "type is used to specify the scaling policy." type_(value: impl Into<String>) set("type", text(value));
+    "value contains the amount of change which is permitted by the policy." value(value: i32) set("value", Ok(value.into()));
+    "periodSeconds specifies the window of time for which the policy should hold true." period_seconds(value: i32) set("periodSeconds", Ok(value.into()));
+});
 typed!(HPAScalingPolicyApply, k8s_openapi::api::autoscaling::v2::HPAScalingPolicy, "io.k8s.api.autoscaling.v2.HPAScalingPolicy");
 
-part!("HPAScalingRules configures the scaling behavior for one direction via scaling Policy Rules and a configurable metric tolerance.", HPAScalingRulesApply);
-
-impl HPAScalingRulesApply {
-    /// stabilizationWindowSeconds is the number of seconds for which past recommendations should be considered while scaling up or scaling down.
-    #[inline]
-    pub fn stabilization_window_seconds(mut self, value: i32) -> Self {
-        self.0.set("stabilizationWindowSeconds", Ok(value.into()));
-        self
-    }
-    /// selectPolicy is used to specify which policy should be used.
-    #[inline]
-    pub fn select_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("selectPolicy", text(value));
-        self
-    }
-    /// policies is a list of potential scaling polices which can be used during scaling.
-    #[inline]
-    pub fn policies(mut self, value: impl IntoIterator<Item = crate::autoscaling::v2::HPAScalingPolicyApply>) -> Self {
-        self.0.set("policies", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// tolerance is the tolerance on the ratio between the current and desired metric value under which no updates are made to the desired number of replicas (e.g.
-    #[inline]
-    pub fn tolerance(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("tolerance", value.into_value());
-        self
-    }
-}
+part!("HPAScalingRules configures the scaling behavior for one direction via scaling Policy Rules and a configurable metric tolerance.", HPAScalingRulesApply {
+    "stabilizationWindowSeconds is the number of seconds for which past recommendations should be considered while scaling up or scaling down." stabilization_window_seconds(value: i32) set("stabilizationWindowSeconds", Ok(value.into()));
+    "selectPolicy is used to specify which policy should be used." select_policy(value: impl Into<String>) set("selectPolicy", text(value));
+    "policies is a list of potential scaling polices which can be used during scaling." policies(value: impl IntoIterator<Item = crate::autoscaling::v2::HPAScalingPolicyApply>) set("policies", list(value, |value| value.0.into_value()));
+    "tolerance is the tolerance on the ratio between the current and desired metric value under which no updates are made to the desired number of replicas (e.g." tolerance(value: impl Part<Quantity>) set("tolerance", value.into_value());
+});
 typed!(HPAScalingRulesApply, k8s_openapi::api::autoscaling::v2::HPAScalingRules, "io.k8s.api.autoscaling.v2.HPAScalingRules");
 
 /// HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the …
 pub type HorizontalPodAutoscalerApply = Apply<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler, BuiltIn>;
+root!(HorizontalPodAutoscalerApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler" {
+    "spec is the specification for the behaviour of the autoscaler." spec(value: crate::autoscaling::v2::HorizontalPodAutoscalerSpecApply) set("spec", value.0.into_value());
+    "status is the current information about the autoscaler." status(value: crate::autoscaling::v2::HorizontalPodAutoscalerStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler, BuiltIn> {
-    /// spec is the specification for the behaviour of the autoscaler.
-    #[inline]
-    pub fn spec(mut self, value: crate::autoscaling::v2::HorizontalPodAutoscalerSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status is the current information about the autoscaler.
-    #[inline]
-    pub fn status(mut self, value: crate::autoscaling::v2::HorizontalPodAutoscalerStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(HorizontalPodAutoscalerApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler");
-
-part!("HorizontalPodAutoscalerBehavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and scaleDown fields respectively).", HorizontalPodAutoscalerBehaviorApply);
-
-impl HorizontalPodAutoscalerBehaviorApply {
-    /// scaleUp is scaling policy for scaling Up.
-    #[inline]
-    pub fn scale_up(mut self, value: crate::autoscaling::v2::HPAScalingRulesApply) -> Self {
-        self.0.set("scaleUp", value.0.into_value());
-        self
-    }
-    /// scaleDown is scaling policy for scaling Down.
-    #[inline]
-    pub fn scale_down(mut self, value: crate::autoscaling::v2::HPAScalingRulesApply) -> Self {
-        self.0.set("scaleDown", value.0.into_value());
-        self
-    }
-}
+part!("HorizontalPodAutoscalerBehavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and scaleDown fields respectively).", HorizontalPodAutoscalerBehaviorApply {
+    "scaleUp is scaling policy for scaling Up." scale_up(value: crate::autoscaling::v2::HPAScalingRulesApply) set("scaleUp", value.0.into_value());
+    "scaleDown is scaling policy for scaling Down." scale_down(value: crate::autoscaling::v2::HPAScalingRulesApply) set("scaleDown", value.0.into_value());
+});
 typed!(HorizontalPodAutoscalerBehaviorApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior");
 
-part!("HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point.", HorizontalPodAutoscalerConditionApply);
-
-impl HorizontalPodAutoscalerConditionApply {
-    /// type describes the current condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// status is the status of the condition (True, False, Unknown).
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// lastTransitionTime is the last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// reason is the reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// message is a human-readable explanation containing details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point.", HorizontalPodAutoscalerConditionApply {
+    "type describes the current condition." type_(value: impl Into<String>) set("type", text(value));
+    "status is the status of the condition (True, False, Unknown)." status(value: impl Into<String>) set("status", text(value));
+    "lastTransitionTime is the last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "reason is the reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "message is a human-readable explanation containing details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(HorizontalPodAutoscalerConditionApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerCondition, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition");
 
-part!("HorizontalPodAutoscalerSpec describes the desired functionality of the HorizontalPodAutoscaler.", HorizontalPodAutoscalerSpecApply);
-
-impl HorizontalPodAutoscalerSpecApply {
-    /// scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica …
-    #[inline]
-    pub fn scale_target_ref(mut self, value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) -> Self {
-        self.0.set("scaleTargetRef", value.0.into_value());
-        self
-    }
-    /// minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.
-    #[inline]
-    pub fn min_replicas(mut self, value: i32) -> Self {
-        self.0.set("minReplicas", Ok(value.into()));
-        self
-    }
-    /// maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up.
-    #[inline]
-    pub fn max_replicas(mut self, value: i32) -> Self {
-        self.0.set("maxReplicas", Ok(value.into()));
-        self
-    }
-    /// metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).
-    #[inline]
-    pub fn metrics(mut self, value: impl IntoIterator<Item = crate::autoscaling::v2::MetricSpecApply>) -> Self {
-        self.0.set("metrics", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// behavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and scaleDown fields respectively).
-    #[inline]
-    pub fn behavior(mut self, value: crate::autoscaling::v2::HorizontalPodAutoscalerBehaviorApply) -> Self {
-        self.0.set("behavior", value.0.into_value());
-        self
-    }
-}
+part!("HorizontalPodAutoscalerSpec describes the desired functionality of the HorizontalPodAutoscaler.", HorizontalPodAutoscalerSpecApply {
+    "scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica …" scale_target_ref(value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) set("scaleTargetRef", value.0.into_value());
+    "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down." min_replicas(value: i32) set("minReplicas", Ok(value.into()));
+    "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up." max_replicas(value: i32) set("maxReplicas", Ok(value.into()));
+    "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used)." metrics(value: impl IntoIterator<Item = crate::autoscaling::v2::MetricSpecApply>) set("metrics", list(value, |value| value.0.into_value()));
+    "behavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and scaleDown fields respectively)." behavior(value: crate::autoscaling::v2::HorizontalPodAutoscalerBehaviorApply) set("behavior", value.0.into_value());
+});
 typed!(HorizontalPodAutoscalerSpecApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec");
 
-part!("HorizontalPodAutoscalerStatus describes the current status of a horizontal pod autoscaler.", HorizontalPodAutoscalerStatusApply);
-
-impl HorizontalPodAutoscalerStatusApply {
-    /// observedGeneration is the most recent generation observed by this autoscaler.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods, used by the autoscaler to control how often the number of pods is changed.
-    #[inline]
-    pub fn last_scale_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastScaleTime", value.into_value());
-        self
-    }
-    /// currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler.
-    #[inline]
-    pub fn current_replicas(mut self, value: i32) -> Self {
-        self.0.set("currentReplicas", Ok(value.into()));
-        self
-    }
-    /// desiredReplicas is the desired number of replicas of pods managed by this autoscaler, as last calculated by the autoscaler.
-    #[inline]
-    pub fn desired_replicas(mut self, value: i32) -> Self {
-        self.0.set("desiredReplicas", Ok(value.into()));
-        self
-    }
-    /// currentMetrics is the last read state of the metrics used by this autoscaler.
-    #[inline]
-    pub fn current_metrics(mut self, value: impl IntoIterator<Item = crate::autoscaling::v2::MetricStatusApply>) -> Self {
-        self.0.set("currentMetrics", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// conditions is the set of conditions required for this autoscaler to scale its target, and indicates whether or not those conditions are met.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::autoscaling::v2::HorizontalPodAutoscalerConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("HorizontalPodAutoscalerStatus describes the current status of a horizontal pod autoscaler.", HorizontalPodAutoscalerStatusApply {
+    "observedGeneration is the most recent generation observed by this autoscaler." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods, used by the autoscaler to control how often the number of pods is changed." last_scale_time(value: impl Part<Time>) set("lastScaleTime", value.into_value());
+    "currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler." current_replicas(value: i32) set("currentReplicas", Ok(value.into()));
+    "desiredReplicas is the desired number of replicas of pods managed by this autoscaler, as last calculated by the autoscaler." desired_replicas(value: i32) set("desiredReplicas", Ok(value.into()));
+    "currentMetrics is the last read state of the metrics used by this autoscaler." current_metrics(value: impl IntoIterator<Item = crate::autoscaling::v2::MetricStatusApply>) set("currentMetrics", list(value, |value| value.0.into_value()));
+    "conditions is the set of conditions required for this autoscaler to scale its target, and indicates whether or not those conditions are met." conditions(value: impl IntoIterator<Item = crate::autoscaling::v2::HorizontalPodAutoscalerConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(HorizontalPodAutoscalerStatusApply, k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerStatus");
 
-part!("MetricIdentifier defines the name and optionally selector for a metric.", MetricIdentifierApply);
-
-impl MetricIdentifierApply {
-    /// name is the name of the given metric.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// selector is the string-encoded form of a standard kubernetes label selector for the given metric When set, it is passed as an additional parameter to the …
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-}
+part!("MetricIdentifier defines the name and optionally selector for a metric.", MetricIdentifierApply {
+    "name is the name of the given metric." name(value: impl Into<String>) set("name", text(value));
+    "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set, it is passed as an additional parameter to the …" selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+});
 typed!(MetricIdentifierApply, k8s_openapi::api::autoscaling::v2::MetricIdentifier, "io.k8s.api.autoscaling.v2.MetricIdentifier");
 
-part!("MetricSpec specifies how to scale based on a single metric (only \\`type\\` and one other matching field should be set at once).", MetricSpecApply);
-
-impl MetricSpecApply {
-    /// type is the type of metric source.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).
-    #[inline]
-    pub fn object(mut self, value: crate::autoscaling::v2::ObjectMetricSourceApply) -> Self {
-        self.0.set("object", value.0.into_value());
-        self
-    }
-    /// pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).
-    #[inline]
-    pub fn pods(mut self, value: crate::autoscaling::v2::PodsMetricSourceApply) -> Self {
-        self.0.set("pods", value.0.into_value());
-        self
-    }
-    /// resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g.
-    #[inline]
-    pub fn resource(mut self, value: crate::autoscaling::v2::ResourceMetricSourceApply) -> Self {
-        self.0.set("resource", value.0.into_value());
-        self
-    }
-    /// containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod of …
-    #[inline]
-    pub fn container_resource(mut self, value: crate::autoscaling::v2::ContainerResourceMetricSourceApply) -> Self {
-        self.0.set("containerResource", value.0.into_value());
-        self
-    }
-    /// external refers to a global metric that is not associated with any Kubernetes object.
-    #[inline]
-    pub fn external(mut self, value: crate::autoscaling::v2::ExternalMetricSourceApply) -> Self {
-        self.0.set("external", value.0.into_value());
-        self
-    }
-}
+part!("MetricSpec specifies how to scale based on a single metric (only \\`type\\` and one other matching field should be set at once).", MetricSpecApply {
+    "type is the type of metric source." type_(value: impl Into<String>) set("type", text(value));
+    "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object)." object(value: crate::autoscaling::v2::ObjectMetricSourceApply) set("object", value.0.into_value());
+    "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second)." pods(value: crate::autoscaling::v2::PodsMetricSourceApply) set("pods", value.0.into_value());
+    "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g." resource(value: crate::autoscaling::v2::ResourceMetricSourceApply) set("resource", value.0.into_value());
+    "containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod of …" container_resource(value: crate::autoscaling::v2::ContainerResourceMetricSourceApply) set("containerResource", value.0.into_value());
+    "external refers to a global metric that is not associated with any Kubernetes object." external(value: crate::autoscaling::v2::ExternalMetricSourceApply) set("external", value.0.into_value());
+});
 typed!(MetricSpecApply, k8s_openapi::api::autoscaling::v2::MetricSpec, "io.k8s.api.autoscaling.v2.MetricSpec");
 
-part!("MetricStatus describes the last-read state of a single metric.", MetricStatusApply);
-
-impl MetricStatusApply {
-    /// type is the type of metric source.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).
-    #[inline]
-    pub fn object(mut self, value: crate::autoscaling::v2::ObjectMetricStatusApply) -> Self {
-        self.0.set("object", value.0.into_value());
-        self
-    }
-    /// pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).
-    #[inline]
-    pub fn pods(mut self, value: crate::autoscaling::v2::PodsMetricStatusApply) -> Self {
-        self.0.set("pods", value.0.into_value());
-        self
-    }
-    /// resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g.
-    #[inline]
-    pub fn resource(mut self, value: crate::autoscaling::v2::ResourceMetricStatusApply) -> Self {
-        self.0.set("resource", value.0.into_value());
-        self
-    }
-    /// container resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod …
-    #[inline]
-    pub fn container_resource(mut self, value: crate::autoscaling::v2::ContainerResourceMetricStatusApply) -> Self {
-        self.0.set("containerResource", value.0.into_value());
-        self
-    }
-    /// external refers to a global metric that is not associated with any Kubernetes object.
-    #[inline]
-    pub fn external(mut self, value: crate::autoscaling::v2::ExternalMetricStatusApply) -> Self {
-        self.0.set("external", value.0.into_value());
-        self
-    }
-}
+part!("MetricStatus describes the last-read state of a single metric.", MetricStatusApply {
+    "type is the type of metric source." type_(value: impl Into<String>) set("type", text(value));
+    "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object)." object(value: crate::autoscaling::v2::ObjectMetricStatusApply) set("object", value.0.into_value());
+    "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second)." pods(value: crate::autoscaling::v2::PodsMetricStatusApply) set("pods", value.0.into_value());
+    "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g." resource(value: crate::autoscaling::v2::ResourceMetricStatusApply) set("resource", value.0.into_value());
+    "container resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod …" container_resource(value: crate::autoscaling::v2::ContainerResourceMetricStatusApply) set("containerResource", value.0.into_value());
+    "external refers to a global metric that is not associated with any Kubernetes object." external(value: crate::autoscaling::v2::ExternalMetricStatusApply) set("external", value.0.into_value());
+});
 typed!(MetricStatusApply, k8s_openapi::api::autoscaling::v2::MetricStatus, "io.k8s.api.autoscaling.v2.MetricStatus");
 
-part!("MetricTarget defines the target value, average value, or average utilization of a specific metric.", MetricTargetApply);
-
-impl MetricTargetApply {
-    /// type represents whether the metric type is Utilization, Value, or AverageValue.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// value is the target value of the metric (as a quantity).
-    #[inline]
-    pub fn value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("value", value.into_value());
-        self
-    }
-    /// averageValue is the target value of the average of the metric across all relevant pods (as a quantity).
-    #[inline]
-    pub fn average_value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("averageValue", value.into_value());
-        self
-    }
-    /// averageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of …
-    #[inline]
-    pub fn average_utilization(mut self, value: i32) -> Self {
-        self.0.set("averageUtilization", Ok(value.into()));
-        self
-    }
-}
+part!("MetricTarget defines the target value, average value, or average utilization of a specific metric.", MetricTargetApply {
+    "type represents whether the metric type is Utilization, Value, or AverageValue." type_(value: impl Into<String>) set("type", text(value));
+    "value is the target value of the metric (as a quantity)." value(value: impl Part<Quantity>) set("value", value.into_value());
+    "averageValue is the target value of the average of the metric across all relevant pods (as a quantity)." average_value(value: impl Part<Quantity>) set("averageValue", value.into_value());
+    "averageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of …" average_utilization(value: i32) set("averageUtilization", Ok(value.into()));
+});
 typed!(MetricTargetApply, k8s_openapi::api::autoscaling::v2::MetricTarget, "io.k8s.api.autoscaling.v2.MetricTarget");
 
-part!("MetricValueStatus holds the current value for a metric.", MetricValueStatusApply);
-
-impl MetricValueStatusApply {
-    /// value is the current value of the metric (as a quantity).
-    #[inline]
-    pub fn value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("value", value.into_value());
-        self
-    }
-    /// averageValue is the current value of the average of the metric across all relevant pods (as a quantity).
-    #[inline]
-    pub fn average_value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("averageValue", value.into_value());
-        self
-    }
-    /// currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested …
-    #[inline]
-    pub fn average_utilization(mut self, value: i32) -> Self {
-        self.0.set("averageUtilization", Ok(value.into()));
-        self
-    }
-}
+part!("MetricValueStatus holds the current value for a metric.", MetricValueStatusApply {
+    "value is the current value of the metric (as a quantity)." value(value: impl Part<Quantity>) set("value", value.into_value());
+    "averageValue is the current value of the average of the metric across all relevant pods (as a quantity)." average_value(value: impl Part<Quantity>) set("averageValue", value.into_value());
+    "currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested …" average_utilization(value: i32) set("averageUtilization", Ok(value.into()));
+});
 typed!(MetricValueStatusApply, k8s_openapi::api::autoscaling::v2::MetricValueStatus, "io.k8s.api.autoscaling.v2.MetricValueStatus");
 
-part!("ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).", ObjectMetricSourceApply);
-
-impl ObjectMetricSourceApply {
-    /// describedObject specifies the descriptions of a object,such as kind,name apiVersion.
-    #[inline]
-    pub fn described_object(mut self, value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) -> Self {
-        self.0.set("describedObject", value.0.into_value());
-        self
-    }
-    /// target specifies the target value for the given metric.
-    #[inline]
-    pub fn target(mut self, value: crate::autoscaling::v2::MetricTargetApply) -> Self {
-        self.0.set("target", value.0.into_value());
-        self
-    }
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-}
+part!("ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).", ObjectMetricSourceApply {
+    "describedObject specifies the descriptions of a object,such as kind,name apiVersion." described_object(value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) set("describedObject", value.0.into_value());
+    "target specifies the target value for the given metric." target(value: crate::autoscaling::v2::MetricTargetApply) set("target", value.0.into_value());
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+});
 typed!(ObjectMetricSourceApply, k8s_openapi::api::autoscaling::v2::ObjectMetricSource, "io.k8s.api.autoscaling.v2.ObjectMetricSource");
 
-part!("ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).", ObjectMetricStatusApply);
-
-impl ObjectMetricStatusApply {
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-    /// current contains the current value for the given metric.
-    #[inline]
-    pub fn current(mut self, value: crate::autoscaling::v2::MetricValueStatusApply) -> Self {
-        self.0.set("current", value.0.into_value());
-        self
-    }
-    /// DescribedObject specifies the descriptions of a object,such as kind,name apiVersion.
-    #[inline]
-    pub fn described_object(mut self, value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) -> Self {
-        self.0.set("describedObject", value.0.into_value());
-        self
-    }
-}
+part!("ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).", ObjectMetricStatusApply {
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+    "current contains the current value for the given metric." current(value: crate::autoscaling::v2::MetricValueStatusApply) set("current", value.0.into_value());
+    "DescribedObject specifies the descriptions of a object,such as kind,name apiVersion." described_object(value: crate::autoscaling::v2::CrossVersionObjectReferenceApply) set("describedObject", value.0.into_value());
+});
 typed!(ObjectMetricStatusApply, k8s_openapi::api::autoscaling::v2::ObjectMetricStatus, "io.k8s.api.autoscaling.v2.ObjectMetricStatus");
 
-part!("PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example, transactions-processed-per-second).", PodsMetricSourceApply);
-
-impl PodsMetricSourceApply {
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-    /// target specifies the target value for the given metric.
-    #[inline]
-    pub fn target(mut self, value: crate::autoscaling::v2::MetricTargetApply) -> Self {
-        self.0.set("target", value.0.into_value());
-        self
-    }
-}
+part!("PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example, transactions-processed-per-second).", PodsMetricSourceApply {
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+    "target specifies the target value for the given metric." target(value: crate::autoscaling::v2::MetricTargetApply) set("target", value.0.into_value());
+});
 typed!(PodsMetricSourceApply, k8s_openapi::api::autoscaling::v2::PodsMetricSource, "io.k8s.api.autoscaling.v2.PodsMetricSource");
 
-part!("PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for example, transactions-processed-per-second).", PodsMetricStatusApply);
-
-impl PodsMetricStatusApply {
-    /// metric identifies the target metric by name and selector.
-    #[inline]
-    pub fn metric(mut self, value: crate::autoscaling::v2::MetricIdentifierApply) -> Self {
-        self.0.set("metric", value.0.into_value());
-        self
-    }
-    /// current contains the current value for the given metric.
-    #[inline]
-    pub fn current(mut self, value: crate::autoscaling::v2::MetricValueStatusApply) -> Self {
-        self.0.set("current", value.0.into_value());
-        self
-    }
-}
+part!("PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for example, transactions-processed-per-second).", PodsMetricStatusApply {
+    "metric identifies the target metric by name and selector." metric(value: crate::autoscaling::v2::MetricIdentifierApply) set("metric", value.0.into_value());
+    "current contains the current value for the given metric." current(value: crate::autoscaling::v2::MetricValueStatusApply) set("current", value.0.into_value());
+});
 typed!(PodsMetricStatusApply, k8s_openapi::api::autoscaling::v2::PodsMetricStatus, "io.k8s.api.autoscaling.v2.PodsMetricStatus");
 
-part!("ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current …", ResourceMetricSourceApply);
-
-impl ResourceMetricSourceApply {
-    /// name is the name of the resource in question.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// target specifies the target value for the given metric.
-    #[inline]
-    pub fn target(mut self, value: crate::autoscaling::v2::MetricTargetApply) -> Self {
-        self.0.set("target", value.0.into_value());
-        self
-    }
-}
+part!("ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current …", ResourceMetricSourceApply {
+    "name is the name of the resource in question." name(value: impl Into<String>) set("name", text(value));
+    "target specifies the target value for the given metric." target(value: crate::autoscaling::v2::MetricTargetApply) set("target", value.0.into_value());
+});
 typed!(ResourceMetricSourceApply, k8s_openapi::api::autoscaling::v2::ResourceMetricSource, "io.k8s.api.autoscaling.v2.ResourceMetricSource");
 
-part!("ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the …", ResourceMetricStatusApply);
-
-impl ResourceMetricStatusApply {
-    /// name is the name of the resource in question.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// current contains the current value for the given metric.
-    #[inline]
-    pub fn current(mut self, value: crate::autoscaling::v2::MetricValueStatusApply) -> Self {
-        self.0.set("current", value.0.into_value());
-        self
-    }
-}
+part!("ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the …", ResourceMetricStatusApply {
+    "name is the name of the resource in question." name(value: impl Into<String>) set("name", text(value));
+    "current contains the current value for the given metric." current(value: crate::autoscaling::v2::MetricValueStatusApply) set("current", value.0.into_value());
+});
 typed!(ResourceMetricStatusApply, k8s_openapi::api::autoscaling::v2::ResourceMetricStatus, "io.k8s.api.autoscaling.v2.ResourceMetricStatus");

@@ -6,476 +6,126 @@ use crate::generated::*;
 
 /// CronJob represents the configuration of a single cron job.
 pub type CronJobApply = Apply<k8s_openapi::api::batch::v1::CronJob, BuiltIn>;
+root!(CronJobApply, k8s_openapi::api::batch::v1::CronJob, "io.k8s.api.batch.v1.CronJob" {
+    "Specification of the desired behavior of a cron job, including the schedule." spec(value: crate::batch::v1::CronJobSpecApply) set("spec", value.0.into_value());
+    "Current status of a cron job." status(value: crate::batch::v1::CronJobStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::batch::v1::CronJob, BuiltIn> {
-    /// Specification of the desired behavior of a cron job, including the schedule.
-    #[inline]
-    pub fn spec(mut self, value: crate::batch::v1::CronJobSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Current status of a cron job.
-    #[inline]
-    pub fn status(mut self, value: crate::batch::v1::CronJobStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(CronJobApply, k8s_openapi::api::batch::v1::CronJob, "io.k8s.api.batch.v1.CronJob");
-
-part!("CronJobSpec describes how the job execution will look like and when it will actually run.", CronJobSpecApply);
-
-impl CronJobSpecApply {
-    /// The schedule in Cron format, see <https://en.wikipedia.org/wiki/Cron>.
-    #[inline]
-    pub fn schedule(mut self, value: impl Into<String>) -> Self {
-        self.0.set("schedule", text(value));
-        self
-    }
-    /// The time zone name for the given schedule, see <https://en.wikipedia.org/wiki/List_of_tz_database_time_zones>.
-    #[inline]
-    pub fn time_zone(mut self, value: impl Into<String>) -> Self {
-        self.0.set("timeZone", text(value));
-        self
-    }
-    /// Optional deadline in seconds for starting the job if it misses scheduled time for any reason.
-    #[inline]
-    pub fn starting_deadline_seconds(mut self, value: i64) -> Self {
-        self.0.set("startingDeadlineSeconds", Ok(value.into()));
-        self
-    }
-    /// Specifies how to treat concurrent executions of a Job.
-    #[inline]
-    pub fn concurrency_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("concurrencyPolicy", text(value));
-        self
-    }
-    /// This flag tells the controller to suspend subsequent executions, it does not apply to already started executions.
-    #[inline]
-    pub fn suspend(mut self, value: bool) -> Self {
-        self.0.set("suspend", Ok(value.into()));
-        self
-    }
-    /// Specifies the job that will be created when executing a CronJob.
-    #[inline]
-    pub fn job_template(mut self, value: crate::batch::v1::JobTemplateSpecApply) -> Self {
-        self.0.set("jobTemplate", value.0.into_value());
-        self
-    }
-    /// The number of successful finished jobs to retain.
-    #[inline]
-    pub fn successful_jobs_history_limit(mut self, value: i32) -> Self {
-        self.0.set("successfulJobsHistoryLimit", Ok(value.into()));
-        self
-    }
-    /// The number of failed finished jobs to retain.
-    #[inline]
-    pub fn failed_jobs_history_limit(mut self, value: i32) -> Self {
-        self.0.set("failedJobsHistoryLimit", Ok(value.into()));
-        self
-    }
-}
+part!("CronJobSpec describes how the job execution will look like and when it will actually run.", CronJobSpecApply {
+    "The schedule in Cron format, see <https://en.wikipedia.org/wiki/Cron>." schedule(value: impl Into<String>) set("schedule", text(value));
+    "The time zone name for the given schedule, see <https://en.wikipedia.org/wiki/List_of_tz_database_time_zones>." time_zone(value: impl Into<String>) set("timeZone", text(value));
+    "Optional deadline in seconds for starting the job if it misses scheduled time for any reason." starting_deadline_seconds(value: i64) set("startingDeadlineSeconds", Ok(value.into()));
+    "Specifies how to treat concurrent executions of a Job." concurrency_policy(value: impl Into<String>) set("concurrencyPolicy", text(value));
+    "This flag tells the controller to suspend subsequent executions, it does not apply to already started executions." suspend(value: bool) set("suspend", Ok(value.into()));
+    "Specifies the job that will be created when executing a CronJob." job_template(value: crate::batch::v1::JobTemplateSpecApply) set("jobTemplate", value.0.into_value());
+    "The number of successful finished jobs to retain." successful_jobs_history_limit(value: i32) set("successfulJobsHistoryLimit", Ok(value.into()));
+    "The number of failed finished jobs to retain." failed_jobs_history_limit(value: i32) set("failedJobsHistoryLimit", Ok(value.into()));
+});
 typed!(CronJobSpecApply, k8s_openapi::api::batch::v1::CronJobSpec, "io.k8s.api.batch.v1.CronJobSpec");
 
-part!("CronJobStatus represents the current state of a cron job.", CronJobStatusApply);
-
-impl CronJobStatusApply {
-    /// A list of pointers to currently running jobs.
-    #[inline]
-    pub fn active(mut self, value: impl IntoIterator<Item = crate::core::v1::ObjectReferenceApply>) -> Self {
-        self.0.set("active", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Information when was the last time the job was successfully scheduled.
-    #[inline]
-    pub fn last_schedule_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastScheduleTime", value.into_value());
-        self
-    }
-    /// Information when was the last time the job successfully completed.
-    #[inline]
-    pub fn last_successful_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastSuccessfulTime", value.into_value());
-        self
-    }
-}
+part!("CronJobStatus represents the current state of a cron job.", CronJobStatusApply {
+    "A list of pointers to currently running jobs." active(value: impl IntoIterator<Item = crate::core::v1::ObjectReferenceApply>) set("active", list(value, |value| value.0.into_value()));
+    "Information when was the last time the job was successfully scheduled." last_schedule_time(value: impl Part<Time>) set("lastScheduleTime", value.into_value());
+    "Information when was the last time the job successfully completed." last_successful_time(value: impl Part<Time>) set("lastSuccessfulTime", value.into_value());
+});
 typed!(CronJobStatusApply, k8s_openapi::api::batch::v1::CronJobStatus, "io.k8s.api.batch.v1.CronJobStatus");
 
 /// Job represents the configuration of a single job.
 pub type JobApply = Apply<k8s_openapi::api::batch::v1::Job, BuiltIn>;
+root!(JobApply, k8s_openapi::api::batch::v1::Job, "io.k8s.api.batch.v1.Job" {
+    "Specification of the desired behavior of a job." spec(value: crate::batch::v1::JobSpecApply) set("spec", value.0.into_value());
+    "Current status of a job." status(value: crate::batch::v1::JobStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::batch::v1::Job, BuiltIn> {
-    /// Specification of the desired behavior of a job.
-    #[inline]
-    pub fn spec(mut self, value: crate::batch::v1::JobSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Current status of a job.
-    #[inline]
-    pub fn status(mut self, value: crate::batch::v1::JobStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(JobApply, k8s_openapi::api::batch::v1::Job, "io.k8s.api.batch.v1.Job");
-
-part!("JobCondition describes current state of a job.", JobConditionApply);
-
-impl JobConditionApply {
-    /// Type of job condition, Complete or Failed.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time the condition was checked.
-    #[inline]
-    pub fn last_probe_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastProbeTime", value.into_value());
-        self
-    }
-    /// Last time the condition transit from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// (brief) reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Human readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("JobCondition describes current state of a job.", JobConditionApply {
+    "Type of job condition, Complete or Failed." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "Last time the condition was checked." last_probe_time(value: impl Part<Time>) set("lastProbeTime", value.into_value());
+    "Last time the condition transit from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "(brief) reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "Human readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(JobConditionApply, k8s_openapi::api::batch::v1::JobCondition, "io.k8s.api.batch.v1.JobCondition");
 
-part!("JobSpec describes how the job execution will look like.", JobSpecApply);
-
-impl JobSpecApply {
-    /// Specifies the maximum desired number of pods the job should run at any given time.
-    #[inline]
-    pub fn parallelism(mut self, value: i32) -> Self {
-        self.0.set("parallelism", Ok(value.into()));
-        self
-    }
-    /// Specifies the desired number of successfully finished pods the job should be run with.
-    #[inline]
-    pub fn completions(mut self, value: i32) -> Self {
-        self.0.set("completions", Ok(value.into()));
-        self
-    }
-    /// Specifies the duration in seconds relative to the startTime that the job may be continuously active before the system tries to terminate it; value must be …
-    #[inline]
-    pub fn active_deadline_seconds(mut self, value: i64) -> Self {
-        self.0.set("activeDeadlineSeconds", Ok(value.into()));
-        self
-    }
-    /// Specifies the policy of handling failed pods.
-    #[inline]
-    pub fn pod_failure_policy(mut self, value: crate::batch::v1::PodFailurePolicyApply) -> Self {
-        self.0.set("podFailurePolicy", value.0.into_value());
-        self
-    }
-    /// successPolicy specifies the policy when the Job can be declared as succeeded.
-    #[inline]
-    pub fn success_policy(mut self, value: crate::batch::v1::SuccessPolicyApply) -> Self {
-        self.0.set("successPolicy", value.0.into_value());
-        self
-    }
-    /// Specifies the number of retries before marking this job failed.
-    #[inline]
-    pub fn backoff_limit(mut self, value: i32) -> Self {
-        self.0.set("backoffLimit", Ok(value.into()));
-        self
-    }
-    /// Specifies the limit for the number of retries within an index before marking this index as failed.
-    #[inline]
-    pub fn backoff_limit_per_index(mut self, value: i32) -> Self {
-        self.0.set("backoffLimitPerIndex", Ok(value.into()));
-        self
-    }
-    /// Specifies the maximal number of failed indexes before marking the Job as failed, when backoffLimitPerIndex is set.
-    #[inline]
-    pub fn max_failed_indexes(mut self, value: i32) -> Self {
-        self.0.set("maxFailedIndexes", Ok(value.into()));
-        self
-    }
-    /// A label query over pods that should match the pod count.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// manualSelector controls generation of pod labels and pod selectors.
-    #[inline]
-    pub fn manual_selector(mut self, value: bool) -> Self {
-        self.0.set("manualSelector", Ok(value.into()));
-        self
-    }
-    /// Describes the pod that will be created when executing a job.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-    /// ttlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed).
-    #[inline]
-    pub fn ttl_seconds_after_finished(mut self, value: i32) -> Self {
-        self.0.set("ttlSecondsAfterFinished", Ok(value.into()));
-        self
-    }
-    /// completionMode specifies how Pod completions are tracked.
-    #[inline]
-    pub fn completion_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("completionMode", text(value));
-        self
-    }
-    /// suspend specifies whether the Job controller should create Pods or not.
-    #[inline]
-    pub fn suspend(mut self, value: bool) -> Self {
-        self.0.set("suspend", Ok(value.into()));
-        self
-    }
-    /// podReplacementPolicy specifies when to create replacement Pods.
-    #[inline]
-    pub fn pod_replacement_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("podReplacementPolicy", text(value));
-        self
-    }
-    /// ManagedBy field indicates the controller that manages a Job.
-    #[inline]
-    pub fn managed_by(mut self, value: impl Into<String>) -> Self {
-        self.0.set("managedBy", text(value));
-        self
-    }
-}
+part!("JobSpec describes how the job execution will look like.", JobSpecApply {
+    "Specifies the maximum desired number of pods the job should run at any given time." parallelism(value: i32) set("parallelism", Ok(value.into()));
+    "Specifies the desired number of successfully finished pods the job should be run with." completions(value: i32) set("completions", Ok(value.into()));
+    "Specifies the duration in seconds relative to the startTime that the job may be continuously active before the system tries to terminate it; value must be …" active_deadline_seconds(value: i64) set("activeDeadlineSeconds", Ok(value.into()));
+    "Specifies the policy of handling failed pods." pod_failure_policy(value: crate::batch::v1::PodFailurePolicyApply) set("podFailurePolicy", value.0.into_value());
+    "successPolicy specifies the policy when the Job can be declared as succeeded." success_policy(value: crate::batch::v1::SuccessPolicyApply) set("successPolicy", value.0.into_value());
+    "Specifies the number of retries before marking this job failed." backoff_limit(value: i32) set("backoffLimit", Ok(value.into()));
+    "Specifies the limit for the number of retries within an index before marking this index as failed." backoff_limit_per_index(value: i32) set("backoffLimitPerIndex", Ok(value.into()));
+    "Specifies the maximal number of failed indexes before marking the Job as failed, when backoffLimitPerIndex is set." max_failed_indexes(value: i32) set("maxFailedIndexes", Ok(value.into()));
+    "A label query over pods that should match the pod count." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "manualSelector controls generation of pod labels and pod selectors." manual_selector(value: bool) set("manualSelector", Ok(value.into()));
+    "Describes the pod that will be created when executing a job." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+    "ttlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed)." ttl_seconds_after_finished(value: i32) set("ttlSecondsAfterFinished", Ok(value.into()));
+    "completionMode specifies how Pod completions are tracked." completion_mode(value: impl Into<String>) set("completionMode", text(value));
+    "suspend specifies whether the Job controller should create Pods or not." suspend(value: bool) set("suspend", Ok(value.into()));
+    "podReplacementPolicy specifies when to create replacement Pods." pod_replacement_policy(value: impl Into<String>) set("podReplacementPolicy", text(value));
+    "ManagedBy field indicates the controller that manages a Job." managed_by(value: impl Into<String>) set("managedBy", text(value));
+});
 typed!(JobSpecApply, k8s_openapi::api::batch::v1::JobSpec, "io.k8s.api.batch.v1.JobSpec");
 
-part!("JobStatus represents the current state of a Job.", JobStatusApply);
-
-impl JobStatusApply {
-    /// The latest available observations of an object's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::batch::v1::JobConditionApply>) -> Self {
-        self.0.set("conditions", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Represents time when the job controller started processing a job.
-    #[inline]
-    pub fn start_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("startTime", value.into_value());
-        self
-    }
-    /// Represents time when the job was completed.
-    #[inline]
-    pub fn completion_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("completionTime", value.into_value());
-        self
-    }
-    /// The number of pending and running pods which are not terminating (without a deletionTimestamp).
-    #[inline]
-    pub fn active(mut self, value: i32) -> Self {
-        self.0.set("active", Ok(value.into()));
-        self
-    }
-    /// The number of pods which reached phase Succeeded.
-    #[inline]
-    pub fn succeeded(mut self, value: i32) -> Self {
-        self.0.set("succeeded", Ok(value.into()));
-        self
-    }
-    /// The number of pods which reached phase Failed.
-    #[inline]
-    pub fn failed(mut self, value: i32) -> Self {
-        self.0.set("failed", Ok(value.into()));
-        self
-    }
-    /// The number of pods which are terminating (in phase Pending or Running and have a deletionTimestamp).
-    #[inline]
-    pub fn terminating(mut self, value: i32) -> Self {
-        self.0.set("terminating", Ok(value.into()));
-        self
-    }
-    /// completedIndexes holds the completed indexes when .spec.completionMode = "Indexed" in a text format.
-    #[inline]
-    pub fn completed_indexes(mut self, value: impl Into<String>) -> Self {
-        self.0.set("completedIndexes", text(value));
-        self
-    }
-    /// FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set.
-    #[inline]
-    pub fn failed_indexes(mut self, value: impl Into<String>) -> Self {
-        self.0.set("failedIndexes", text(value));
-        self
-    }
-    /// uncountedTerminatedPods holds the UIDs of Pods that have terminated but the job controller hasn't yet accounted for in the status counters.
-    #[inline]
-    pub fn uncounted_terminated_pods(mut self, value: crate::batch::v1::UncountedTerminatedPodsApply) -> Self {
-        self.0.set("uncountedTerminatedPods", value.0.into_value());
-        self
-    }
-    /// The number of active pods which have a Ready condition and are not terminating (without a deletionTimestamp).
-    #[inline]
-    pub fn ready(mut self, value: i32) -> Self {
-        self.0.set("ready", Ok(value.into()));
-        self
-    }
-}
+part!("JobStatus represents the current state of a Job.", JobStatusApply {
+    "The latest available observations of an object's current state." conditions(value: impl IntoIterator<Item = crate::batch::v1::JobConditionApply>) set("conditions", list(value, |value| value.0.into_value()));
+    "Represents time when the job controller started processing a job." start_time(value: impl Part<Time>) set("startTime", value.into_value());
+    "Represents time when the job was completed." completion_time(value: impl Part<Time>) set("completionTime", value.into_value());
+    "The number of pending and running pods which are not terminating (without a deletionTimestamp)." active(value: i32) set("active", Ok(value.into()));
+    "The number of pods which reached phase Succeeded." succeeded(value: i32) set("succeeded", Ok(value.into()));
+    "The number of pods which reached phase Failed." failed(value: i32) set("failed", Ok(value.into()));
+    "The number of pods which are terminating (in phase Pending or Running and have a deletionTimestamp)." terminating(value: i32) set("terminating", Ok(value.into()));
+    "completedIndexes holds the completed indexes when .spec.completionMode = \"Indexed\" in a text format." completed_indexes(value: impl Into<String>) set("completedIndexes", text(value));
+    "FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set." failed_indexes(value: impl Into<String>) set("failedIndexes", text(value));
+    "uncountedTerminatedPods holds the UIDs of Pods that have terminated but the job controller hasn't yet accounted for in the status counters." uncounted_terminated_pods(value: crate::batch::v1::UncountedTerminatedPodsApply) set("uncountedTerminatedPods", value.0.into_value());
+    "The number of active pods which have a Ready condition and are not terminating (without a deletionTimestamp)." ready(value: i32) set("ready", Ok(value.into()));
+});
 typed!(JobStatusApply, k8s_openapi::api::batch::v1::JobStatus, "io.k8s.api.batch.v1.JobStatus");
 
-part!("JobTemplateSpec describes the data a Job should have when created from a template.", JobTemplateSpecApply);
-
-impl JobTemplateSpecApply {
-    /// Standard object's metadata of the jobs created from this template.
-    #[inline]
-    pub fn metadata(mut self, value: crate::meta::v1::ObjectMetaApply) -> Self {
-        self.0.set("metadata", value.0.into_value());
-        self
-    }
-    /// Specification of the desired behavior of the job.
-    #[inline]
-    pub fn spec(mut self, value: crate::batch::v1::JobSpecApply) -> Self {
-        self.0.set("spec", value.0.into_value());
-        self
-    }
-}
+part!("JobTemplateSpec describes the data a Job should have when created from a template.", JobTemplateSpecApply {
+    "Standard object's metadata of the jobs created from this template." metadata(value: crate::meta::v1::ObjectMetaApply) set("metadata", value.0.into_value());
+    "Specification of the desired behavior of the job." spec(value: crate::batch::v1::JobSpecApply) set("spec", value.0.into_value());
+});
 typed!(JobTemplateSpecApply, k8s_openapi::api::batch::v1::JobTemplateSpec, "io.k8s.api.batch.v1.JobTemplateSpec");
 
-part!("PodFailurePolicy describes how failed pods influence the backoffLimit.", PodFailurePolicyApply);
-
-impl PodFailurePolicyApply {
-    /// A list of pod failure policy rules.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::batch::v1::PodFailurePolicyRuleApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("PodFailurePolicy describes how failed pods influence the backoffLimit.", PodFailurePolicyApply {
+    "A list of pod failure policy rules." rules(value: impl IntoIterator<Item = crate::batch::v1::PodFailurePolicyRuleApply>) set("rules", list(value, |value| value.0.into_value()));
+});
 typed!(PodFailurePolicyApply, k8s_openapi::api::batch::v1::PodFailurePolicy, "io.k8s.api.batch.v1.PodFailurePolicy");
 
-part!("PodFailurePolicyOnExitCodesRequirement describes the requirement for handling a failed pod based on its container exit codes.", PodFailurePolicyOnExitCodesRequirementApply);
-
-impl PodFailurePolicyOnExitCodesRequirementApply {
-    /// Restricts the check for exit codes to the container with the specified name.
-    #[inline]
-    pub fn container_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerName", text(value));
-        self
-    }
-    /// Represents the relationship between the container exit code(s) and the specified values.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// Specifies the set of values.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = i32>) -> Self {
-        self.0.add("values", list(value, |value| Ok(value.into())));
-        self
-    }
-}
+part!("PodFailurePolicyOnExitCodesRequirement describes the requirement for handling a failed pod based on its container exit codes.", PodFailurePolicyOnExitCodesRequirementApply {
+    "Restricts the check for exit codes to the container with the specified name." container_name(value: impl Into<String>) set("containerName", text(value));
+    "Represents the relationship between the container exit code(s) and the specified values." operator(value: impl Into<String>) set("operator", text(value));
+    "Specifies the set of values." values(value: impl IntoIterator<Item = i32>) add("values", list(value, |value| Ok(value.into())));
+});
 typed!(PodFailurePolicyOnExitCodesRequirementApply, k8s_openapi::api::batch::v1::PodFailurePolicyOnExitCodesRequirement, "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement");
 
-part!("PodFailurePolicyOnPodConditionsPattern describes a pattern for matching an actual pod condition type.", PodFailurePolicyOnPodConditionsPatternApply);
-
-impl PodFailurePolicyOnPodConditionsPatternApply {
-    /// Specifies the required Pod condition type.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Specifies the required Pod condition status.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-}
+part!("PodFailurePolicyOnPodConditionsPattern describes a pattern for matching an actual pod condition type.", PodFailurePolicyOnPodConditionsPatternApply {
+    "Specifies the required Pod condition type." type_(value: impl Into<String>) set("type", text(value));
+    "Specifies the required Pod condition status." status(value: impl Into<String>) set("status", text(value));
+});
 typed!(PodFailurePolicyOnPodConditionsPatternApply, k8s_openapi::api::batch::v1::PodFailurePolicyOnPodConditionsPattern, "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern");
 
-part!("PodFailurePolicyRule describes how a pod failure is handled when the requirements are met.", PodFailurePolicyRuleApply);
-
-impl PodFailurePolicyRuleApply {
-    /// Specifies the action taken on a pod failure when the requirements are satisfied.
-    #[inline]
-    pub fn action(mut self, value: impl Into<String>) -> Self {
-        self.0.set("action", text(value));
-        self
-    }
-    /// Represents the requirement on the container exit codes.
-    #[inline]
-    pub fn on_exit_codes(mut self, value: crate::batch::v1::PodFailurePolicyOnExitCodesRequirementApply) -> Self {
-        self.0.set("onExitCodes", value.0.into_value());
-        self
-    }
-    /// Represents the requirement on the pod conditions.
-    #[inline]
-    pub fn on_pod_conditions(mut self, value: impl IntoIterator<Item = crate::batch::v1::PodFailurePolicyOnPodConditionsPatternApply>) -> Self {
-        self.0.set("onPodConditions", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("PodFailurePolicyRule describes how a pod failure is handled when the requirements are met.", PodFailurePolicyRuleApply {
+    "Specifies the action taken on a pod failure when the requirements are satisfied." action(value: impl Into<String>) set("action", text(value));
+    "Represents the requirement on the container exit codes." on_exit_codes(value: crate::batch::v1::PodFailurePolicyOnExitCodesRequirementApply) set("onExitCodes", value.0.into_value());
+    "Represents the requirement on the pod conditions." on_pod_conditions(value: impl IntoIterator<Item = crate::batch::v1::PodFailurePolicyOnPodConditionsPatternApply>) set("onPodConditions", list(value, |value| value.0.into_value()));
+});
 typed!(PodFailurePolicyRuleApply, k8s_openapi::api::batch::v1::PodFailurePolicyRule, "io.k8s.api.batch.v1.PodFailurePolicyRule");
 
-part!("SuccessPolicy describes when a Job can be declared as succeeded based on the success of some indexes.", SuccessPolicyApply);
-
-impl SuccessPolicyApply {
-    /// rules represents the list of alternative rules for the declaring the Jobs as successful before \`.status.succeeded \>= .spec.completions\`.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::batch::v1::SuccessPolicyRuleApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("SuccessPolicy describes when a Job can be declared as succeeded based on the success of some indexes.", SuccessPolicyApply {
+    "rules represents the list of alternative rules for the declaring the Jobs as successful before \\`.status.succeeded \\>= .spec.completions\\`." rules(value: impl IntoIterator<Item = crate::batch::v1::SuccessPolicyRuleApply>) set("rules", list(value, |value| value.0.into_value()));
+});
 typed!(SuccessPolicyApply, k8s_openapi::api::batch::v1::SuccessPolicy, "io.k8s.api.batch.v1.SuccessPolicy");
 
-part!("SuccessPolicyRule describes rule for declaring a Job as succeeded.", SuccessPolicyRuleApply);
-
-impl SuccessPolicyRuleApply {
-    /// succeededIndexes specifies the set of indexes which need to be contained in the actual set of the succeeded indexes for the Job.
-    #[inline]
-    pub fn succeeded_indexes(mut self, value: impl Into<String>) -> Self {
-        self.0.set("succeededIndexes", text(value));
-        self
-    }
-    /// succeededCount specifies the minimal required size of the actual set of the succeeded indexes for the Job.
-    #[inline]
-    pub fn succeeded_count(mut self, value: i32) -> Self {
-        self.0.set("succeededCount", Ok(value.into()));
-        self
-    }
-}
+part!("SuccessPolicyRule describes rule for declaring a Job as succeeded.", SuccessPolicyRuleApply {
+    "succeededIndexes specifies the set of indexes which need to be contained in the actual set of the succeeded indexes for the Job." succeeded_indexes(value: impl Into<String>) set("succeededIndexes", text(value));
+    "succeededCount specifies the minimal required size of the actual set of the succeeded indexes for the Job." succeeded_count(value: i32) set("succeededCount", Ok(value.into()));
+});
 typed!(SuccessPolicyRuleApply, k8s_openapi::api::batch::v1::SuccessPolicyRule, "io.k8s.api.batch.v1.SuccessPolicyRule");
 
-part!("UncountedTerminatedPods holds UIDs of Pods that have terminated but haven't been accounted in Job status counters.", UncountedTerminatedPodsApply);
-
-impl UncountedTerminatedPodsApply {
-    /// succeeded holds UIDs of succeeded Pods.
-    #[inline]
-    pub fn succeeded(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("succeeded", list(value, |value| text(value)));
-        self
-    }
-    /// failed holds UIDs of failed Pods.
-    #[inline]
-    pub fn failed(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("failed", list(value, |value| text(value)));
-        self
-    }
-}
+part!("UncountedTerminatedPods holds UIDs of Pods that have terminated but haven't been accounted in Job status counters.", UncountedTerminatedPodsApply {
+    "succeeded holds UIDs of succeeded Pods." succeeded(value: impl IntoIterator<Item = impl Into<String>>) add("succeeded", list(value, |value| text(value)));
+    "failed holds UIDs of failed Pods." failed(value: impl IntoIterator<Item = impl Into<String>>) add("failed", list(value, |value| text(value)));
+});
 typed!(UncountedTerminatedPodsApply, k8s_openapi::api::batch::v1::UncountedTerminatedPods, "io.k8s.api.batch.v1.UncountedTerminatedPods");

@@ -6,133 +6,35 @@ use crate::generated::*;
 
 /// CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously …
 pub type CertificateSigningRequestApply = Apply<k8s_openapi::api::certificates::v1::CertificateSigningRequest, BuiltIn>;
+root!(CertificateSigningRequestApply, k8s_openapi::api::certificates::v1::CertificateSigningRequest, "io.k8s.api.certificates.v1.CertificateSigningRequest" {
+    "spec contains the certificate request, and is immutable after creation." spec(value: crate::certificates::v1::CertificateSigningRequestSpecApply) set("spec", value.0.into_value());
+    "status contains information about whether the request is approved or denied, and the certificate issued by the signer, or the failure condition indicating …" status(value: crate::certificates::v1::CertificateSigningRequestStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::certificates::v1::CertificateSigningRequest, BuiltIn> {
-    /// spec contains the certificate request, and is immutable after creation.
-    #[inline]
-    pub fn spec(mut self, value: crate::certificates::v1::CertificateSigningRequestSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status contains information about whether the request is approved or denied, and the certificate issued by the signer, or the failure condition indicating …
-    #[inline]
-    pub fn status(mut self, value: crate::certificates::v1::CertificateSigningRequestStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(CertificateSigningRequestApply, k8s_openapi::api::certificates::v1::CertificateSigningRequest, "io.k8s.api.certificates.v1.CertificateSigningRequest");
-
-part!("CertificateSigningRequestCondition describes a condition of a CertificateSigningRequest object.", CertificateSigningRequestConditionApply);
-
-impl CertificateSigningRequestConditionApply {
-    /// type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// reason indicates a brief reason for the request state.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// message contains a human readable message with details about the request state.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// lastUpdateTime is the time of the last update to this condition.
-    #[inline]
-    pub fn last_update_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastUpdateTime", value.into_value());
-        self
-    }
-    /// lastTransitionTime is the time the condition last transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-}
+part!("CertificateSigningRequestCondition describes a condition of a CertificateSigningRequest object.", CertificateSigningRequestConditionApply {
+    "type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "reason indicates a brief reason for the request state." reason(value: impl Into<String>) set("reason", text(value));
+    "message contains a human readable message with details about the request state." message(value: impl Into<String>) set("message", text(value));
+    "lastUpdateTime is the time of the last update to this condition." last_update_time(value: impl Part<Time>) set("lastUpdateTime", value.into_value());
+    "lastTransitionTime is the time the condition last transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+});
 typed!(CertificateSigningRequestConditionApply, k8s_openapi::api::certificates::v1::CertificateSigningRequestCondition, "io.k8s.api.certificates.v1.CertificateSigningRequestCondition");
 
-part!("CertificateSigningRequestSpec contains the certificate request.", CertificateSigningRequestSpecApply);
-
-impl CertificateSigningRequestSpecApply {
-    /// request contains an x509 certificate signing request encoded in a "CERTIFICATE REQUEST" PEM block.
-    #[inline]
-    pub fn request(mut self, value: impl Into<Vec<u8>>) -> Self {
-        self.0.set("request", bytes(value));
-        self
-    }
-    /// signerName indicates the requested signer, and is a qualified name.
-    #[inline]
-    pub fn signer_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("signerName", text(value));
-        self
-    }
-    /// expirationSeconds is the requested duration of validity of the issued certificate.
-    #[inline]
-    pub fn expiration_seconds(mut self, value: i32) -> Self {
-        self.0.set("expirationSeconds", Ok(value.into()));
-        self
-    }
-    /// usages specifies a set of key usages requested in the issued certificate.
-    #[inline]
-    pub fn usages(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("usages", list(value, |value| text(value)));
-        self
-    }
-    /// username contains the name of the user that created the CertificateSigningRequest.
-    #[inline]
-    pub fn username(mut self, value: impl Into<String>) -> Self {
-        self.0.set("username", text(value));
-        self
-    }
-    /// uid contains the uid of the user that created the CertificateSigningRequest.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-    /// groups contains group membership of the user that created the CertificateSigningRequest.
-    #[inline]
-    pub fn groups(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("groups", list(value, |value| text(value)));
-        self
-    }
-    /// extra contains extra attributes of the user that created the CertificateSigningRequest.
-    #[inline]
-    pub fn extra(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl IntoIterator<Item = impl Into<String>>)>) -> Self {
-        self.0.extend("extra", entries(value, |value| list(value, |value| text(value))));
-        self
-    }
-}
+part!("CertificateSigningRequestSpec contains the certificate request.", CertificateSigningRequestSpecApply {
+    "request contains an x509 certificate signing request encoded in a \"CERTIFICATE REQUEST\" PEM block." request(value: impl Into<Vec<u8>>) set("request", bytes(value));
+    "signerName indicates the requested signer, and is a qualified name." signer_name(value: impl Into<String>) set("signerName", text(value));
+    "expirationSeconds is the requested duration of validity of the issued certificate." expiration_seconds(value: i32) set("expirationSeconds", Ok(value.into()));
+    "usages specifies a set of key usages requested in the issued certificate." usages(value: impl IntoIterator<Item = impl Into<String>>) set("usages", list(value, |value| text(value)));
+    "username contains the name of the user that created the CertificateSigningRequest." username(value: impl Into<String>) set("username", text(value));
+    "uid contains the uid of the user that created the CertificateSigningRequest." uid(value: impl Into<String>) set("uid", text(value));
+    "groups contains group membership of the user that created the CertificateSigningRequest." groups(value: impl IntoIterator<Item = impl Into<String>>) set("groups", list(value, |value| text(value)));
+    "extra contains extra attributes of the user that created the CertificateSigningRequest." extra(value: impl IntoIterator<Item = (impl Into<String>, impl IntoIterator<Item = impl Into<String>>)>) extend("extra", entries(value, |value| list(value, |value| text(value))));
+});
 typed!(CertificateSigningRequestSpecApply, k8s_openapi::api::certificates::v1::CertificateSigningRequestSpec, "io.k8s.api.certificates.v1.CertificateSigningRequestSpec");
 
-part!("CertificateSigningRequestStatus contains conditions used to indicate approved/denied/failed status of the request, and the issued certificate.", CertificateSigningRequestStatusApply);
-
-impl CertificateSigningRequestStatusApply {
-    /// conditions applied to the request.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::certificates::v1::CertificateSigningRequestConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// certificate is populated with an issued certificate by the signer after an Approved condition is present.
-    #[inline]
-    pub fn certificate(mut self, value: impl Into<Vec<u8>>) -> Self {
-        self.0.set("certificate", bytes(value));
-        self
-    }
-}
+part!("CertificateSigningRequestStatus contains conditions used to indicate approved/denied/failed status of the request, and the issued certificate.", CertificateSigningRequestStatusApply {
+    "conditions applied to the request." conditions(value: impl IntoIterator<Item = crate::certificates::v1::CertificateSigningRequestConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "certificate is populated with an issued certificate by the signer after an Approved condition is present." certificate(value: impl Into<Vec<u8>>) set("certificate", bytes(value));
+});
 typed!(CertificateSigningRequestStatusApply, k8s_openapi::api::certificates::v1::CertificateSigningRequestStatus, "io.k8s.api.certificates.v1.CertificateSigningRequestStatus");

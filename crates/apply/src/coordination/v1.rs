@@ -6,61 +6,17 @@ use crate::generated::*;
 
 /// Lease defines a lease concept.
 pub type LeaseApply = Apply<k8s_openapi::api::coordination::v1::Lease, BuiltIn>;
+root!(LeaseApply, k8s_openapi::api::coordination::v1::Lease, "io.k8s.api.coordination.v1.Lease" {
+    "spec contains the specification of the Lease." spec(value: crate::coordination::v1::LeaseSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::coordination::v1::Lease, BuiltIn> {
-    /// spec contains the specification of the Lease.
-    #[inline]
-    pub fn spec(mut self, value: crate::coordination::v1::LeaseSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(LeaseApply, k8s_openapi::api::coordination::v1::Lease, "io.k8s.api.coordination.v1.Lease");
-
-part!("LeaseSpec is a specification of a Lease.", LeaseSpecApply);
-
-impl LeaseSpecApply {
-    /// holderIdentity contains the identity of the holder of a current lease.
-    #[inline]
-    pub fn holder_identity(mut self, value: impl Into<String>) -> Self {
-        self.0.set("holderIdentity", text(value));
-        self
-    }
-    /// leaseDurationSeconds is a duration that candidates for a lease need to wait to force acquire it.
-    #[inline]
-    pub fn lease_duration_seconds(mut self, value: i32) -> Self {
-        self.0.set("leaseDurationSeconds", Ok(value.into()));
-        self
-    }
-    /// acquireTime is a time when the current lease was acquired.
-    #[inline]
-    pub fn acquire_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.0.set("acquireTime", value.into_value());
-        self
-    }
-    /// renewTime is a time when the current holder of a lease has last updated the lease.
-    #[inline]
-    pub fn renew_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.0.set("renewTime", value.into_value());
-        self
-    }
-    /// leaseTransitions is the number of transitions of a lease between holders.
-    #[inline]
-    pub fn lease_transitions(mut self, value: i32) -> Self {
-        self.0.set("leaseTransitions", Ok(value.into()));
-        self
-    }
-    /// Strategy indicates the strategy for picking the leader for coordinated leader election.
-    #[inline]
-    pub fn strategy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("strategy", text(value));
-        self
-    }
-    /// PreferredHolder signals to a lease holder that the lease has a more optimal holder and should be given up.
-    #[inline]
-    pub fn preferred_holder(mut self, value: impl Into<String>) -> Self {
-        self.0.set("preferredHolder", text(value));
-        self
-    }
-}
+part!("LeaseSpec is a specification of a Lease.", LeaseSpecApply {
+    "holderIdentity contains the identity of the holder of a current lease." holder_identity(value: impl Into<String>) set("holderIdentity", text(value));
+    "leaseDurationSeconds is a duration that candidates for a lease need to wait to force acquire it." lease_duration_seconds(value: i32) set("leaseDurationSeconds", Ok(value.into()));
+    "acquireTime is a time when the current lease was acquired." acquire_time(value: impl Part<MicroTime>) set("acquireTime", value.into_value());
+    "renewTime is a time when the current holder of a lease has last updated the lease." renew_time(value: impl Part<MicroTime>) set("renewTime", value.into_value());
+    "leaseTransitions is the number of transitions of a lease between holders." lease_transitions(value: i32) set("leaseTransitions", Ok(value.into()));
+    "Strategy indicates the strategy for picking the leader for coordinated leader election." strategy(value: impl Into<String>) set("strategy", text(value));
+    "PreferredHolder signals to a lease holder that the lease has a more optimal holder and should be given up." preferred_holder(value: impl Into<String>) set("preferredHolder", text(value));
+});
 typed!(LeaseSpecApply, k8s_openapi::api::coordination::v1::LeaseSpec, "io.k8s.api.coordination.v1.LeaseSpec");

@@ -4,6641 +4,1730 @@
 
 use crate::generated::*;
 
-part!("Represents a Persistent Disk resource in AWS.", AWSElasticBlockStoreVolumeSourceApply);
-
-impl AWSElasticBlockStoreVolumeSourceApply {
-    /// volumeID is unique ID of the persistent disk resource in AWS (Amazon EBS volume).
-    #[inline]
-    pub fn volume_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeID", text(value));
-        self
-    }
-    /// fsType is the filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// partition is the partition in the volume that you want to mount.
-    #[inline]
-    pub fn partition(mut self, value: i32) -> Self {
-        self.0.set("partition", Ok(value.into()));
-        self
-    }
-    /// readOnly value true will force the readOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Persistent Disk resource in AWS.", AWSElasticBlockStoreVolumeSourceApply {
+    "volumeID is unique ID of the persistent disk resource in AWS (Amazon EBS volume)." volume_id(value: impl Into<String>) set("volumeID", text(value));
+    "fsType is the filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "partition is the partition in the volume that you want to mount." partition(value: i32) set("partition", Ok(value.into()));
+    "readOnly value true will force the readOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(AWSElasticBlockStoreVolumeSourceApply, k8s_openapi::api::core::v1::AWSElasticBlockStoreVolumeSource, "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource");
 
-part!("Affinity is a group of affinity scheduling rules.", AffinityApply);
-
-impl AffinityApply {
-    /// Describes node affinity scheduling rules for the pod.
-    #[inline]
-    pub fn node_affinity(mut self, value: crate::core::v1::NodeAffinityApply) -> Self {
-        self.0.set("nodeAffinity", value.0.into_value());
-        self
-    }
-    /// Describes pod affinity scheduling rules (e.g.
-    #[inline]
-    pub fn pod_affinity(mut self, value: crate::core::v1::PodAffinityApply) -> Self {
-        self.0.set("podAffinity", value.0.into_value());
-        self
-    }
-    /// Describes pod anti-affinity scheduling rules (e.g.
-    #[inline]
-    pub fn pod_anti_affinity(mut self, value: crate::core::v1::PodAntiAffinityApply) -> Self {
-        self.0.set("podAntiAffinity", value.0.into_value());
-        self
-    }
-}
+part!("Affinity is a group of affinity scheduling rules.", AffinityApply {
+    "Describes node affinity scheduling rules for the pod." node_affinity(value: crate::core::v1::NodeAffinityApply) set("nodeAffinity", value.0.into_value());
+    "Describes pod affinity scheduling rules (e.g." pod_affinity(value: crate::core::v1::PodAffinityApply) set("podAffinity", value.0.into_value());
+    "Describes pod anti-affinity scheduling rules (e.g." pod_anti_affinity(value: crate::core::v1::PodAntiAffinityApply) set("podAntiAffinity", value.0.into_value());
+});
 typed!(AffinityApply, k8s_openapi::api::core::v1::Affinity, "io.k8s.api.core.v1.Affinity");
 
-part!("AppArmorProfile defines a pod or container's AppArmor settings.", AppArmorProfileApply);
-
-impl AppArmorProfileApply {
-    /// type indicates which kind of AppArmor profile will be applied.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// localhostProfile indicates a profile loaded on the node that should be used.
-    #[inline]
-    pub fn localhost_profile(mut self, value: impl Into<String>) -> Self {
-        self.0.set("localhostProfile", text(value));
-        self
-    }
-}
+part!("AppArmorProfile defines a pod or container's AppArmor settings.", AppArmorProfileApply {
+    "type indicates which kind of AppArmor profile will be applied." type_(value: impl Into<String>) set("type", text(value));
+    "localhostProfile indicates a profile loaded on the node that should be used." localhost_profile(value: impl Into<String>) set("localhostProfile", text(value));
+});
 typed!(AppArmorProfileApply, k8s_openapi::api::core::v1::AppArmorProfile, "io.k8s.api.core.v1.AppArmorProfile");
 
-part!("AttachedVolume describes a volume attached to a node.", AttachedVolumeApply);
-
-impl AttachedVolumeApply {
-    /// Name of the attached volume.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// DevicePath represents the device path where the volume should be available.
-    #[inline]
-    pub fn device_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("devicePath", text(value));
-        self
-    }
-}
+part!("AttachedVolume describes a volume attached to a node.", AttachedVolumeApply {
+    "Name of the attached volume." name(value: impl Into<String>) set("name", text(value));
+    "DevicePath represents the device path where the volume should be available." device_path(value: impl Into<String>) set("devicePath", text(value));
+});
 typed!(AttachedVolumeApply, k8s_openapi::api::core::v1::AttachedVolume, "io.k8s.api.core.v1.AttachedVolume");
 
-part!("AzureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.", AzureDiskVolumeSourceApply);
-
-impl AzureDiskVolumeSourceApply {
-    /// diskName is the Name of the data disk in the blob storage.
-    #[inline]
-    pub fn disk_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("diskName", text(value));
-        self
-    }
-    /// diskURI is the URI of data disk in the blob storage.
-    #[inline]
-    pub fn disk_uri(mut self, value: impl Into<String>) -> Self {
-        self.0.set("diskURI", text(value));
-        self
-    }
-    /// cachingMode is the Host Caching mode: None, Read Only, Read Write.
-    #[inline]
-    pub fn caching_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("cachingMode", text(value));
-        self
-    }
-    /// fsType is Filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// kind expected values are Shared: multiple blob disks per storage account  Dedicated: single blob disk per storage account  Managed: azure managed data disk …
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-}
+part!("AzureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.", AzureDiskVolumeSourceApply {
+    "diskName is the Name of the data disk in the blob storage." disk_name(value: impl Into<String>) set("diskName", text(value));
+    "diskURI is the URI of data disk in the blob storage." disk_uri(value: impl Into<String>) set("diskURI", text(value));
+    "cachingMode is the Host Caching mode: None, Read Only, Read Write." caching_mode(value: impl Into<String>) set("cachingMode", text(value));
+    "fsType is Filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "kind expected values are Shared: multiple blob disks per storage account  Dedicated: single blob disk per storage account  Managed: azure managed data disk …" kind(value: impl Into<String>) set("kind", text(value));
+});
 typed!(AzureDiskVolumeSourceApply, k8s_openapi::api::core::v1::AzureDiskVolumeSource, "io.k8s.api.core.v1.AzureDiskVolumeSource");
 
-part!("AzureFile represents an Azure File Service mount on the host and bind mount to the pod.", AzureFilePersistentVolumeSourceApply);
-
-impl AzureFilePersistentVolumeSourceApply {
-    /// secretName is the name of secret that contains Azure Storage Account Name and Key.
-    #[inline]
-    pub fn secret_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretName", text(value));
-        self
-    }
-    /// shareName is the azure Share Name.
-    #[inline]
-    pub fn share_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("shareName", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// secretNamespace is the namespace of the secret that contains Azure Storage Account Name and Key default is the same as the Pod.
-    #[inline]
-    pub fn secret_namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretNamespace", text(value));
-        self
-    }
-}
+part!("AzureFile represents an Azure File Service mount on the host and bind mount to the pod.", AzureFilePersistentVolumeSourceApply {
+    "secretName is the name of secret that contains Azure Storage Account Name and Key." secret_name(value: impl Into<String>) set("secretName", text(value));
+    "shareName is the azure Share Name." share_name(value: impl Into<String>) set("shareName", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "secretNamespace is the namespace of the secret that contains Azure Storage Account Name and Key default is the same as the Pod." secret_namespace(value: impl Into<String>) set("secretNamespace", text(value));
+});
 typed!(AzureFilePersistentVolumeSourceApply, k8s_openapi::api::core::v1::AzureFilePersistentVolumeSource, "io.k8s.api.core.v1.AzureFilePersistentVolumeSource");
 
-part!("AzureFile represents an Azure File Service mount on the host and bind mount to the pod.", AzureFileVolumeSourceApply);
-
-impl AzureFileVolumeSourceApply {
-    /// secretName is the  name of secret that contains Azure Storage Account Name and Key.
-    #[inline]
-    pub fn secret_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretName", text(value));
-        self
-    }
-    /// shareName is the azure share Name.
-    #[inline]
-    pub fn share_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("shareName", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("AzureFile represents an Azure File Service mount on the host and bind mount to the pod.", AzureFileVolumeSourceApply {
+    "secretName is the  name of secret that contains Azure Storage Account Name and Key." secret_name(value: impl Into<String>) set("secretName", text(value));
+    "shareName is the azure share Name." share_name(value: impl Into<String>) set("shareName", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(AzureFileVolumeSourceApply, k8s_openapi::api::core::v1::AzureFileVolumeSource, "io.k8s.api.core.v1.AzureFileVolumeSource");
 
-part!("Represents storage that is managed by an external CSI volume driver.", CSIPersistentVolumeSourceApply);
-
-impl CSIPersistentVolumeSourceApply {
-    /// driver is the name of the driver to use for this volume.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// volumeHandle is the unique volume name returned by the CSI volume plugin’s CreateVolume to refer to the volume on all subsequent calls.
-    #[inline]
-    pub fn volume_handle(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeHandle", text(value));
-        self
-    }
-    /// readOnly value to pass to ControllerPublishVolumeRequest.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// fsType to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// volumeAttributes of the volume to publish.
-    #[inline]
-    pub fn volume_attributes(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("volumeAttributes", entries(value, |value| text(value)));
-        self
-    }
-    /// controllerPublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI …
-    #[inline]
-    pub fn controller_publish_secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("controllerPublishSecretRef", value.0.into_value());
-        self
-    }
-    /// nodeStageSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodeStageVolume and …
-    #[inline]
-    pub fn node_stage_secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("nodeStageSecretRef", value.0.into_value());
-        self
-    }
-    /// nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and …
-    #[inline]
-    pub fn node_publish_secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("nodePublishSecretRef", value.0.into_value());
-        self
-    }
-    /// controllerExpandSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI …
-    #[inline]
-    pub fn controller_expand_secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("controllerExpandSecretRef", value.0.into_value());
-        self
-    }
-    /// nodeExpandSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodeExpandVolume call.
-    #[inline]
-    pub fn node_expand_secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("nodeExpandSecretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents storage that is managed by an external CSI volume driver.", CSIPersistentVolumeSourceApply {
+    "driver is the name of the driver to use for this volume." driver(value: impl Into<String>) set("driver", text(value));
+    "volumeHandle is the unique volume name returned by the CSI volume plugin’s CreateVolume to refer to the volume on all subsequent calls." volume_handle(value: impl Into<String>) set("volumeHandle", text(value));
+    "readOnly value to pass to ControllerPublishVolumeRequest." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "fsType to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "volumeAttributes of the volume to publish." volume_attributes(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("volumeAttributes", entries(value, |value| text(value)));
+    "controllerPublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI …" controller_publish_secret_ref(value: crate::core::v1::SecretReferenceApply) set("controllerPublishSecretRef", value.0.into_value());
+    "nodeStageSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodeStageVolume and …" node_stage_secret_ref(value: crate::core::v1::SecretReferenceApply) set("nodeStageSecretRef", value.0.into_value());
+    "nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and …" node_publish_secret_ref(value: crate::core::v1::SecretReferenceApply) set("nodePublishSecretRef", value.0.into_value());
+    "controllerExpandSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI …" controller_expand_secret_ref(value: crate::core::v1::SecretReferenceApply) set("controllerExpandSecretRef", value.0.into_value());
+    "nodeExpandSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodeExpandVolume call." node_expand_secret_ref(value: crate::core::v1::SecretReferenceApply) set("nodeExpandSecretRef", value.0.into_value());
+});
 typed!(CSIPersistentVolumeSourceApply, k8s_openapi::api::core::v1::CSIPersistentVolumeSource, "io.k8s.api.core.v1.CSIPersistentVolumeSource");
 
-part!("Represents a source location of a volume to mount, managed by an external CSI driver.", CSIVolumeSourceApply);
-
-impl CSIVolumeSourceApply {
-    /// driver is the name of the CSI driver that handles this volume.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// readOnly specifies a read-only configuration for the volume.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// fsType to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// volumeAttributes stores driver-specific properties that are passed to the CSI driver.
-    #[inline]
-    pub fn volume_attributes(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("volumeAttributes", entries(value, |value| text(value)));
-        self
-    }
-    /// nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and …
-    #[inline]
-    pub fn node_publish_secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("nodePublishSecretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents a source location of a volume to mount, managed by an external CSI driver.", CSIVolumeSourceApply {
+    "driver is the name of the CSI driver that handles this volume." driver(value: impl Into<String>) set("driver", text(value));
+    "readOnly specifies a read-only configuration for the volume." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "fsType to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "volumeAttributes stores driver-specific properties that are passed to the CSI driver." volume_attributes(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("volumeAttributes", entries(value, |value| text(value)));
+    "nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and …" node_publish_secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("nodePublishSecretRef", value.0.into_value());
+});
 typed!(CSIVolumeSourceApply, k8s_openapi::api::core::v1::CSIVolumeSource, "io.k8s.api.core.v1.CSIVolumeSource");
 
-part!("Adds and removes POSIX capabilities from running containers.", CapabilitiesApply);
-
-impl CapabilitiesApply {
-    /// Added capabilities.
-    #[inline]
-    pub fn add(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("add", list(value, |value| text(value)));
-        self
-    }
-    /// Removed capabilities.
-    #[inline]
-    pub fn drop(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("drop", list(value, |value| text(value)));
-        self
-    }
-}
+part!("Adds and removes POSIX capabilities from running containers.", CapabilitiesApply {
+    "Added capabilities." add(value: impl IntoIterator<Item = impl Into<String>>) set("add", list(value, |value| text(value)));
+    "Removed capabilities." drop(value: impl IntoIterator<Item = impl Into<String>>) set("drop", list(value, |value| text(value)));
+});
 typed!(CapabilitiesApply, k8s_openapi::api::core::v1::Capabilities, "io.k8s.api.core.v1.Capabilities");
 
-part!("Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling.", CephFSPersistentVolumeSourceApply);
-
-impl CephFSPersistentVolumeSourceApply {
-    /// monitors is Required: Monitors is a collection of Ceph monitors More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>.
-    #[inline]
-    pub fn monitors(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("monitors", list(value, |value| text(value)));
-        self
-    }
-    /// path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// user is Optional: User is the rados user name, default is admin More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: …
-    #[inline]
-    pub fn secret_file(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretFile", text(value));
-        self
-    }
-    /// secretRef is Optional: SecretRef is reference to the authentication secret for User, default is empty.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly is Optional: Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling.", CephFSPersistentVolumeSourceApply {
+    "monitors is Required: Monitors is a collection of Ceph monitors More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>." monitors(value: impl IntoIterator<Item = impl Into<String>>) set("monitors", list(value, |value| text(value)));
+    "path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /." path(value: impl Into<String>) set("path", text(value));
+    "user is Optional: User is the rados user name, default is admin More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>." user(value: impl Into<String>) set("user", text(value));
+    "secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: …" secret_file(value: impl Into<String>) set("secretFile", text(value));
+    "secretRef is Optional: SecretRef is reference to the authentication secret for User, default is empty." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly is Optional: Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(CephFSPersistentVolumeSourceApply, k8s_openapi::api::core::v1::CephFSPersistentVolumeSource, "io.k8s.api.core.v1.CephFSPersistentVolumeSource");
 
-part!("Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling.", CephFSVolumeSourceApply);
-
-impl CephFSVolumeSourceApply {
-    /// monitors is Required: Monitors is a collection of Ceph monitors More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>.
-    #[inline]
-    pub fn monitors(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("monitors", list(value, |value| text(value)));
-        self
-    }
-    /// path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// user is optional: User is the rados user name, default is admin More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: …
-    #[inline]
-    pub fn secret_file(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretFile", text(value));
-        self
-    }
-    /// secretRef is Optional: SecretRef is reference to the authentication secret for User, default is empty.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly is Optional: Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling.", CephFSVolumeSourceApply {
+    "monitors is Required: Monitors is a collection of Ceph monitors More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>." monitors(value: impl IntoIterator<Item = impl Into<String>>) set("monitors", list(value, |value| text(value)));
+    "path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /." path(value: impl Into<String>) set("path", text(value));
+    "user is optional: User is the rados user name, default is admin More info: <https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it>." user(value: impl Into<String>) set("user", text(value));
+    "secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: …" secret_file(value: impl Into<String>) set("secretFile", text(value));
+    "secretRef is Optional: SecretRef is reference to the authentication secret for User, default is empty." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly is Optional: Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(CephFSVolumeSourceApply, k8s_openapi::api::core::v1::CephFSVolumeSource, "io.k8s.api.core.v1.CephFSVolumeSource");
 
-part!("Represents a cinder volume resource in Openstack.", CinderPersistentVolumeSourceApply);
-
-impl CinderPersistentVolumeSourceApply {
-    /// volumeID used to identify the volume in cinder.
-    #[inline]
-    pub fn volume_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeID", text(value));
-        self
-    }
-    /// fsType Filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly is Optional: Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// secretRef is Optional: points to a secret object containing parameters used to connect to OpenStack.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents a cinder volume resource in Openstack.", CinderPersistentVolumeSourceApply {
+    "volumeID used to identify the volume in cinder." volume_id(value: impl Into<String>) set("volumeID", text(value));
+    "fsType Filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly is Optional: Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "secretRef is Optional: points to a secret object containing parameters used to connect to OpenStack." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+});
 typed!(CinderPersistentVolumeSourceApply, k8s_openapi::api::core::v1::CinderPersistentVolumeSource, "io.k8s.api.core.v1.CinderPersistentVolumeSource");
 
-part!("Represents a cinder volume resource in Openstack.", CinderVolumeSourceApply);
-
-impl CinderVolumeSourceApply {
-    /// volumeID used to identify the volume in cinder.
-    #[inline]
-    pub fn volume_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeID", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// secretRef is optional: points to a secret object containing parameters used to connect to OpenStack.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents a cinder volume resource in Openstack.", CinderVolumeSourceApply {
+    "volumeID used to identify the volume in cinder." volume_id(value: impl Into<String>) set("volumeID", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "secretRef is optional: points to a secret object containing parameters used to connect to OpenStack." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+});
 typed!(CinderVolumeSourceApply, k8s_openapi::api::core::v1::CinderVolumeSource, "io.k8s.api.core.v1.CinderVolumeSource");
 
-part!("ClientIPConfig represents the configurations of Client IP based session affinity.", ClientIPConfigApply);
-
-impl ClientIPConfigApply {
-    /// timeoutSeconds specifies the seconds of ClientIP type session sticky time.
-    #[inline]
-    pub fn timeout_seconds(mut self, value: i32) -> Self {
-        self.0.set("timeoutSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("ClientIPConfig represents the configurations of Client IP based session affinity.", ClientIPConfigApply {
+    "timeoutSeconds specifies the seconds of ClientIP type session sticky time." timeout_seconds(value: i32) set("timeoutSeconds", Ok(value.into()));
+});
 typed!(ClientIPConfigApply, k8s_openapi::api::core::v1::ClientIPConfig, "io.k8s.api.core.v1.ClientIPConfig");
 
-part!("ClusterTrustBundleProjection describes how to select a set of ClusterTrustBundle objects and project their contents into the pod filesystem.", ClusterTrustBundleProjectionApply);
-
-impl ClusterTrustBundleProjectionApply {
-    /// Select a single ClusterTrustBundle by object name.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Select all ClusterTrustBundles that match this signer name.
-    #[inline]
-    pub fn signer_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("signerName", text(value));
-        self
-    }
-    /// Select all ClusterTrustBundles that match this label selector.
-    #[inline]
-    pub fn label_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("labelSelector", value.0.into_value());
-        self
-    }
-    /// If true, don't block pod startup if the referenced ClusterTrustBundle(s) aren't available.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-    /// Relative path from the volume root to write the bundle.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-}
+part!("ClusterTrustBundleProjection describes how to select a set of ClusterTrustBundle objects and project their contents into the pod filesystem.", ClusterTrustBundleProjectionApply {
+    "Select a single ClusterTrustBundle by object name." name(value: impl Into<String>) set("name", text(value));
+    "Select all ClusterTrustBundles that match this signer name." signer_name(value: impl Into<String>) set("signerName", text(value));
+    "Select all ClusterTrustBundles that match this label selector." label_selector(value: crate::meta::v1::LabelSelectorApply) set("labelSelector", value.0.into_value());
+    "If true, don't block pod startup if the referenced ClusterTrustBundle(s) aren't available." optional(value: bool) set("optional", Ok(value.into()));
+    "Relative path from the volume root to write the bundle." path(value: impl Into<String>) set("path", text(value));
+});
 typed!(ClusterTrustBundleProjectionApply, k8s_openapi::api::core::v1::ClusterTrustBundleProjection, "io.k8s.api.core.v1.ClusterTrustBundleProjection");
 
 /// ConfigMap holds configuration data for pods to consume.
 pub type ConfigMapApply = Apply<k8s_openapi::api::core::v1::ConfigMap, BuiltIn>;
+root!(ConfigMapApply, k8s_openapi::api::core::v1::ConfigMap, "io.k8s.api.core.v1.ConfigMap" {
+    "Immutable, if set to true, ensures that data stored in the ConfigMap cannot be updated (only object metadata can be modified)." immutable(value: bool) set("immutable", Ok(value.into()));
+    "Data contains the configuration data." data(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("data", entries(value, |value| text(value)));
+    "BinaryData contains the binary data." binary_data(value: impl IntoIterator<Item = (impl Into<String>, impl Into<Vec<u8>>)>) extend("binaryData", entries(value, |value| bytes(value)));
+});
 
-impl Apply<k8s_openapi::api::core::v1::ConfigMap, BuiltIn> {
-    /// Immutable, if set to true, ensures that data stored in the ConfigMap cannot be updated (only object metadata can be modified).
-    #[inline]
-    pub fn immutable(mut self, value: bool) -> Self {
-        self.fields.set("immutable", Ok(value.into()));
-        self
-    }
-    /// Data contains the configuration data.
-    #[inline]
-    pub fn data(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.fields.extend("data", entries(value, |value| text(value)));
-        self
-    }
-    /// BinaryData contains the binary data.
-    #[inline]
-    pub fn binary_data(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<Vec<u8>>)>) -> Self {
-        self.fields.extend("binaryData", entries(value, |value| bytes(value)));
-        self
-    }
-}
-root!(ConfigMapApply, k8s_openapi::api::core::v1::ConfigMap, "io.k8s.api.core.v1.ConfigMap");
-
-part!("ConfigMapEnvSource selects a ConfigMap to populate the environment variables with.", ConfigMapEnvSourceApply);
-
-impl ConfigMapEnvSourceApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Specify whether the ConfigMap must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("ConfigMapEnvSource selects a ConfigMap to populate the environment variables with.", ConfigMapEnvSourceApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "Specify whether the ConfigMap must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(ConfigMapEnvSourceApply, k8s_openapi::api::core::v1::ConfigMapEnvSource, "io.k8s.api.core.v1.ConfigMapEnvSource");
 
-part!("Selects a key from a ConfigMap.", ConfigMapKeySelectorApply);
-
-impl ConfigMapKeySelectorApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// The key to select.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Specify whether the ConfigMap or its key must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("Selects a key from a ConfigMap.", ConfigMapKeySelectorApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "The key to select." key(value: impl Into<String>) set("key", text(value));
+    "Specify whether the ConfigMap or its key must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(ConfigMapKeySelectorApply, k8s_openapi::api::core::v1::ConfigMapKeySelector, "io.k8s.api.core.v1.ConfigMapKeySelector");
 
-part!("ConfigMapNodeConfigSource contains the information to reference a ConfigMap as a config source for the Node.", ConfigMapNodeConfigSourceApply);
-
-impl ConfigMapNodeConfigSourceApply {
-    /// Namespace is the metadata.namespace of the referenced ConfigMap.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// Name is the metadata.name of the referenced ConfigMap.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// UID is the metadata.UID of the referenced ConfigMap.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-    /// ResourceVersion is the metadata.ResourceVersion of the referenced ConfigMap.
-    #[inline]
-    pub fn resource_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceVersion", text(value));
-        self
-    }
-    /// KubeletConfigKey declares which key of the referenced ConfigMap corresponds to the KubeletConfiguration structure This field is required in all cases.
-    #[inline]
-    pub fn kubelet_config_key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kubeletConfigKey", text(value));
-        self
-    }
-}
+part!("ConfigMapNodeConfigSource contains the information to reference a ConfigMap as a config source for the Node.", ConfigMapNodeConfigSourceApply {
+    "Namespace is the metadata.namespace of the referenced ConfigMap." namespace(value: impl Into<String>) set("namespace", text(value));
+    "Name is the metadata.name of the referenced ConfigMap." name(value: impl Into<String>) set("name", text(value));
+    "UID is the metadata.UID of the referenced ConfigMap." uid(value: impl Into<String>) set("uid", text(value));
+    "ResourceVersion is the metadata.ResourceVersion of the referenced ConfigMap." resource_version(value: impl Into<String>) set("resourceVersion", text(value));
+    "KubeletConfigKey declares which key of the referenced ConfigMap corresponds to the KubeletConfiguration structure This field is required in all cases." kubelet_config_key(value: impl Into<String>) set("kubeletConfigKey", text(value));
+});
 typed!(ConfigMapNodeConfigSourceApply, k8s_openapi::api::core::v1::ConfigMapNodeConfigSource, "io.k8s.api.core.v1.ConfigMapNodeConfigSource");
 
-part!("Adapts a ConfigMap into a projected volume.", ConfigMapProjectionApply);
-
-impl ConfigMapProjectionApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and …
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// optional specify whether the ConfigMap or its keys must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("Adapts a ConfigMap into a projected volume.", ConfigMapProjectionApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and …" items(value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) set("items", list(value, |value| value.0.into_value()));
+    "optional specify whether the ConfigMap or its keys must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(ConfigMapProjectionApply, k8s_openapi::api::core::v1::ConfigMapProjection, "io.k8s.api.core.v1.ConfigMapProjection");
 
-part!("Adapts a ConfigMap into a volume.", ConfigMapVolumeSourceApply);
-
-impl ConfigMapVolumeSourceApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and …
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// defaultMode is optional: mode bits used to set permissions on created files by default.
-    #[inline]
-    pub fn default_mode(mut self, value: i32) -> Self {
-        self.0.set("defaultMode", Ok(value.into()));
-        self
-    }
-    /// optional specify whether the ConfigMap or its keys must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("Adapts a ConfigMap into a volume.", ConfigMapVolumeSourceApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and …" items(value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) set("items", list(value, |value| value.0.into_value()));
+    "defaultMode is optional: mode bits used to set permissions on created files by default." default_mode(value: i32) set("defaultMode", Ok(value.into()));
+    "optional specify whether the ConfigMap or its keys must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(ConfigMapVolumeSourceApply, k8s_openapi::api::core::v1::ConfigMapVolumeSource, "io.k8s.api.core.v1.ConfigMapVolumeSource");
 
-part!("A single application container that you want to run within a pod.", ContainerApply);
-
-impl ContainerApply {
-    /// Name of the container specified as a DNS\_LABEL.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Container image name.
-    #[inline]
-    pub fn image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("image", text(value));
-        self
-    }
-    /// Entrypoint array.
-    #[inline]
-    pub fn command(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("command", list(value, |value| text(value)));
-        self
-    }
-    /// Arguments to the entrypoint.
-    #[inline]
-    pub fn args(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("args", list(value, |value| text(value)));
-        self
-    }
-    /// Container's working directory.
-    #[inline]
-    pub fn working_dir(mut self, value: impl Into<String>) -> Self {
-        self.0.set("workingDir", text(value));
-        self
-    }
-    /// List of ports to expose from the container.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerPortApply>) -> Self {
-        self.0.add_keyed("ports", list(value, |value| value.0.into_value()), &[("containerPort", None), ("protocol", Some("TCP"))]);
-        self
-    }
-    /// List of sources to populate environment variables in the container.
-    #[inline]
-    pub fn env_from(mut self, value: impl IntoIterator<Item = crate::core::v1::EnvFromSourceApply>) -> Self {
-        self.0.set("envFrom", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// List of environment variables to set in the container.
-    #[inline]
-    pub fn env(mut self, value: impl IntoIterator<Item = crate::core::v1::EnvVarApply>) -> Self {
-        self.0.add_keyed("env", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Compute Resources required by this container.
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::ResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// Resources resize policy for the container.
-    #[inline]
-    pub fn resize_policy(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerResizePolicyApply>) -> Self {
-        self.0.set("resizePolicy", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// RestartPolicy defines the restart behavior of individual containers in a pod.
-    #[inline]
-    pub fn restart_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("restartPolicy", text(value));
-        self
-    }
-    /// Represents a list of rules to be checked to determine if the container should be restarted on exit.
-    #[inline]
-    pub fn restart_policy_rules(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerRestartRuleApply>) -> Self {
-        self.0.set("restartPolicyRules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Pod volumes to mount into the container's filesystem.
-    #[inline]
-    pub fn volume_mounts(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeMountApply>) -> Self {
-        self.0.add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
-        self
-    }
-    /// volumeDevices is the list of block devices to be used by the container.
-    #[inline]
-    pub fn volume_devices(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeDeviceApply>) -> Self {
-        self.0.add_keyed("volumeDevices", list(value, |value| value.0.into_value()), &[("devicePath", None)]);
-        self
-    }
-    /// Periodic probe of container liveness.
-    #[inline]
-    pub fn liveness_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("livenessProbe", value.0.into_value());
-        self
-    }
-    /// Periodic probe of container service readiness.
-    #[inline]
-    pub fn readiness_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("readinessProbe", value.0.into_value());
-        self
-    }
-    /// StartupProbe indicates that the Pod has successfully initialized.
-    #[inline]
-    pub fn startup_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("startupProbe", value.0.into_value());
-        self
-    }
-    /// Actions that the management system should take in response to container lifecycle events.
-    #[inline]
-    pub fn lifecycle(mut self, value: crate::core::v1::LifecycleApply) -> Self {
-        self.0.set("lifecycle", value.0.into_value());
-        self
-    }
-    /// Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem.
-    #[inline]
-    pub fn termination_message_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("terminationMessagePath", text(value));
-        self
-    }
-    /// Indicate how the termination message should be populated.
-    #[inline]
-    pub fn termination_message_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("terminationMessagePolicy", text(value));
-        self
-    }
-    /// Image pull policy.
-    #[inline]
-    pub fn image_pull_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("imagePullPolicy", text(value));
-        self
-    }
-    /// SecurityContext defines the security options the container should be run with.
-    #[inline]
-    pub fn security_context(mut self, value: crate::core::v1::SecurityContextApply) -> Self {
-        self.0.set("securityContext", value.0.into_value());
-        self
-    }
-    /// Whether this container should allocate a buffer for stdin in the container runtime.
-    #[inline]
-    pub fn stdin(mut self, value: bool) -> Self {
-        self.0.set("stdin", Ok(value.into()));
-        self
-    }
-    /// Whether the container runtime should close the stdin channel after it has been opened by a single attach.
-    #[inline]
-    pub fn stdin_once(mut self, value: bool) -> Self {
-        self.0.set("stdinOnce", Ok(value.into()));
-        self
-    }
-    /// Whether this container should allocate a TTY for itself, also requires 'stdin' to be true.
-    #[inline]
-    pub fn tty(mut self, value: bool) -> Self {
-        self.0.set("tty", Ok(value.into()));
-        self
-    }
-}
+part!("A single application container that you want to run within a pod.", ContainerApply {
+    "Name of the container specified as a DNS\\_LABEL." name(value: impl Into<String>) set("name", text(value));
+    "Container image name." image(value: impl Into<String>) set("image", text(value));
+    "Entrypoint array." command(value: impl IntoIterator<Item = impl Into<String>>) set("command", list(value, |value| text(value)));
+    "Arguments to the entrypoint." args(value: impl IntoIterator<Item = impl Into<String>>) set("args", list(value, |value| text(value)));
+    "Container's working directory." working_dir(value: impl Into<String>) set("workingDir", text(value));
+    "List of ports to expose from the container." ports(value: impl IntoIterator<Item = crate::core::v1::ContainerPortApply>) add_keyed("ports", list(value, |value| value.0.into_value()), &[("containerPort", None), ("protocol", Some("TCP"))]);
+    "List of sources to populate environment variables in the container." env_from(value: impl IntoIterator<Item = crate::core::v1::EnvFromSourceApply>) set("envFrom", list(value, |value| value.0.into_value()));
+    "List of environment variables to set in the container." env(value: impl IntoIterator<Item = crate::core::v1::EnvVarApply>) add_keyed("env", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Compute Resources required by this container." resources(value: crate::core::v1::ResourceRequirementsApply) set("resources", value.0.into_value());
+    "Resources resize policy for the container." resize_policy(value: impl IntoIterator<Item = crate::core::v1::ContainerResizePolicyApply>) set("resizePolicy", list(value, |value| value.0.into_value()));
+    "RestartPolicy defines the restart behavior of individual containers in a pod." restart_policy(value: impl Into<String>) set("restartPolicy", text(value));
+    "Represents a list of rules to be checked to determine if the container should be restarted on exit." restart_policy_rules(value: impl IntoIterator<Item = crate::core::v1::ContainerRestartRuleApply>) set("restartPolicyRules", list(value, |value| value.0.into_value()));
+    "Pod volumes to mount into the container's filesystem." volume_mounts(value: impl IntoIterator<Item = crate::core::v1::VolumeMountApply>) add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
+    "volumeDevices is the list of block devices to be used by the container." volume_devices(value: impl IntoIterator<Item = crate::core::v1::VolumeDeviceApply>) add_keyed("volumeDevices", list(value, |value| value.0.into_value()), &[("devicePath", None)]);
+    "Periodic probe of container liveness." liveness_probe(value: crate::core::v1::ProbeApply) set("livenessProbe", value.0.into_value());
+    "Periodic probe of container service readiness." readiness_probe(value: crate::core::v1::ProbeApply) set("readinessProbe", value.0.into_value());
+    "StartupProbe indicates that the Pod has successfully initialized." startup_probe(value: crate::core::v1::ProbeApply) set("startupProbe", value.0.into_value());
+    "Actions that the management system should take in response to container lifecycle events." lifecycle(value: crate::core::v1::LifecycleApply) set("lifecycle", value.0.into_value());
+    "Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem." termination_message_path(value: impl Into<String>) set("terminationMessagePath", text(value));
+    "Indicate how the termination message should be populated." termination_message_policy(value: impl Into<String>) set("terminationMessagePolicy", text(value));
+    "Image pull policy." image_pull_policy(value: impl Into<String>) set("imagePullPolicy", text(value));
+    "SecurityContext defines the security options the container should be run with." security_context(value: crate::core::v1::SecurityContextApply) set("securityContext", value.0.into_value());
+    "Whether this container should allocate a buffer for stdin in the container runtime." stdin(value: bool) set("stdin", Ok(value.into()));
+    "Whether the container runtime should close the stdin channel after it has been opened by a single attach." stdin_once(value: bool) set("stdinOnce", Ok(value.into()));
+    "Whether this container should allocate a TTY for itself, also requires 'stdin' to be true." tty(value: bool) set("tty", Ok(value.into()));
+});
 typed!(ContainerApply, k8s_openapi::api::core::v1::Container, "io.k8s.api.core.v1.Container");
 
-part!("ContainerExtendedResourceRequest has the mapping of container name, extended resource name to the device request name.", ContainerExtendedResourceRequestApply);
-
-impl ContainerExtendedResourceRequestApply {
-    /// The name of the container requesting resources.
-    #[inline]
-    pub fn container_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerName", text(value));
-        self
-    }
-    /// The name of the extended resource in that container which gets backed by DRA.
-    #[inline]
-    pub fn resource_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceName", text(value));
-        self
-    }
-    /// The name of the request in the special ResourceClaim which corresponds to the extended resource.
-    #[inline]
-    pub fn request_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("requestName", text(value));
-        self
-    }
-}
+part!("ContainerExtendedResourceRequest has the mapping of container name, extended resource name to the device request name.", ContainerExtendedResourceRequestApply {
+    "The name of the container requesting resources." container_name(value: impl Into<String>) set("containerName", text(value));
+    "The name of the extended resource in that container which gets backed by DRA." resource_name(value: impl Into<String>) set("resourceName", text(value));
+    "The name of the request in the special ResourceClaim which corresponds to the extended resource." request_name(value: impl Into<String>) set("requestName", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ContainerExtendedResourceRequestApply, k8s_openapi::api::core::v1::ContainerExtendedResourceRequest, "io.k8s.api.core.v1.ContainerExtendedResourceRequest"); }
 
-part!("Describe a container image.", ContainerImageApply);
-
-impl ContainerImageApply {
-    /// Names by which this image is known.
-    #[inline]
-    pub fn names(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("names", list(value, |value| text(value)));
-        self
-    }
-    /// The size of the image in bytes.
-    #[inline]
-    pub fn size_bytes(mut self, value: i64) -> Self {
-        self.0.set("sizeBytes", Ok(value.into()));
-        self
-    }
-}
+part!("Describe a container image.", ContainerImageApply {
+    "Names by which this image is known." names(value: impl IntoIterator<Item = impl Into<String>>) set("names", list(value, |value| text(value)));
+    "The size of the image in bytes." size_bytes(value: i64) set("sizeBytes", Ok(value.into()));
+});
 typed!(ContainerImageApply, k8s_openapi::api::core::v1::ContainerImage, "io.k8s.api.core.v1.ContainerImage");
 
-part!("ContainerPort represents a network port in a single container.", ContainerPortApply);
-
-impl ContainerPortApply {
-    /// If specified, this must be an IANA\_SVC\_NAME and unique within the pod.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Number of port to expose on the host.
-    #[inline]
-    pub fn host_port(mut self, value: i32) -> Self {
-        self.0.set("hostPort", Ok(value.into()));
-        self
-    }
-    /// Number of port to expose on the pod's IP address.
-    #[inline]
-    pub fn container_port(mut self, value: i32) -> Self {
-        self.0.set("containerPort", Ok(value.into()));
-        self
-    }
-    /// Protocol for port.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// What host IP to bind the external port to.
-    #[inline]
-    pub fn host_ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostIP", text(value));
-        self
-    }
-}
+part!("ContainerPort represents a network port in a single container.", ContainerPortApply {
+    "If specified, this must be an IANA\\_SVC\\_NAME and unique within the pod." name(value: impl Into<String>) set("name", text(value));
+    "Number of port to expose on the host." host_port(value: i32) set("hostPort", Ok(value.into()));
+    "Number of port to expose on the pod's IP address." container_port(value: i32) set("containerPort", Ok(value.into()));
+    "Protocol for port." protocol(value: impl Into<String>) set("protocol", text(value));
+    "What host IP to bind the external port to." host_ip(value: impl Into<String>) set("hostIP", text(value));
+});
 typed!(ContainerPortApply, k8s_openapi::api::core::v1::ContainerPort, "io.k8s.api.core.v1.ContainerPort");
 
-part!("ContainerResizePolicy represents resource resize policy for the container.", ContainerResizePolicyApply);
-
-impl ContainerResizePolicyApply {
-    /// Name of the resource to which this resource resize policy applies.
-    #[inline]
-    pub fn resource_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceName", text(value));
-        self
-    }
-    /// Restart policy to apply when specified resource is resized.
-    #[inline]
-    pub fn restart_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("restartPolicy", text(value));
-        self
-    }
-}
+part!("ContainerResizePolicy represents resource resize policy for the container.", ContainerResizePolicyApply {
+    "Name of the resource to which this resource resize policy applies." resource_name(value: impl Into<String>) set("resourceName", text(value));
+    "Restart policy to apply when specified resource is resized." restart_policy(value: impl Into<String>) set("restartPolicy", text(value));
+});
 typed!(ContainerResizePolicyApply, k8s_openapi::api::core::v1::ContainerResizePolicy, "io.k8s.api.core.v1.ContainerResizePolicy");
 
-part!("ContainerRestartRule describes how a container exit is handled.", ContainerRestartRuleApply);
-
-impl ContainerRestartRuleApply {
-    /// Specifies the action taken on a container exit if the requirements are satisfied.
-    #[inline]
-    pub fn action(mut self, value: impl Into<String>) -> Self {
-        self.0.set("action", text(value));
-        self
-    }
-    /// Represents the exit codes to check on container exits.
-    #[inline]
-    pub fn exit_codes(mut self, value: crate::core::v1::ContainerRestartRuleOnExitCodesApply) -> Self {
-        self.0.set("exitCodes", value.0.into_value());
-        self
-    }
-}
+part!("ContainerRestartRule describes how a container exit is handled.", ContainerRestartRuleApply {
+    "Specifies the action taken on a container exit if the requirements are satisfied." action(value: impl Into<String>) set("action", text(value));
+    "Represents the exit codes to check on container exits." exit_codes(value: crate::core::v1::ContainerRestartRuleOnExitCodesApply) set("exitCodes", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ContainerRestartRuleApply, k8s_openapi::api::core::v1::ContainerRestartRule, "io.k8s.api.core.v1.ContainerRestartRule"); }
 
-part!("ContainerRestartRuleOnExitCodes describes the condition for handling an exited container based on its exit codes.", ContainerRestartRuleOnExitCodesApply);
-
-impl ContainerRestartRuleOnExitCodesApply {
-    /// Represents the relationship between the container exit code(s) and the specified values.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// Specifies the set of values to check for container exit codes.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = i32>) -> Self {
-        self.0.add("values", list(value, |value| Ok(value.into())));
-        self
-    }
-}
+part!("ContainerRestartRuleOnExitCodes describes the condition for handling an exited container based on its exit codes.", ContainerRestartRuleOnExitCodesApply {
+    "Represents the relationship between the container exit code(s) and the specified values." operator(value: impl Into<String>) set("operator", text(value));
+    "Specifies the set of values to check for container exit codes." values(value: impl IntoIterator<Item = i32>) add("values", list(value, |value| Ok(value.into())));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ContainerRestartRuleOnExitCodesApply, k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes, "io.k8s.api.core.v1.ContainerRestartRuleOnExitCodes"); }
 
-part!("ContainerState holds a possible state of container.", ContainerStateApply);
-
-impl ContainerStateApply {
-    /// Details about a waiting container.
-    #[inline]
-    pub fn waiting(mut self, value: crate::core::v1::ContainerStateWaitingApply) -> Self {
-        self.0.set("waiting", value.0.into_value());
-        self
-    }
-    /// Details about a running container.
-    #[inline]
-    pub fn running(mut self, value: crate::core::v1::ContainerStateRunningApply) -> Self {
-        self.0.set("running", value.0.into_value());
-        self
-    }
-    /// Details about a terminated container.
-    #[inline]
-    pub fn terminated(mut self, value: crate::core::v1::ContainerStateTerminatedApply) -> Self {
-        self.0.set("terminated", value.0.into_value());
-        self
-    }
-}
+part!("ContainerState holds a possible state of container.", ContainerStateApply {
+    "Details about a waiting container." waiting(value: crate::core::v1::ContainerStateWaitingApply) set("waiting", value.0.into_value());
+    "Details about a running container." running(value: crate::core::v1::ContainerStateRunningApply) set("running", value.0.into_value());
+    "Details about a terminated container." terminated(value: crate::core::v1::ContainerStateTerminatedApply) set("terminated", value.0.into_value());
+});
 typed!(ContainerStateApply, k8s_openapi::api::core::v1::ContainerState, "io.k8s.api.core.v1.ContainerState");
 
-part!("ContainerStateRunning is a running state of a container.", ContainerStateRunningApply);
-
-impl ContainerStateRunningApply {
-    /// Time at which the container was last (re-)started.
-    #[inline]
-    pub fn started_at(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("startedAt", value.into_value());
-        self
-    }
-}
+part!("ContainerStateRunning is a running state of a container.", ContainerStateRunningApply {
+    "Time at which the container was last (re-)started." started_at(value: impl Part<Time>) set("startedAt", value.into_value());
+});
 typed!(ContainerStateRunningApply, k8s_openapi::api::core::v1::ContainerStateRunning, "io.k8s.api.core.v1.ContainerStateRunning");
 
-part!("ContainerStateTerminated is a terminated state of a container.", ContainerStateTerminatedApply);
-
-impl ContainerStateTerminatedApply {
-    /// Exit status from the last termination of the container.
-    #[inline]
-    pub fn exit_code(mut self, value: i32) -> Self {
-        self.0.set("exitCode", Ok(value.into()));
-        self
-    }
-    /// Signal from the last termination of the container.
-    #[inline]
-    pub fn signal(mut self, value: i32) -> Self {
-        self.0.set("signal", Ok(value.into()));
-        self
-    }
-    /// (brief) reason from the last termination of the container.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Message regarding the last termination of the container.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// Time at which previous execution of the container started.
-    #[inline]
-    pub fn started_at(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("startedAt", value.into_value());
-        self
-    }
-    /// Time at which the container last terminated.
-    #[inline]
-    pub fn finished_at(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("finishedAt", value.into_value());
-        self
-    }
-    /// Container's ID in the format '\<type\>://\<container\_id\>'.
-    #[inline]
-    pub fn container_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerID", text(value));
-        self
-    }
-}
+part!("ContainerStateTerminated is a terminated state of a container.", ContainerStateTerminatedApply {
+    "Exit status from the last termination of the container." exit_code(value: i32) set("exitCode", Ok(value.into()));
+    "Signal from the last termination of the container." signal(value: i32) set("signal", Ok(value.into()));
+    "(brief) reason from the last termination of the container." reason(value: impl Into<String>) set("reason", text(value));
+    "Message regarding the last termination of the container." message(value: impl Into<String>) set("message", text(value));
+    "Time at which previous execution of the container started." started_at(value: impl Part<Time>) set("startedAt", value.into_value());
+    "Time at which the container last terminated." finished_at(value: impl Part<Time>) set("finishedAt", value.into_value());
+    "Container's ID in the format '\\<type\\>://\\<container\\_id\\>'." container_id(value: impl Into<String>) set("containerID", text(value));
+});
 typed!(ContainerStateTerminatedApply, k8s_openapi::api::core::v1::ContainerStateTerminated, "io.k8s.api.core.v1.ContainerStateTerminated");
 
-part!("ContainerStateWaiting is a waiting state of a container.", ContainerStateWaitingApply);
-
-impl ContainerStateWaitingApply {
-    /// (brief) reason the container is not yet running.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Message regarding why the container is not yet running.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("ContainerStateWaiting is a waiting state of a container.", ContainerStateWaitingApply {
+    "(brief) reason the container is not yet running." reason(value: impl Into<String>) set("reason", text(value));
+    "Message regarding why the container is not yet running." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(ContainerStateWaitingApply, k8s_openapi::api::core::v1::ContainerStateWaiting, "io.k8s.api.core.v1.ContainerStateWaiting");
 
-part!("ContainerStatus contains details for the current status of this container.", ContainerStatusApply);
-
-impl ContainerStatusApply {
-    /// Name is a DNS\_LABEL representing the unique name of the container.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// State holds details about the container's current condition.
-    #[inline]
-    pub fn state(mut self, value: crate::core::v1::ContainerStateApply) -> Self {
-        self.0.set("state", value.0.into_value());
-        self
-    }
-    /// LastTerminationState holds the last termination state of the container to help debug container crashes and restarts.
-    #[inline]
-    pub fn last_state(mut self, value: crate::core::v1::ContainerStateApply) -> Self {
-        self.0.set("lastState", value.0.into_value());
-        self
-    }
-    /// Ready specifies whether the container is currently passing its readiness check.
-    #[inline]
-    pub fn ready(mut self, value: bool) -> Self {
-        self.0.set("ready", Ok(value.into()));
-        self
-    }
-    /// RestartCount holds the number of times the container has been restarted.
-    #[inline]
-    pub fn restart_count(mut self, value: i32) -> Self {
-        self.0.set("restartCount", Ok(value.into()));
-        self
-    }
-    /// Image is the name of container image that the container is running.
-    #[inline]
-    pub fn image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("image", text(value));
-        self
-    }
-    /// ImageID is the image ID of the container's image.
-    #[inline]
-    pub fn image_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("imageID", text(value));
-        self
-    }
-    /// ContainerID is the ID of the container in the format '\<type\>://\<container\_id\>'.
-    #[inline]
-    pub fn container_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerID", text(value));
-        self
-    }
-    /// Started indicates whether the container has finished its postStart lifecycle hook and passed its startup probe.
-    #[inline]
-    pub fn started(mut self, value: bool) -> Self {
-        self.0.set("started", Ok(value.into()));
-        self
-    }
-    /// AllocatedResources represents the compute resources allocated for this container by the node.
-    #[inline]
-    pub fn allocated_resources(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("allocatedResources", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Resources represents the compute resource requests and limits that have been successfully enacted on the running container after it has been started or has …
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::ResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// Status of volume mounts.
-    #[inline]
-    pub fn volume_mounts(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeMountStatusApply>) -> Self {
-        self.0.add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
-        self
-    }
-    /// User represents user identity information initially attached to the first process of the container.
-    #[inline]
-    pub fn user(mut self, value: crate::core::v1::ContainerUserApply) -> Self {
-        self.0.set("user", value.0.into_value());
-        self
-    }
-    /// AllocatedResourcesStatus represents the status of various resources allocated for this Pod.
-    #[inline]
-    pub fn allocated_resources_status(mut self, value: impl IntoIterator<Item = crate::core::v1::ResourceStatusApply>) -> Self {
-        self.0.add_keyed("allocatedResourcesStatus", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// StopSignal reports the effective stop signal for this container.
-    #[inline]
-    pub fn stop_signal(mut self, value: impl Into<String>) -> Self {
-        self.0.set("stopSignal", text(value));
-        self
-    }
-}
+part!("ContainerStatus contains details for the current status of this container.", ContainerStatusApply {
+    "Name is a DNS\\_LABEL representing the unique name of the container." name(value: impl Into<String>) set("name", text(value));
+    "State holds details about the container's current condition." state(value: crate::core::v1::ContainerStateApply) set("state", value.0.into_value());
+    "LastTerminationState holds the last termination state of the container to help debug container crashes and restarts." last_state(value: crate::core::v1::ContainerStateApply) set("lastState", value.0.into_value());
+    "Ready specifies whether the container is currently passing its readiness check." ready(value: bool) set("ready", Ok(value.into()));
+    "RestartCount holds the number of times the container has been restarted." restart_count(value: i32) set("restartCount", Ok(value.into()));
+    "Image is the name of container image that the container is running." image(value: impl Into<String>) set("image", text(value));
+    "ImageID is the image ID of the container's image." image_id(value: impl Into<String>) set("imageID", text(value));
+    "ContainerID is the ID of the container in the format '\\<type\\>://\\<container\\_id\\>'." container_id(value: impl Into<String>) set("containerID", text(value));
+    "Started indicates whether the container has finished its postStart lifecycle hook and passed its startup probe." started(value: bool) set("started", Ok(value.into()));
+    "AllocatedResources represents the compute resources allocated for this container by the node." allocated_resources(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("allocatedResources", entries(value, |value| value.into_value()));
+    "Resources represents the compute resource requests and limits that have been successfully enacted on the running container after it has been started or has …" resources(value: crate::core::v1::ResourceRequirementsApply) set("resources", value.0.into_value());
+    "Status of volume mounts." volume_mounts(value: impl IntoIterator<Item = crate::core::v1::VolumeMountStatusApply>) add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
+    "User represents user identity information initially attached to the first process of the container." user(value: crate::core::v1::ContainerUserApply) set("user", value.0.into_value());
+    "AllocatedResourcesStatus represents the status of various resources allocated for this Pod." allocated_resources_status(value: impl IntoIterator<Item = crate::core::v1::ResourceStatusApply>) add_keyed("allocatedResourcesStatus", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "StopSignal reports the effective stop signal for this container." stop_signal(value: impl Into<String>) set("stopSignal", text(value));
+});
 typed!(ContainerStatusApply, k8s_openapi::api::core::v1::ContainerStatus, "io.k8s.api.core.v1.ContainerStatus");
 
-part!("ContainerUser represents user identity information.", ContainerUserApply);
-
-impl ContainerUserApply {
-    /// Linux holds user identity information initially attached to the first process of the containers in Linux.
-    #[inline]
-    pub fn linux(mut self, value: crate::core::v1::LinuxContainerUserApply) -> Self {
-        self.0.set("linux", value.0.into_value());
-        self
-    }
-}
+part!("ContainerUser represents user identity information.", ContainerUserApply {
+    "Linux holds user identity information initially attached to the first process of the containers in Linux." linux(value: crate::core::v1::LinuxContainerUserApply) set("linux", value.0.into_value());
+});
 typed!(ContainerUserApply, k8s_openapi::api::core::v1::ContainerUser, "io.k8s.api.core.v1.ContainerUser");
 
-part!("DaemonEndpoint contains information about a single Daemon endpoint.", DaemonEndpointApply);
-
-impl DaemonEndpointApply {
-    /// Port number of the given endpoint.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("Port", Ok(value.into()));
-        self
-    }
-}
+part!("DaemonEndpoint contains information about a single Daemon endpoint.", DaemonEndpointApply {
+    "Port number of the given endpoint." port(value: i32) set("Port", Ok(value.into()));
+});
 typed!(DaemonEndpointApply, k8s_openapi::api::core::v1::DaemonEndpoint, "io.k8s.api.core.v1.DaemonEndpoint");
 
-part!("Represents downward API info for projecting into a projected volume.", DownwardAPIProjectionApply);
-
-impl DownwardAPIProjectionApply {
-    /// Items is a list of DownwardAPIVolume file.
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::DownwardAPIVolumeFileApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Represents downward API info for projecting into a projected volume.", DownwardAPIProjectionApply {
+    "Items is a list of DownwardAPIVolume file." items(value: impl IntoIterator<Item = crate::core::v1::DownwardAPIVolumeFileApply>) set("items", list(value, |value| value.0.into_value()));
+});
 typed!(DownwardAPIProjectionApply, k8s_openapi::api::core::v1::DownwardAPIProjection, "io.k8s.api.core.v1.DownwardAPIProjection");
 
-part!("DownwardAPIVolumeFile represents information to create the file containing the pod field.", DownwardAPIVolumeFileApply);
-
-impl DownwardAPIVolumeFileApply {
-    /// Required: Path is  the relative path name of the file to be created.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// Required: Selects a field of the pod: only annotations, labels, name, namespace and uid are supported.
-    #[inline]
-    pub fn field_ref(mut self, value: crate::core::v1::ObjectFieldSelectorApply) -> Self {
-        self.0.set("fieldRef", value.0.into_value());
-        self
-    }
-    /// Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, requests.cpu and requests.memory) are currently supported.
-    #[inline]
-    pub fn resource_field_ref(mut self, value: crate::core::v1::ResourceFieldSelectorApply) -> Self {
-        self.0.set("resourceFieldRef", value.0.into_value());
-        self
-    }
-    /// Optional: mode bits used to set permissions on this file, must be an octal value between 0000 and 0777 or a decimal value between 0 and 511.
-    #[inline]
-    pub fn mode(mut self, value: i32) -> Self {
-        self.0.set("mode", Ok(value.into()));
-        self
-    }
-}
+part!("DownwardAPIVolumeFile represents information to create the file containing the pod field.", DownwardAPIVolumeFileApply {
+    "Required: Path is  the relative path name of the file to be created." path(value: impl Into<String>) set("path", text(value));
+    "Required: Selects a field of the pod: only annotations, labels, name, namespace and uid are supported." field_ref(value: crate::core::v1::ObjectFieldSelectorApply) set("fieldRef", value.0.into_value());
+    "Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, requests.cpu and requests.memory) are currently supported." resource_field_ref(value: crate::core::v1::ResourceFieldSelectorApply) set("resourceFieldRef", value.0.into_value());
+    "Optional: mode bits used to set permissions on this file, must be an octal value between 0000 and 0777 or a decimal value between 0 and 511." mode(value: i32) set("mode", Ok(value.into()));
+});
 typed!(DownwardAPIVolumeFileApply, k8s_openapi::api::core::v1::DownwardAPIVolumeFile, "io.k8s.api.core.v1.DownwardAPIVolumeFile");
 
-part!("DownwardAPIVolumeSource represents a volume containing downward API info.", DownwardAPIVolumeSourceApply);
-
-impl DownwardAPIVolumeSourceApply {
-    /// Items is a list of downward API volume file.
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::DownwardAPIVolumeFileApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Optional: mode bits to use on created files by default.
-    #[inline]
-    pub fn default_mode(mut self, value: i32) -> Self {
-        self.0.set("defaultMode", Ok(value.into()));
-        self
-    }
-}
+part!("DownwardAPIVolumeSource represents a volume containing downward API info.", DownwardAPIVolumeSourceApply {
+    "Items is a list of downward API volume file." items(value: impl IntoIterator<Item = crate::core::v1::DownwardAPIVolumeFileApply>) set("items", list(value, |value| value.0.into_value()));
+    "Optional: mode bits to use on created files by default." default_mode(value: i32) set("defaultMode", Ok(value.into()));
+});
 typed!(DownwardAPIVolumeSourceApply, k8s_openapi::api::core::v1::DownwardAPIVolumeSource, "io.k8s.api.core.v1.DownwardAPIVolumeSource");
 
-part!("Represents an empty directory for a pod.", EmptyDirVolumeSourceApply);
-
-impl EmptyDirVolumeSourceApply {
-    /// medium represents what type of storage medium should back this directory.
-    #[inline]
-    pub fn medium(mut self, value: impl Into<String>) -> Self {
-        self.0.set("medium", text(value));
-        self
-    }
-    /// sizeLimit is the total amount of local storage required for this EmptyDir volume.
-    #[inline]
-    pub fn size_limit(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("sizeLimit", value.into_value());
-        self
-    }
-}
+part!("Represents an empty directory for a pod.", EmptyDirVolumeSourceApply {
+    "medium represents what type of storage medium should back this directory." medium(value: impl Into<String>) set("medium", text(value));
+    "sizeLimit is the total amount of local storage required for this EmptyDir volume." size_limit(value: impl Part<Quantity>) set("sizeLimit", value.into_value());
+});
 typed!(EmptyDirVolumeSourceApply, k8s_openapi::api::core::v1::EmptyDirVolumeSource, "io.k8s.api.core.v1.EmptyDirVolumeSource");
 
-part!("EndpointAddress is a tuple that describes single IP address.", EndpointAddressApply);
-
-impl EndpointAddressApply {
-    /// The IP of this endpoint.
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-    /// The Hostname of this endpoint.
-    #[inline]
-    pub fn hostname(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostname", text(value));
-        self
-    }
-    /// Optional: Node hosting this endpoint.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-    /// Reference to object providing the endpoint.
-    #[inline]
-    pub fn target_ref(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.0.set("targetRef", value.0.into_value());
-        self
-    }
-}
+part!("EndpointAddress is a tuple that describes single IP address.", EndpointAddressApply {
+    "The IP of this endpoint." ip(value: impl Into<String>) set("ip", text(value));
+    "The Hostname of this endpoint." hostname(value: impl Into<String>) set("hostname", text(value));
+    "Optional: Node hosting this endpoint." node_name(value: impl Into<String>) set("nodeName", text(value));
+    "Reference to object providing the endpoint." target_ref(value: crate::core::v1::ObjectReferenceApply) set("targetRef", value.0.into_value());
+});
 typed!(EndpointAddressApply, k8s_openapi::api::core::v1::EndpointAddress, "io.k8s.api.core.v1.EndpointAddress");
 
-part!("EndpointPort is a tuple that describes a single port.", EndpointPortApply);
-
-impl EndpointPortApply {
-    /// The name of this port.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// The port number of the endpoint.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// The IP protocol for this port.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// The application protocol for this port.
-    #[inline]
-    pub fn app_protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("appProtocol", text(value));
-        self
-    }
-}
+part!("EndpointPort is a tuple that describes a single port.", EndpointPortApply {
+    "The name of this port." name(value: impl Into<String>) set("name", text(value));
+    "The port number of the endpoint." port(value: i32) set("port", Ok(value.into()));
+    "The IP protocol for this port." protocol(value: impl Into<String>) set("protocol", text(value));
+    "The application protocol for this port." app_protocol(value: impl Into<String>) set("appProtocol", text(value));
+});
 typed!(EndpointPortApply, k8s_openapi::api::core::v1::EndpointPort, "io.k8s.api.core.v1.EndpointPort");
 
-part!("EndpointSubset is a group of addresses with a common set of ports.", EndpointSubsetApply);
-
-impl EndpointSubsetApply {
-    /// IP addresses which offer the related ports that are marked as ready.
-    #[inline]
-    pub fn addresses(mut self, value: impl IntoIterator<Item = crate::core::v1::EndpointAddressApply>) -> Self {
-        self.0.set("addresses", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// IP addresses which offer the related ports but are not currently marked as ready because they have not yet finished starting, have recently failed a readiness …
-    #[inline]
-    pub fn not_ready_addresses(mut self, value: impl IntoIterator<Item = crate::core::v1::EndpointAddressApply>) -> Self {
-        self.0.set("notReadyAddresses", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Port numbers available on the related IP addresses.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::core::v1::EndpointPortApply>) -> Self {
-        self.0.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("EndpointSubset is a group of addresses with a common set of ports.", EndpointSubsetApply {
+    "IP addresses which offer the related ports that are marked as ready." addresses(value: impl IntoIterator<Item = crate::core::v1::EndpointAddressApply>) set("addresses", list(value, |value| value.0.into_value()));
+    "IP addresses which offer the related ports but are not currently marked as ready because they have not yet finished starting, have recently failed a readiness …" not_ready_addresses(value: impl IntoIterator<Item = crate::core::v1::EndpointAddressApply>) set("notReadyAddresses", list(value, |value| value.0.into_value()));
+    "Port numbers available on the related IP addresses." ports(value: impl IntoIterator<Item = crate::core::v1::EndpointPortApply>) set("ports", list(value, |value| value.0.into_value()));
+});
 typed!(EndpointSubsetApply, k8s_openapi::api::core::v1::EndpointSubset, "io.k8s.api.core.v1.EndpointSubset");
 
 /// Endpoints is a collection of endpoints that implement the actual service.
 pub type EndpointsApply = Apply<k8s_openapi::api::core::v1::Endpoints, BuiltIn>;
+root!(EndpointsApply, k8s_openapi::api::core::v1::Endpoints, "io.k8s.api.core.v1.Endpoints" {
+    "The set of all endpoints is the union of all subsets." subsets(value: impl IntoIterator<Item = crate::core::v1::EndpointSubsetApply>) set("subsets", list(value, |value| value.0.into_value()));
+});
 
-impl Apply<k8s_openapi::api::core::v1::Endpoints, BuiltIn> {
-    /// The set of all endpoints is the union of all subsets.
-    #[inline]
-    pub fn subsets(mut self, value: impl IntoIterator<Item = crate::core::v1::EndpointSubsetApply>) -> Self {
-        self.fields.set("subsets", list(value, |value| value.0.into_value()));
-        self
-    }
-}
-root!(EndpointsApply, k8s_openapi::api::core::v1::Endpoints, "io.k8s.api.core.v1.Endpoints");
-
-part!("EnvFromSource represents the source of a set of ConfigMaps or Secrets.", EnvFromSourceApply);
-
-impl EnvFromSourceApply {
-    /// Optional text to prepend to the name of each environment variable.
-    #[inline]
-    pub fn prefix(mut self, value: impl Into<String>) -> Self {
-        self.0.set("prefix", text(value));
-        self
-    }
-    /// The ConfigMap to select from.
-    #[inline]
-    pub fn config_map_ref(mut self, value: crate::core::v1::ConfigMapEnvSourceApply) -> Self {
-        self.0.set("configMapRef", value.0.into_value());
-        self
-    }
-    /// The Secret to select from.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretEnvSourceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-}
+part!("EnvFromSource represents the source of a set of ConfigMaps or Secrets.", EnvFromSourceApply {
+    "Optional text to prepend to the name of each environment variable." prefix(value: impl Into<String>) set("prefix", text(value));
+    "The ConfigMap to select from." config_map_ref(value: crate::core::v1::ConfigMapEnvSourceApply) set("configMapRef", value.0.into_value());
+    "The Secret to select from." secret_ref(value: crate::core::v1::SecretEnvSourceApply) set("secretRef", value.0.into_value());
+});
 typed!(EnvFromSourceApply, k8s_openapi::api::core::v1::EnvFromSource, "io.k8s.api.core.v1.EnvFromSource");
 
-part!("EnvVar represents an environment variable present in a Container.", EnvVarApply);
-
-impl EnvVarApply {
-    /// Name of the environment variable.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Variable references $(VAR\_NAME) are expanded using the previously defined environment variables in the container and any service environment variables.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-    /// Source for the environment variable's value.
-    #[inline]
-    pub fn value_from(mut self, value: crate::core::v1::EnvVarSourceApply) -> Self {
-        self.0.set("valueFrom", value.0.into_value());
-        self
-    }
-}
+part!("EnvVar represents an environment variable present in a Container.", EnvVarApply {
+    "Name of the environment variable." name(value: impl Into<String>) set("name", text(value));
+    "Variable references $(VAR\\_NAME) are expanded using the previously defined environment variables in the container and any service environment variables." value(value: impl Into<String>) set("value", text(value));
+    "Source for the environment variable's value." value_from(value: crate::core::v1::EnvVarSourceApply) set("valueFrom", value.0.into_value());
+});
 typed!(EnvVarApply, k8s_openapi::api::core::v1::EnvVar, "io.k8s.api.core.v1.EnvVar");
 
-part!("EnvVarSource represents a source for the value of an EnvVar.", EnvVarSourceApply);
-
-impl EnvVarSourceApply {
-    /// Selects a field of the pod: supports metadata.name, metadata.namespace, \`metadata.labels\['\<KEY\>'\]\`, \`metadata.annotations\['\<KEY\>'\]\`, spec.nodeName …
-    #[inline]
-    pub fn field_ref(mut self, value: crate::core::v1::ObjectFieldSelectorApply) -> Self {
-        self.0.set("fieldRef", value.0.into_value());
-        self
-    }
-    /// Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and …
-    #[inline]
-    pub fn resource_field_ref(mut self, value: crate::core::v1::ResourceFieldSelectorApply) -> Self {
-        self.0.set("resourceFieldRef", value.0.into_value());
-        self
-    }
-    /// Selects a key of a ConfigMap.
-    #[inline]
-    pub fn config_map_key_ref(mut self, value: crate::core::v1::ConfigMapKeySelectorApply) -> Self {
-        self.0.set("configMapKeyRef", value.0.into_value());
-        self
-    }
-    /// Selects a key of a secret in the pod's namespace.
-    #[inline]
-    pub fn secret_key_ref(mut self, value: crate::core::v1::SecretKeySelectorApply) -> Self {
-        self.0.set("secretKeyRef", value.0.into_value());
-        self
-    }
-    /// FileKeyRef selects a key of the env file.
-    #[inline]
-    pub fn file_key_ref(mut self, value: crate::core::v1::FileKeySelectorApply) -> Self {
-        self.0.set("fileKeyRef", value.0.into_value());
-        self
-    }
-}
+part!("EnvVarSource represents a source for the value of an EnvVar.", EnvVarSourceApply {
+    "Selects a field of the pod: supports metadata.name, metadata.namespace, \\`metadata.labels\\['\\<KEY\\>'\\]\\`, \\`metadata.annotations\\['\\<KEY\\>'\\]\\`, spec.nodeName …" field_ref(value: crate::core::v1::ObjectFieldSelectorApply) set("fieldRef", value.0.into_value());
+    "Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and …" resource_field_ref(value: crate::core::v1::ResourceFieldSelectorApply) set("resourceFieldRef", value.0.into_value());
+    "Selects a key of a ConfigMap." config_map_key_ref(value: crate::core::v1::ConfigMapKeySelectorApply) set("configMapKeyRef", value.0.into_value());
+    "Selects a key of a secret in the pod's namespace." secret_key_ref(value: crate::core::v1::SecretKeySelectorApply) set("secretKeyRef", value.0.into_value());
+    "FileKeyRef selects a key of the env file." file_key_ref(value: crate::core::v1::FileKeySelectorApply) set("fileKeyRef", value.0.into_value());
+});
 typed!(EnvVarSourceApply, k8s_openapi::api::core::v1::EnvVarSource, "io.k8s.api.core.v1.EnvVarSource");
 
-part!("An EphemeralContainer is a temporary container that you may add to an existing Pod for user-initiated activities such as debugging.", EphemeralContainerApply);
-
-impl EphemeralContainerApply {
-    /// Name of the ephemeral container specified as a DNS\_LABEL.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Container image name.
-    #[inline]
-    pub fn image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("image", text(value));
-        self
-    }
-    /// Entrypoint array.
-    #[inline]
-    pub fn command(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("command", list(value, |value| text(value)));
-        self
-    }
-    /// Arguments to the entrypoint.
-    #[inline]
-    pub fn args(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("args", list(value, |value| text(value)));
-        self
-    }
-    /// Container's working directory.
-    #[inline]
-    pub fn working_dir(mut self, value: impl Into<String>) -> Self {
-        self.0.set("workingDir", text(value));
-        self
-    }
-    /// Ports are not allowed for ephemeral containers.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerPortApply>) -> Self {
-        self.0.add_keyed("ports", list(value, |value| value.0.into_value()), &[("containerPort", None), ("protocol", Some("TCP"))]);
-        self
-    }
-    /// List of sources to populate environment variables in the container.
-    #[inline]
-    pub fn env_from(mut self, value: impl IntoIterator<Item = crate::core::v1::EnvFromSourceApply>) -> Self {
-        self.0.set("envFrom", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// List of environment variables to set in the container.
-    #[inline]
-    pub fn env(mut self, value: impl IntoIterator<Item = crate::core::v1::EnvVarApply>) -> Self {
-        self.0.add_keyed("env", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Resources are not allowed for ephemeral containers.
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::ResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// Resources resize policy for the container.
-    #[inline]
-    pub fn resize_policy(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerResizePolicyApply>) -> Self {
-        self.0.set("resizePolicy", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Restart policy for the container to manage the restart behavior of each container within a pod.
-    #[inline]
-    pub fn restart_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("restartPolicy", text(value));
-        self
-    }
-    /// Represents a list of rules to be checked to determine if the container should be restarted on exit.
-    #[inline]
-    pub fn restart_policy_rules(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerRestartRuleApply>) -> Self {
-        self.0.set("restartPolicyRules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Pod volumes to mount into the container's filesystem.
-    #[inline]
-    pub fn volume_mounts(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeMountApply>) -> Self {
-        self.0.add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
-        self
-    }
-    /// volumeDevices is the list of block devices to be used by the container.
-    #[inline]
-    pub fn volume_devices(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeDeviceApply>) -> Self {
-        self.0.add_keyed("volumeDevices", list(value, |value| value.0.into_value()), &[("devicePath", None)]);
-        self
-    }
-    /// Probes are not allowed for ephemeral containers.
-    #[inline]
-    pub fn liveness_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("livenessProbe", value.0.into_value());
-        self
-    }
-    /// Probes are not allowed for ephemeral containers.
-    #[inline]
-    pub fn readiness_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("readinessProbe", value.0.into_value());
-        self
-    }
-    /// Probes are not allowed for ephemeral containers.
-    #[inline]
-    pub fn startup_probe(mut self, value: crate::core::v1::ProbeApply) -> Self {
-        self.0.set("startupProbe", value.0.into_value());
-        self
-    }
-    /// Lifecycle is not allowed for ephemeral containers.
-    #[inline]
-    pub fn lifecycle(mut self, value: crate::core::v1::LifecycleApply) -> Self {
-        self.0.set("lifecycle", value.0.into_value());
-        self
-    }
-    /// Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem.
-    #[inline]
-    pub fn termination_message_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("terminationMessagePath", text(value));
-        self
-    }
-    /// Indicate how the termination message should be populated.
-    #[inline]
-    pub fn termination_message_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("terminationMessagePolicy", text(value));
-        self
-    }
-    /// Image pull policy.
-    #[inline]
-    pub fn image_pull_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("imagePullPolicy", text(value));
-        self
-    }
-    /// Optional: SecurityContext defines the security options the ephemeral container should be run with.
-    #[inline]
-    pub fn security_context(mut self, value: crate::core::v1::SecurityContextApply) -> Self {
-        self.0.set("securityContext", value.0.into_value());
-        self
-    }
-    /// Whether this container should allocate a buffer for stdin in the container runtime.
-    #[inline]
-    pub fn stdin(mut self, value: bool) -> Self {
-        self.0.set("stdin", Ok(value.into()));
-        self
-    }
-    /// Whether the container runtime should close the stdin channel after it has been opened by a single attach.
-    #[inline]
-    pub fn stdin_once(mut self, value: bool) -> Self {
-        self.0.set("stdinOnce", Ok(value.into()));
-        self
-    }
-    /// Whether this container should allocate a TTY for itself, also requires 'stdin' to be true.
-    #[inline]
-    pub fn tty(mut self, value: bool) -> Self {
-        self.0.set("tty", Ok(value.into()));
-        self
-    }
-    /// If set, the name of the container from PodSpec that this ephemeral container targets.
-    #[inline]
-    pub fn target_container_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("targetContainerName", text(value));
-        self
-    }
-}
+part!("An EphemeralContainer is a temporary container that you may add to an existing Pod for user-initiated activities such as debugging.", EphemeralContainerApply {
+    "Name of the ephemeral container specified as a DNS\\_LABEL." name(value: impl Into<String>) set("name", text(value));
+    "Container image name." image(value: impl Into<String>) set("image", text(value));
+    "Entrypoint array." command(value: impl IntoIterator<Item = impl Into<String>>) set("command", list(value, |value| text(value)));
+    "Arguments to the entrypoint." args(value: impl IntoIterator<Item = impl Into<String>>) set("args", list(value, |value| text(value)));
+    "Container's working directory." working_dir(value: impl Into<String>) set("workingDir", text(value));
+    "Ports are not allowed for ephemeral containers." ports(value: impl IntoIterator<Item = crate::core::v1::ContainerPortApply>) add_keyed("ports", list(value, |value| value.0.into_value()), &[("containerPort", None), ("protocol", Some("TCP"))]);
+    "List of sources to populate environment variables in the container." env_from(value: impl IntoIterator<Item = crate::core::v1::EnvFromSourceApply>) set("envFrom", list(value, |value| value.0.into_value()));
+    "List of environment variables to set in the container." env(value: impl IntoIterator<Item = crate::core::v1::EnvVarApply>) add_keyed("env", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Resources are not allowed for ephemeral containers." resources(value: crate::core::v1::ResourceRequirementsApply) set("resources", value.0.into_value());
+    "Resources resize policy for the container." resize_policy(value: impl IntoIterator<Item = crate::core::v1::ContainerResizePolicyApply>) set("resizePolicy", list(value, |value| value.0.into_value()));
+    "Restart policy for the container to manage the restart behavior of each container within a pod." restart_policy(value: impl Into<String>) set("restartPolicy", text(value));
+    "Represents a list of rules to be checked to determine if the container should be restarted on exit." restart_policy_rules(value: impl IntoIterator<Item = crate::core::v1::ContainerRestartRuleApply>) set("restartPolicyRules", list(value, |value| value.0.into_value()));
+    "Pod volumes to mount into the container's filesystem." volume_mounts(value: impl IntoIterator<Item = crate::core::v1::VolumeMountApply>) add_keyed("volumeMounts", list(value, |value| value.0.into_value()), &[("mountPath", None)]);
+    "volumeDevices is the list of block devices to be used by the container." volume_devices(value: impl IntoIterator<Item = crate::core::v1::VolumeDeviceApply>) add_keyed("volumeDevices", list(value, |value| value.0.into_value()), &[("devicePath", None)]);
+    "Probes are not allowed for ephemeral containers." liveness_probe(value: crate::core::v1::ProbeApply) set("livenessProbe", value.0.into_value());
+    "Probes are not allowed for ephemeral containers." readiness_probe(value: crate::core::v1::ProbeApply) set("readinessProbe", value.0.into_value());
+    "Probes are not allowed for ephemeral containers." startup_probe(value: crate::core::v1::ProbeApply) set("startupProbe", value.0.into_value());
+    "Lifecycle is not allowed for ephemeral containers." lifecycle(value: crate::core::v1::LifecycleApply) set("lifecycle", value.0.into_value());
+    "Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem." termination_message_path(value: impl Into<String>) set("terminationMessagePath", text(value));
+    "Indicate how the termination message should be populated." termination_message_policy(value: impl Into<String>) set("terminationMessagePolicy", text(value));
+    "Image pull policy." image_pull_policy(value: impl Into<String>) set("imagePullPolicy", text(value));
+    "Optional: SecurityContext defines the security options the ephemeral container should be run with." security_context(value: crate::core::v1::SecurityContextApply) set("securityContext", value.0.into_value());
+    "Whether this container should allocate a buffer for stdin in the container runtime." stdin(value: bool) set("stdin", Ok(value.into()));
+    "Whether the container runtime should close the stdin channel after it has been opened by a single attach." stdin_once(value: bool) set("stdinOnce", Ok(value.into()));
+    "Whether this container should allocate a TTY for itself, also requires 'stdin' to be true." tty(value: bool) set("tty", Ok(value.into()));
+    "If set, the name of the container from PodSpec that this ephemeral container targets." target_container_name(value: impl Into<String>) set("targetContainerName", text(value));
+});
 typed!(EphemeralContainerApply, k8s_openapi::api::core::v1::EphemeralContainer, "io.k8s.api.core.v1.EphemeralContainer");
 
-part!("Represents an ephemeral volume that is handled by a normal storage driver.", EphemeralVolumeSourceApply);
-
-impl EphemeralVolumeSourceApply {
-    /// Will be used to create a stand-alone PVC to provision the volume.
-    #[inline]
-    pub fn volume_claim_template(mut self, value: crate::core::v1::PersistentVolumeClaimTemplateApply) -> Self {
-        self.0.set("volumeClaimTemplate", value.0.into_value());
-        self
-    }
-}
+part!("Represents an ephemeral volume that is handled by a normal storage driver.", EphemeralVolumeSourceApply {
+    "Will be used to create a stand-alone PVC to provision the volume." volume_claim_template(value: crate::core::v1::PersistentVolumeClaimTemplateApply) set("volumeClaimTemplate", value.0.into_value());
+});
 typed!(EphemeralVolumeSourceApply, k8s_openapi::api::core::v1::EphemeralVolumeSource, "io.k8s.api.core.v1.EphemeralVolumeSource");
 
 /// Event is a report of an event somewhere in the cluster.
 pub type EventApply = Apply<k8s_openapi::api::core::v1::Event, BuiltIn>;
+root!(EventApply, k8s_openapi::api::core::v1::Event, "io.k8s.api.core.v1.Event" {
+    "The object that this event is about." involved_object(value: crate::core::v1::ObjectReferenceApply) set("involvedObject", value.0.into_value());
+    "This should be a short, machine understandable string that gives the reason for the transition into the object's current status." reason(value: impl Into<String>) set("reason", text(value));
+    "A human-readable description of the status of this operation." message(value: impl Into<String>) set("message", text(value));
+    "The component reporting this event." source(value: crate::core::v1::EventSourceApply) set("source", value.0.into_value());
+    "The time at which the event was first recorded." first_timestamp(value: impl Part<Time>) set("firstTimestamp", value.into_value());
+    "The time at which the most recent occurrence of this event was recorded." last_timestamp(value: impl Part<Time>) set("lastTimestamp", value.into_value());
+    "The number of times this event has occurred." count(value: i32) set("count", Ok(value.into()));
+    "Type of this event (Normal, Warning), new types could be added in the future." type_(value: impl Into<String>) set("type", text(value));
+    "Time when this Event was first observed." event_time(value: impl Part<MicroTime>) set("eventTime", value.into_value());
+    "Data about the Event series this event represents or nil if it's a singleton Event." series(value: crate::core::v1::EventSeriesApply) set("series", value.0.into_value());
+    "What action was taken/failed regarding to the Regarding object." action(value: impl Into<String>) set("action", text(value));
+    "Optional secondary object for more complex actions." related(value: crate::core::v1::ObjectReferenceApply) set("related", value.0.into_value());
+    "Name of the controller that emitted this Event, e.g." reporting_component(value: impl Into<String>) set("reportingComponent", text(value));
+    "ID of the controller instance, e.g." reporting_instance(value: impl Into<String>) set("reportingInstance", text(value));
+});
 
-impl Apply<k8s_openapi::api::core::v1::Event, BuiltIn> {
-    /// The object that this event is about.
-    #[inline]
-    pub fn involved_object(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.fields.set("involvedObject", value.0.into_value());
-        self
-    }
-    /// This should be a short, machine understandable string that gives the reason for the transition into the object's current status.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reason", text(value));
-        self
-    }
-    /// A human-readable description of the status of this operation.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("message", text(value));
-        self
-    }
-    /// The component reporting this event.
-    #[inline]
-    pub fn source(mut self, value: crate::core::v1::EventSourceApply) -> Self {
-        self.fields.set("source", value.0.into_value());
-        self
-    }
-    /// The time at which the event was first recorded.
-    #[inline]
-    pub fn first_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.fields.set("firstTimestamp", value.into_value());
-        self
-    }
-    /// The time at which the most recent occurrence of this event was recorded.
-    #[inline]
-    pub fn last_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.fields.set("lastTimestamp", value.into_value());
-        self
-    }
-    /// The number of times this event has occurred.
-    #[inline]
-    pub fn count(mut self, value: i32) -> Self {
-        self.fields.set("count", Ok(value.into()));
-        self
-    }
-    /// Type of this event (Normal, Warning), new types could be added in the future.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("type", text(value));
-        self
-    }
-    /// Time when this Event was first observed.
-    #[inline]
-    pub fn event_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.fields.set("eventTime", value.into_value());
-        self
-    }
-    /// Data about the Event series this event represents or nil if it's a singleton Event.
-    #[inline]
-    pub fn series(mut self, value: crate::core::v1::EventSeriesApply) -> Self {
-        self.fields.set("series", value.0.into_value());
-        self
-    }
-    /// What action was taken/failed regarding to the Regarding object.
-    #[inline]
-    pub fn action(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("action", text(value));
-        self
-    }
-    /// Optional secondary object for more complex actions.
-    #[inline]
-    pub fn related(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.fields.set("related", value.0.into_value());
-        self
-    }
-    /// Name of the controller that emitted this Event, e.g.
-    #[inline]
-    pub fn reporting_component(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reportingComponent", text(value));
-        self
-    }
-    /// ID of the controller instance, e.g.
-    #[inline]
-    pub fn reporting_instance(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reportingInstance", text(value));
-        self
-    }
-}
-root!(EventApply, k8s_openapi::api::core::v1::Event, "io.k8s.api.core.v1.Event");
-
-part!("EventSeries contain information on series of events, i.e.", EventSeriesApply);
-
-impl EventSeriesApply {
-    /// Number of occurrences in this series up to the last heartbeat time.
-    #[inline]
-    pub fn count(mut self, value: i32) -> Self {
-        self.0.set("count", Ok(value.into()));
-        self
-    }
-    /// Time of the last occurrence observed.
-    #[inline]
-    pub fn last_observed_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.0.set("lastObservedTime", value.into_value());
-        self
-    }
-}
+part!("EventSeries contain information on series of events, i.e.", EventSeriesApply {
+    "Number of occurrences in this series up to the last heartbeat time." count(value: i32) set("count", Ok(value.into()));
+    "Time of the last occurrence observed." last_observed_time(value: impl Part<MicroTime>) set("lastObservedTime", value.into_value());
+});
 typed!(EventSeriesApply, k8s_openapi::api::core::v1::EventSeries, "io.k8s.api.core.v1.EventSeries");
 
-part!("EventSource contains information for an event.", EventSourceApply);
-
-impl EventSourceApply {
-    /// Component from which the event is generated.
-    #[inline]
-    pub fn component(mut self, value: impl Into<String>) -> Self {
-        self.0.set("component", text(value));
-        self
-    }
-    /// Node name on which the event is generated.
-    #[inline]
-    pub fn host(mut self, value: impl Into<String>) -> Self {
-        self.0.set("host", text(value));
-        self
-    }
-}
+part!("EventSource contains information for an event.", EventSourceApply {
+    "Component from which the event is generated." component(value: impl Into<String>) set("component", text(value));
+    "Node name on which the event is generated." host(value: impl Into<String>) set("host", text(value));
+});
 typed!(EventSourceApply, k8s_openapi::api::core::v1::EventSource, "io.k8s.api.core.v1.EventSource");
 
-part!("ExecAction describes a \"run in container\" action.", ExecActionApply);
-
-impl ExecActionApply {
-    /// Command is the command line to execute inside the container, the working directory for the command  is root ('/') in the container's filesystem.
-    #[inline]
-    pub fn command(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("command", list(value, |value| text(value)));
-        self
-    }
-}
+part!("ExecAction describes a \"run in container\" action.", ExecActionApply {
+    "Command is the command line to execute inside the container, the working directory for the command  is root ('/') in the container's filesystem." command(value: impl IntoIterator<Item = impl Into<String>>) set("command", list(value, |value| text(value)));
+});
 typed!(ExecActionApply, k8s_openapi::api::core::v1::ExecAction, "io.k8s.api.core.v1.ExecAction");
 
-part!("Represents a Fibre Channel volume.", FCVolumeSourceApply);
-
-impl FCVolumeSourceApply {
-    /// targetWWNs is Optional: FC target worldwide names (WWNs).
-    #[inline]
-    pub fn target_wwns(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("targetWWNs", list(value, |value| text(value)));
-        self
-    }
-    /// lun is Optional: FC target lun number.
-    #[inline]
-    pub fn lun(mut self, value: i32) -> Self {
-        self.0.set("lun", Ok(value.into()));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly is Optional: Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// wwids Optional: FC volume world wide identifiers (wwids) Either wwids or combination of targetWWNs and lun must be set, but not both simultaneously.
-    #[inline]
-    pub fn wwids(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("wwids", list(value, |value| text(value)));
-        self
-    }
-}
+part!("Represents a Fibre Channel volume.", FCVolumeSourceApply {
+    "targetWWNs is Optional: FC target worldwide names (WWNs)." target_wwns(value: impl IntoIterator<Item = impl Into<String>>) set("targetWWNs", list(value, |value| text(value)));
+    "lun is Optional: FC target lun number." lun(value: i32) set("lun", Ok(value.into()));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly is Optional: Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "wwids Optional: FC volume world wide identifiers (wwids) Either wwids or combination of targetWWNs and lun must be set, but not both simultaneously." wwids(value: impl IntoIterator<Item = impl Into<String>>) set("wwids", list(value, |value| text(value)));
+});
 typed!(FCVolumeSourceApply, k8s_openapi::api::core::v1::FCVolumeSource, "io.k8s.api.core.v1.FCVolumeSource");
 
-part!("FileKeySelector selects a key of the env file.", FileKeySelectorApply);
-
-impl FileKeySelectorApply {
-    /// The name of the volume mount containing the env file.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// The path within the volume from which to select the file.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// The key within the env file.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Specify whether the file or its key must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("FileKeySelector selects a key of the env file.", FileKeySelectorApply {
+    "The name of the volume mount containing the env file." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "The path within the volume from which to select the file." path(value: impl Into<String>) set("path", text(value));
+    "The key within the env file." key(value: impl Into<String>) set("key", text(value));
+    "Specify whether the file or its key must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(FileKeySelectorApply, k8s_openapi::api::core::v1::FileKeySelector, "io.k8s.api.core.v1.FileKeySelector"); }
 
-part!("FlexPersistentVolumeSource represents a generic persistent volume resource that is provisioned/attached using an exec based plugin.", FlexPersistentVolumeSourceApply);
-
-impl FlexPersistentVolumeSourceApply {
-    /// driver is the name of the driver to use for this volume.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// fsType is the Filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// secretRef is Optional: SecretRef is reference to the secret object containing sensitive information to pass to the plugin scripts.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly is Optional: defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// options is Optional: this field holds extra command options if any.
-    #[inline]
-    pub fn options(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("options", entries(value, |value| text(value)));
-        self
-    }
-}
+part!("FlexPersistentVolumeSource represents a generic persistent volume resource that is provisioned/attached using an exec based plugin.", FlexPersistentVolumeSourceApply {
+    "driver is the name of the driver to use for this volume." driver(value: impl Into<String>) set("driver", text(value));
+    "fsType is the Filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "secretRef is Optional: SecretRef is reference to the secret object containing sensitive information to pass to the plugin scripts." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly is Optional: defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "options is Optional: this field holds extra command options if any." options(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("options", entries(value, |value| text(value)));
+});
 typed!(FlexPersistentVolumeSourceApply, k8s_openapi::api::core::v1::FlexPersistentVolumeSource, "io.k8s.api.core.v1.FlexPersistentVolumeSource");
 
-part!("FlexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin.", FlexVolumeSourceApply);
-
-impl FlexVolumeSourceApply {
-    /// driver is the name of the driver to use for this volume.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// secretRef is Optional: secretRef is reference to the secret object containing sensitive information to pass to the plugin scripts.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly is Optional: defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// options is Optional: this field holds extra command options if any.
-    #[inline]
-    pub fn options(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("options", entries(value, |value| text(value)));
-        self
-    }
-}
+part!("FlexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin.", FlexVolumeSourceApply {
+    "driver is the name of the driver to use for this volume." driver(value: impl Into<String>) set("driver", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "secretRef is Optional: secretRef is reference to the secret object containing sensitive information to pass to the plugin scripts." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly is Optional: defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "options is Optional: this field holds extra command options if any." options(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("options", entries(value, |value| text(value)));
+});
 typed!(FlexVolumeSourceApply, k8s_openapi::api::core::v1::FlexVolumeSource, "io.k8s.api.core.v1.FlexVolumeSource");
 
-part!("Represents a Flocker volume mounted by the Flocker agent.", FlockerVolumeSourceApply);
-
-impl FlockerVolumeSourceApply {
-    /// datasetName is Name of the dataset stored as metadata -\> name on the dataset for Flocker should be considered as deprecated.
-    #[inline]
-    pub fn dataset_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("datasetName", text(value));
-        self
-    }
-    /// datasetUUID is the UUID of the dataset.
-    #[inline]
-    pub fn dataset_uuid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("datasetUUID", text(value));
-        self
-    }
-}
+part!("Represents a Flocker volume mounted by the Flocker agent.", FlockerVolumeSourceApply {
+    "datasetName is Name of the dataset stored as metadata -\\> name on the dataset for Flocker should be considered as deprecated." dataset_name(value: impl Into<String>) set("datasetName", text(value));
+    "datasetUUID is the UUID of the dataset." dataset_uuid(value: impl Into<String>) set("datasetUUID", text(value));
+});
 typed!(FlockerVolumeSourceApply, k8s_openapi::api::core::v1::FlockerVolumeSource, "io.k8s.api.core.v1.FlockerVolumeSource");
 
-part!("Represents a Persistent Disk resource in Google Compute Engine.", GCEPersistentDiskVolumeSourceApply);
-
-impl GCEPersistentDiskVolumeSourceApply {
-    /// pdName is unique name of the PD resource in GCE.
-    #[inline]
-    pub fn pd_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pdName", text(value));
-        self
-    }
-    /// fsType is filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// partition is the partition in the volume that you want to mount.
-    #[inline]
-    pub fn partition(mut self, value: i32) -> Self {
-        self.0.set("partition", Ok(value.into()));
-        self
-    }
-    /// readOnly here will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Persistent Disk resource in Google Compute Engine.", GCEPersistentDiskVolumeSourceApply {
+    "pdName is unique name of the PD resource in GCE." pd_name(value: impl Into<String>) set("pdName", text(value));
+    "fsType is filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "partition is the partition in the volume that you want to mount." partition(value: i32) set("partition", Ok(value.into()));
+    "readOnly here will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(GCEPersistentDiskVolumeSourceApply, k8s_openapi::api::core::v1::GCEPersistentDiskVolumeSource, "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource");
 
-part!("GRPCAction specifies an action involving a GRPC service.", GRPCActionApply);
-
-impl GRPCActionApply {
-    /// Port number of the gRPC service.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// Service is the name of the service to place in the gRPC HealthCheckRequest (see <https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
-    #[inline]
-    pub fn service(mut self, value: impl Into<String>) -> Self {
-        self.0.set("service", text(value));
-        self
-    }
-}
+part!("GRPCAction specifies an action involving a GRPC service.", GRPCActionApply {
+    "Port number of the gRPC service." port(value: i32) set("port", Ok(value.into()));
+    "Service is the name of the service to place in the gRPC HealthCheckRequest (see <https://github.com/grpc/grpc/blob/master/doc/health-checking.md>)." service(value: impl Into<String>) set("service", text(value));
+});
 typed!(GRPCActionApply, k8s_openapi::api::core::v1::GRPCAction, "io.k8s.api.core.v1.GRPCAction");
 
-part!("Represents a volume that is populated with the contents of a git repository.", GitRepoVolumeSourceApply);
-
-impl GitRepoVolumeSourceApply {
-    /// repository is the URL.
-    #[inline]
-    pub fn repository(mut self, value: impl Into<String>) -> Self {
-        self.0.set("repository", text(value));
-        self
-    }
-    /// revision is the commit hash for the specified revision.
-    #[inline]
-    pub fn revision(mut self, value: impl Into<String>) -> Self {
-        self.0.set("revision", text(value));
-        self
-    }
-    /// directory is the target directory name.
-    #[inline]
-    pub fn directory(mut self, value: impl Into<String>) -> Self {
-        self.0.set("directory", text(value));
-        self
-    }
-}
+part!("Represents a volume that is populated with the contents of a git repository.", GitRepoVolumeSourceApply {
+    "repository is the URL." repository(value: impl Into<String>) set("repository", text(value));
+    "revision is the commit hash for the specified revision." revision(value: impl Into<String>) set("revision", text(value));
+    "directory is the target directory name." directory(value: impl Into<String>) set("directory", text(value));
+});
 typed!(GitRepoVolumeSourceApply, k8s_openapi::api::core::v1::GitRepoVolumeSource, "io.k8s.api.core.v1.GitRepoVolumeSource");
 
-part!("Represents a Glusterfs mount that lasts the lifetime of a pod.", GlusterfsPersistentVolumeSourceApply);
-
-impl GlusterfsPersistentVolumeSourceApply {
-    /// endpoints is the endpoint name that details Glusterfs topology.
-    #[inline]
-    pub fn endpoints(mut self, value: impl Into<String>) -> Self {
-        self.0.set("endpoints", text(value));
-        self
-    }
-    /// path is the Glusterfs volume path.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// readOnly here will force the Glusterfs volume to be mounted with read-only permissions.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// endpointsNamespace is the namespace that contains Glusterfs endpoint.
-    #[inline]
-    pub fn endpoints_namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("endpointsNamespace", text(value));
-        self
-    }
-}
+part!("Represents a Glusterfs mount that lasts the lifetime of a pod.", GlusterfsPersistentVolumeSourceApply {
+    "endpoints is the endpoint name that details Glusterfs topology." endpoints(value: impl Into<String>) set("endpoints", text(value));
+    "path is the Glusterfs volume path." path(value: impl Into<String>) set("path", text(value));
+    "readOnly here will force the Glusterfs volume to be mounted with read-only permissions." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "endpointsNamespace is the namespace that contains Glusterfs endpoint." endpoints_namespace(value: impl Into<String>) set("endpointsNamespace", text(value));
+});
 typed!(GlusterfsPersistentVolumeSourceApply, k8s_openapi::api::core::v1::GlusterfsPersistentVolumeSource, "io.k8s.api.core.v1.GlusterfsPersistentVolumeSource");
 
-part!("Represents a Glusterfs mount that lasts the lifetime of a pod.", GlusterfsVolumeSourceApply);
-
-impl GlusterfsVolumeSourceApply {
-    /// endpoints is the endpoint name that details Glusterfs topology.
-    #[inline]
-    pub fn endpoints(mut self, value: impl Into<String>) -> Self {
-        self.0.set("endpoints", text(value));
-        self
-    }
-    /// path is the Glusterfs volume path.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// readOnly here will force the Glusterfs volume to be mounted with read-only permissions.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Glusterfs mount that lasts the lifetime of a pod.", GlusterfsVolumeSourceApply {
+    "endpoints is the endpoint name that details Glusterfs topology." endpoints(value: impl Into<String>) set("endpoints", text(value));
+    "path is the Glusterfs volume path." path(value: impl Into<String>) set("path", text(value));
+    "readOnly here will force the Glusterfs volume to be mounted with read-only permissions." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(GlusterfsVolumeSourceApply, k8s_openapi::api::core::v1::GlusterfsVolumeSource, "io.k8s.api.core.v1.GlusterfsVolumeSource");
 
-part!("HTTPGetAction describes an action based on HTTP Get requests.", HTTPGetActionApply);
-
-impl HTTPGetActionApply {
-    /// Path to access on the HTTP server.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// Name or number of the port to access on the container.
-    #[inline]
-    pub fn port(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("port", value.into_value());
-        self
-    }
-    /// Host name to connect to, defaults to the pod IP.
-    #[inline]
-    pub fn host(mut self, value: impl Into<String>) -> Self {
-        self.0.set("host", text(value));
-        self
-    }
-    /// Scheme to use for connecting to the host.
-    #[inline]
-    pub fn scheme(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scheme", text(value));
-        self
-    }
-    /// Custom headers to set in the request.
-    #[inline]
-    pub fn http_headers(mut self, value: impl IntoIterator<Item = crate::core::v1::HTTPHeaderApply>) -> Self {
-        self.0.set("httpHeaders", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("HTTPGetAction describes an action based on HTTP Get requests.", HTTPGetActionApply {
+    "Path to access on the HTTP server." path(value: impl Into<String>) set("path", text(value));
+    "Name or number of the port to access on the container." port(value: impl Part<IntOrString>) set("port", value.into_value());
+    "Host name to connect to, defaults to the pod IP." host(value: impl Into<String>) set("host", text(value));
+    "Scheme to use for connecting to the host." scheme(value: impl Into<String>) set("scheme", text(value));
+    "Custom headers to set in the request." http_headers(value: impl IntoIterator<Item = crate::core::v1::HTTPHeaderApply>) set("httpHeaders", list(value, |value| value.0.into_value()));
+});
 typed!(HTTPGetActionApply, k8s_openapi::api::core::v1::HTTPGetAction, "io.k8s.api.core.v1.HTTPGetAction");
 
-part!("HTTPHeader describes a custom header to be used in HTTP probes.", HTTPHeaderApply);
-
-impl HTTPHeaderApply {
-    /// The header field name.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// The header field value.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-}
+part!("HTTPHeader describes a custom header to be used in HTTP probes.", HTTPHeaderApply {
+    "The header field name." name(value: impl Into<String>) set("name", text(value));
+    "The header field value." value(value: impl Into<String>) set("value", text(value));
+});
 typed!(HTTPHeaderApply, k8s_openapi::api::core::v1::HTTPHeader, "io.k8s.api.core.v1.HTTPHeader");
 
-part!("HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file.", HostAliasApply);
-
-impl HostAliasApply {
-    /// IP address of the host file entry.
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-    /// Hostnames for the above IP address.
-    #[inline]
-    pub fn hostnames(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("hostnames", list(value, |value| text(value)));
-        self
-    }
-}
+part!("HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file.", HostAliasApply {
+    "IP address of the host file entry." ip(value: impl Into<String>) set("ip", text(value));
+    "Hostnames for the above IP address." hostnames(value: impl IntoIterator<Item = impl Into<String>>) set("hostnames", list(value, |value| text(value)));
+});
 typed!(HostAliasApply, k8s_openapi::api::core::v1::HostAlias, "io.k8s.api.core.v1.HostAlias");
 
-part!("HostIP represents a single IP address allocated to the host.", HostIPApply);
-
-impl HostIPApply {
-    /// IP is the IP address assigned to the host.
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-}
+part!("HostIP represents a single IP address allocated to the host.", HostIPApply {
+    "IP is the IP address assigned to the host." ip(value: impl Into<String>) set("ip", text(value));
+});
 typed!(HostIPApply, k8s_openapi::api::core::v1::HostIP, "io.k8s.api.core.v1.HostIP");
 
-part!("Represents a host path mapped into a pod.", HostPathVolumeSourceApply);
-
-impl HostPathVolumeSourceApply {
-    /// path of the directory on the host.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// type for HostPath Volume Defaults to "" More info: <https://kubernetes.io/docs/concepts/storage/volumes#hostpath>.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-}
+part!("Represents a host path mapped into a pod.", HostPathVolumeSourceApply {
+    "path of the directory on the host." path(value: impl Into<String>) set("path", text(value));
+    "type for HostPath Volume Defaults to \"\" More info: <https://kubernetes.io/docs/concepts/storage/volumes#hostpath>." type_(value: impl Into<String>) set("type", text(value));
+});
 typed!(HostPathVolumeSourceApply, k8s_openapi::api::core::v1::HostPathVolumeSource, "io.k8s.api.core.v1.HostPathVolumeSource");
 
-part!("ISCSIPersistentVolumeSource represents an ISCSI disk.", ISCSIPersistentVolumeSourceApply);
-
-impl ISCSIPersistentVolumeSourceApply {
-    /// targetPortal is iSCSI Target Portal.
-    #[inline]
-    pub fn target_portal(mut self, value: impl Into<String>) -> Self {
-        self.0.set("targetPortal", text(value));
-        self
-    }
-    /// iqn is Target iSCSI Qualified Name.
-    #[inline]
-    pub fn iqn(mut self, value: impl Into<String>) -> Self {
-        self.0.set("iqn", text(value));
-        self
-    }
-    /// lun is iSCSI Target Lun number.
-    #[inline]
-    pub fn lun(mut self, value: i32) -> Self {
-        self.0.set("lun", Ok(value.into()));
-        self
-    }
-    /// iscsiInterface is the interface Name that uses an iSCSI transport.
-    #[inline]
-    pub fn iscsi_interface(mut self, value: impl Into<String>) -> Self {
-        self.0.set("iscsiInterface", text(value));
-        self
-    }
-    /// fsType is the filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly here will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// portals is the iSCSI Target Portal List.
-    #[inline]
-    pub fn portals(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("portals", list(value, |value| text(value)));
-        self
-    }
-    /// chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication.
-    #[inline]
-    pub fn chap_auth_discovery(mut self, value: bool) -> Self {
-        self.0.set("chapAuthDiscovery", Ok(value.into()));
-        self
-    }
-    /// chapAuthSession defines whether support iSCSI Session CHAP authentication.
-    #[inline]
-    pub fn chap_auth_session(mut self, value: bool) -> Self {
-        self.0.set("chapAuthSession", Ok(value.into()));
-        self
-    }
-    /// secretRef is the CHAP Secret for iSCSI target and initiator authentication.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// initiatorName is the custom iSCSI Initiator Name.
-    #[inline]
-    pub fn initiator_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("initiatorName", text(value));
-        self
-    }
-}
+part!("ISCSIPersistentVolumeSource represents an ISCSI disk.", ISCSIPersistentVolumeSourceApply {
+    "targetPortal is iSCSI Target Portal." target_portal(value: impl Into<String>) set("targetPortal", text(value));
+    "iqn is Target iSCSI Qualified Name." iqn(value: impl Into<String>) set("iqn", text(value));
+    "lun is iSCSI Target Lun number." lun(value: i32) set("lun", Ok(value.into()));
+    "iscsiInterface is the interface Name that uses an iSCSI transport." iscsi_interface(value: impl Into<String>) set("iscsiInterface", text(value));
+    "fsType is the filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly here will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "portals is the iSCSI Target Portal List." portals(value: impl IntoIterator<Item = impl Into<String>>) set("portals", list(value, |value| text(value)));
+    "chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication." chap_auth_discovery(value: bool) set("chapAuthDiscovery", Ok(value.into()));
+    "chapAuthSession defines whether support iSCSI Session CHAP authentication." chap_auth_session(value: bool) set("chapAuthSession", Ok(value.into()));
+    "secretRef is the CHAP Secret for iSCSI target and initiator authentication." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+    "initiatorName is the custom iSCSI Initiator Name." initiator_name(value: impl Into<String>) set("initiatorName", text(value));
+});
 typed!(ISCSIPersistentVolumeSourceApply, k8s_openapi::api::core::v1::ISCSIPersistentVolumeSource, "io.k8s.api.core.v1.ISCSIPersistentVolumeSource");
 
-part!("Represents an ISCSI disk.", ISCSIVolumeSourceApply);
-
-impl ISCSIVolumeSourceApply {
-    /// targetPortal is iSCSI Target Portal.
-    #[inline]
-    pub fn target_portal(mut self, value: impl Into<String>) -> Self {
-        self.0.set("targetPortal", text(value));
-        self
-    }
-    /// iqn is the target iSCSI Qualified Name.
-    #[inline]
-    pub fn iqn(mut self, value: impl Into<String>) -> Self {
-        self.0.set("iqn", text(value));
-        self
-    }
-    /// lun represents iSCSI Target Lun number.
-    #[inline]
-    pub fn lun(mut self, value: i32) -> Self {
-        self.0.set("lun", Ok(value.into()));
-        self
-    }
-    /// iscsiInterface is the interface Name that uses an iSCSI transport.
-    #[inline]
-    pub fn iscsi_interface(mut self, value: impl Into<String>) -> Self {
-        self.0.set("iscsiInterface", text(value));
-        self
-    }
-    /// fsType is the filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly here will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// portals is the iSCSI Target Portal List.
-    #[inline]
-    pub fn portals(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("portals", list(value, |value| text(value)));
-        self
-    }
-    /// chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication.
-    #[inline]
-    pub fn chap_auth_discovery(mut self, value: bool) -> Self {
-        self.0.set("chapAuthDiscovery", Ok(value.into()));
-        self
-    }
-    /// chapAuthSession defines whether support iSCSI Session CHAP authentication.
-    #[inline]
-    pub fn chap_auth_session(mut self, value: bool) -> Self {
-        self.0.set("chapAuthSession", Ok(value.into()));
-        self
-    }
-    /// secretRef is the CHAP Secret for iSCSI target and initiator authentication.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// initiatorName is the custom iSCSI Initiator Name.
-    #[inline]
-    pub fn initiator_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("initiatorName", text(value));
-        self
-    }
-}
+part!("Represents an ISCSI disk.", ISCSIVolumeSourceApply {
+    "targetPortal is iSCSI Target Portal." target_portal(value: impl Into<String>) set("targetPortal", text(value));
+    "iqn is the target iSCSI Qualified Name." iqn(value: impl Into<String>) set("iqn", text(value));
+    "lun represents iSCSI Target Lun number." lun(value: i32) set("lun", Ok(value.into()));
+    "iscsiInterface is the interface Name that uses an iSCSI transport." iscsi_interface(value: impl Into<String>) set("iscsiInterface", text(value));
+    "fsType is the filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly here will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "portals is the iSCSI Target Portal List." portals(value: impl IntoIterator<Item = impl Into<String>>) set("portals", list(value, |value| text(value)));
+    "chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication." chap_auth_discovery(value: bool) set("chapAuthDiscovery", Ok(value.into()));
+    "chapAuthSession defines whether support iSCSI Session CHAP authentication." chap_auth_session(value: bool) set("chapAuthSession", Ok(value.into()));
+    "secretRef is the CHAP Secret for iSCSI target and initiator authentication." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+    "initiatorName is the custom iSCSI Initiator Name." initiator_name(value: impl Into<String>) set("initiatorName", text(value));
+});
 typed!(ISCSIVolumeSourceApply, k8s_openapi::api::core::v1::ISCSIVolumeSource, "io.k8s.api.core.v1.ISCSIVolumeSource");
 
-part!("ImageVolumeSource represents a image volume resource.", ImageVolumeSourceApply);
-
-impl ImageVolumeSourceApply {
-    /// Required: Image or artifact reference to be used.
-    #[inline]
-    pub fn reference(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reference", text(value));
-        self
-    }
-    /// Policy for pulling OCI objects.
-    #[inline]
-    pub fn pull_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pullPolicy", text(value));
-        self
-    }
-}
+part!("ImageVolumeSource represents a image volume resource.", ImageVolumeSourceApply {
+    "Required: Image or artifact reference to be used." reference(value: impl Into<String>) set("reference", text(value));
+    "Policy for pulling OCI objects." pull_policy(value: impl Into<String>) set("pullPolicy", text(value));
+});
 typed!(ImageVolumeSourceApply, k8s_openapi::api::core::v1::ImageVolumeSource, "io.k8s.api.core.v1.ImageVolumeSource");
 
-part!("ImageVolumeStatus represents the image-based volume status.", ImageVolumeStatusApply);
-
-impl ImageVolumeStatusApply {
-    /// ImageRef is the digest of the image used for this volume.
-    #[inline]
-    pub fn image_ref(mut self, value: impl Into<String>) -> Self {
-        self.0.set("imageRef", text(value));
-        self
-    }
-}
+part!("ImageVolumeStatus represents the image-based volume status.", ImageVolumeStatusApply {
+    "ImageRef is the digest of the image used for this volume." image_ref(value: impl Into<String>) set("imageRef", text(value));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(ImageVolumeStatusApply, k8s_openapi::api::core::v1::ImageVolumeStatus, "io.k8s.api.core.v1.ImageVolumeStatus"); }
 
-part!("Maps a string key to a path within a volume.", KeyToPathApply);
-
-impl KeyToPathApply {
-    /// key is the key to project.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// path is the relative path of the file to map the key to.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// mode is Optional: mode bits used to set permissions on this file.
-    #[inline]
-    pub fn mode(mut self, value: i32) -> Self {
-        self.0.set("mode", Ok(value.into()));
-        self
-    }
-}
+part!("Maps a string key to a path within a volume.", KeyToPathApply {
+    "key is the key to project." key(value: impl Into<String>) set("key", text(value));
+    "path is the relative path of the file to map the key to." path(value: impl Into<String>) set("path", text(value));
+    "mode is Optional: mode bits used to set permissions on this file." mode(value: i32) set("mode", Ok(value.into()));
+});
 typed!(KeyToPathApply, k8s_openapi::api::core::v1::KeyToPath, "io.k8s.api.core.v1.KeyToPath");
 
-part!("Lifecycle describes actions that the management system should take in response to container lifecycle events.", LifecycleApply);
-
-impl LifecycleApply {
-    /// PostStart is called immediately after a container is created.
-    #[inline]
-    pub fn post_start(mut self, value: crate::core::v1::LifecycleHandlerApply) -> Self {
-        self.0.set("postStart", value.0.into_value());
-        self
-    }
-    /// PreStop is called immediately before a container is terminated due to an API request or management event such as liveness/startup probe failure, preemption …
-    #[inline]
-    pub fn pre_stop(mut self, value: crate::core::v1::LifecycleHandlerApply) -> Self {
-        self.0.set("preStop", value.0.into_value());
-        self
-    }
-    /// StopSignal defines which signal will be sent to a container when it is being stopped.
-    #[inline]
-    pub fn stop_signal(mut self, value: impl Into<String>) -> Self {
-        self.0.set("stopSignal", text(value));
-        self
-    }
-}
+part!("Lifecycle describes actions that the management system should take in response to container lifecycle events.", LifecycleApply {
+    "PostStart is called immediately after a container is created." post_start(value: crate::core::v1::LifecycleHandlerApply) set("postStart", value.0.into_value());
+    "PreStop is called immediately before a container is terminated due to an API request or management event such as liveness/startup probe failure, preemption …" pre_stop(value: crate::core::v1::LifecycleHandlerApply) set("preStop", value.0.into_value());
+    "StopSignal defines which signal will be sent to a container when it is being stopped." stop_signal(value: impl Into<String>) set("stopSignal", text(value));
+});
 typed!(LifecycleApply, k8s_openapi::api::core::v1::Lifecycle, "io.k8s.api.core.v1.Lifecycle");
 
-part!("LifecycleHandler defines a specific action that should be taken in a lifecycle hook.", LifecycleHandlerApply);
-
-impl LifecycleHandlerApply {
-    /// Exec specifies a command to execute in the container.
-    #[inline]
-    pub fn exec(mut self, value: crate::core::v1::ExecActionApply) -> Self {
-        self.0.set("exec", value.0.into_value());
-        self
-    }
-    /// HTTPGet specifies an HTTP GET request to perform.
-    #[inline]
-    pub fn http_get(mut self, value: crate::core::v1::HTTPGetActionApply) -> Self {
-        self.0.set("httpGet", value.0.into_value());
-        self
-    }
-    /// Deprecated.
-    #[inline]
-    pub fn tcp_socket(mut self, value: crate::core::v1::TCPSocketActionApply) -> Self {
-        self.0.set("tcpSocket", value.0.into_value());
-        self
-    }
-    /// Sleep represents a duration that the container should sleep.
-    #[inline]
-    pub fn sleep(mut self, value: crate::core::v1::SleepActionApply) -> Self {
-        self.0.set("sleep", value.0.into_value());
-        self
-    }
-}
+part!("LifecycleHandler defines a specific action that should be taken in a lifecycle hook.", LifecycleHandlerApply {
+    "Exec specifies a command to execute in the container." exec(value: crate::core::v1::ExecActionApply) set("exec", value.0.into_value());
+    "HTTPGet specifies an HTTP GET request to perform." http_get(value: crate::core::v1::HTTPGetActionApply) set("httpGet", value.0.into_value());
+    "Deprecated." tcp_socket(value: crate::core::v1::TCPSocketActionApply) set("tcpSocket", value.0.into_value());
+    "Sleep represents a duration that the container should sleep." sleep(value: crate::core::v1::SleepActionApply) set("sleep", value.0.into_value());
+});
 typed!(LifecycleHandlerApply, k8s_openapi::api::core::v1::LifecycleHandler, "io.k8s.api.core.v1.LifecycleHandler");
 
 /// LimitRange sets resource usage limits for each kind of resource in a Namespace.
 pub type LimitRangeApply = Apply<k8s_openapi::api::core::v1::LimitRange, BuiltIn>;
+root!(LimitRangeApply, k8s_openapi::api::core::v1::LimitRange, "io.k8s.api.core.v1.LimitRange" {
+    "Spec defines the limits enforced." spec(value: crate::core::v1::LimitRangeSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::LimitRange, BuiltIn> {
-    /// Spec defines the limits enforced.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::LimitRangeSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(LimitRangeApply, k8s_openapi::api::core::v1::LimitRange, "io.k8s.api.core.v1.LimitRange");
-
-part!("LimitRangeItem defines a min/max usage limit for any resource that matches on kind.", LimitRangeItemApply);
-
-impl LimitRangeItemApply {
-    /// Type of resource that this limit applies to.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Max usage constraints on this kind by resource name.
-    #[inline]
-    pub fn max(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("max", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Min usage constraints on this kind by resource name.
-    #[inline]
-    pub fn min(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("min", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Default resource requirement limit value by resource name if resource limit is omitted.
-    #[inline]
-    pub fn default(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("default", entries(value, |value| value.into_value()));
-        self
-    }
-    /// DefaultRequest is the default resource requirement request value by resource name if resource request is omitted.
-    #[inline]
-    pub fn default_request(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("defaultRequest", entries(value, |value| value.into_value()));
-        self
-    }
-    /// MaxLimitRequestRatio if specified, the named resource must have a request and limit that are both non-zero where limit divided by request is less than or equal …
-    #[inline]
-    pub fn max_limit_request_ratio(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("maxLimitRequestRatio", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("LimitRangeItem defines a min/max usage limit for any resource that matches on kind.", LimitRangeItemApply {
+    "Type of resource that this limit applies to." type_(value: impl Into<String>) set("type", text(value));
+    "Max usage constraints on this kind by resource name." max(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("max", entries(value, |value| value.into_value()));
+    "Min usage constraints on this kind by resource name." min(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("min", entries(value, |value| value.into_value()));
+    "Default resource requirement limit value by resource name if resource limit is omitted." default(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("default", entries(value, |value| value.into_value()));
+    "DefaultRequest is the default resource requirement request value by resource name if resource request is omitted." default_request(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("defaultRequest", entries(value, |value| value.into_value()));
+    "MaxLimitRequestRatio if specified, the named resource must have a request and limit that are both non-zero where limit divided by request is less than or equal …" max_limit_request_ratio(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("maxLimitRequestRatio", entries(value, |value| value.into_value()));
+});
 typed!(LimitRangeItemApply, k8s_openapi::api::core::v1::LimitRangeItem, "io.k8s.api.core.v1.LimitRangeItem");
 
-part!("LimitRangeSpec defines a min/max usage limit for resources that match on kind.", LimitRangeSpecApply);
-
-impl LimitRangeSpecApply {
-    /// Limits is the list of LimitRangeItem objects that are enforced.
-    #[inline]
-    pub fn limits(mut self, value: impl IntoIterator<Item = crate::core::v1::LimitRangeItemApply>) -> Self {
-        self.0.set("limits", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("LimitRangeSpec defines a min/max usage limit for resources that match on kind.", LimitRangeSpecApply {
+    "Limits is the list of LimitRangeItem objects that are enforced." limits(value: impl IntoIterator<Item = crate::core::v1::LimitRangeItemApply>) set("limits", list(value, |value| value.0.into_value()));
+});
 typed!(LimitRangeSpecApply, k8s_openapi::api::core::v1::LimitRangeSpec, "io.k8s.api.core.v1.LimitRangeSpec");
 
-part!("LinuxContainerUser represents user identity information in Linux containers.", LinuxContainerUserApply);
-
-impl LinuxContainerUserApply {
-    /// UID is the primary uid initially attached to the first process in the container.
-    #[inline]
-    pub fn uid(mut self, value: i64) -> Self {
-        self.0.set("uid", Ok(value.into()));
-        self
-    }
-    /// GID is the primary gid initially attached to the first process in the container.
-    #[inline]
-    pub fn gid(mut self, value: i64) -> Self {
-        self.0.set("gid", Ok(value.into()));
-        self
-    }
-    /// SupplementalGroups are the supplemental groups initially attached to the first process in the container.
-    #[inline]
-    pub fn supplemental_groups(mut self, value: impl IntoIterator<Item = i64>) -> Self {
-        self.0.set("supplementalGroups", list(value, |value| Ok(value.into())));
-        self
-    }
-}
+part!("LinuxContainerUser represents user identity information in Linux containers.", LinuxContainerUserApply {
+    "UID is the primary uid initially attached to the first process in the container." uid(value: i64) set("uid", Ok(value.into()));
+    "GID is the primary gid initially attached to the first process in the container." gid(value: i64) set("gid", Ok(value.into()));
+    "SupplementalGroups are the supplemental groups initially attached to the first process in the container." supplemental_groups(value: impl IntoIterator<Item = i64>) set("supplementalGroups", list(value, |value| Ok(value.into())));
+});
 typed!(LinuxContainerUserApply, k8s_openapi::api::core::v1::LinuxContainerUser, "io.k8s.api.core.v1.LinuxContainerUser");
 
-part!("LoadBalancerIngress represents the status of a load-balancer ingress point: traffic intended for the service should be sent to an ingress point.", LoadBalancerIngressApply);
-
-impl LoadBalancerIngressApply {
-    /// IP is set for load-balancer ingress points that are IP based (typically GCE or OpenStack load-balancers).
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-    /// Hostname is set for load-balancer ingress points that are DNS based (typically AWS load-balancers).
-    #[inline]
-    pub fn hostname(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostname", text(value));
-        self
-    }
-    /// IPMode specifies how the load-balancer IP behaves, and may only be specified when the ip field is specified.
-    #[inline]
-    pub fn ip_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ipMode", text(value));
-        self
-    }
-    /// Ports is a list of records of service ports If used, every port defined in the service should have an entry in it.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::core::v1::PortStatusApply>) -> Self {
-        self.0.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("LoadBalancerIngress represents the status of a load-balancer ingress point: traffic intended for the service should be sent to an ingress point.", LoadBalancerIngressApply {
+    "IP is set for load-balancer ingress points that are IP based (typically GCE or OpenStack load-balancers)." ip(value: impl Into<String>) set("ip", text(value));
+    "Hostname is set for load-balancer ingress points that are DNS based (typically AWS load-balancers)." hostname(value: impl Into<String>) set("hostname", text(value));
+    "IPMode specifies how the load-balancer IP behaves, and may only be specified when the ip field is specified." ip_mode(value: impl Into<String>) set("ipMode", text(value));
+    "Ports is a list of records of service ports If used, every port defined in the service should have an entry in it." ports(value: impl IntoIterator<Item = crate::core::v1::PortStatusApply>) set("ports", list(value, |value| value.0.into_value()));
+});
 typed!(LoadBalancerIngressApply, k8s_openapi::api::core::v1::LoadBalancerIngress, "io.k8s.api.core.v1.LoadBalancerIngress");
 
-part!("LoadBalancerStatus represents the status of a load-balancer.", LoadBalancerStatusApply);
-
-impl LoadBalancerStatusApply {
-    /// Ingress is a list containing ingress points for the load-balancer.
-    #[inline]
-    pub fn ingress(mut self, value: impl IntoIterator<Item = crate::core::v1::LoadBalancerIngressApply>) -> Self {
-        self.0.set("ingress", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("LoadBalancerStatus represents the status of a load-balancer.", LoadBalancerStatusApply {
+    "Ingress is a list containing ingress points for the load-balancer." ingress(value: impl IntoIterator<Item = crate::core::v1::LoadBalancerIngressApply>) set("ingress", list(value, |value| value.0.into_value()));
+});
 typed!(LoadBalancerStatusApply, k8s_openapi::api::core::v1::LoadBalancerStatus, "io.k8s.api.core.v1.LoadBalancerStatus");
 
-part!("LocalObjectReference contains enough information to let you locate the referenced object inside the same namespace.", LocalObjectReferenceApply);
-
-impl LocalObjectReferenceApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("LocalObjectReference contains enough information to let you locate the referenced object inside the same namespace.", LocalObjectReferenceApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(LocalObjectReferenceApply, k8s_openapi::api::core::v1::LocalObjectReference, "io.k8s.api.core.v1.LocalObjectReference");
 
-part!("Local represents directly-attached storage with node affinity.", LocalVolumeSourceApply);
-
-impl LocalVolumeSourceApply {
-    /// path of the full path to the volume on the node.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-}
+part!("Local represents directly-attached storage with node affinity.", LocalVolumeSourceApply {
+    "path of the full path to the volume on the node." path(value: impl Into<String>) set("path", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+});
 typed!(LocalVolumeSourceApply, k8s_openapi::api::core::v1::LocalVolumeSource, "io.k8s.api.core.v1.LocalVolumeSource");
 
-part!("ModifyVolumeStatus represents the status object of ControllerModifyVolume operation.", ModifyVolumeStatusApply);
-
-impl ModifyVolumeStatusApply {
-    /// targetVolumeAttributesClassName is the name of the VolumeAttributesClass the PVC currently being reconciled.
-    #[inline]
-    pub fn target_volume_attributes_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("targetVolumeAttributesClassName", text(value));
-        self
-    }
-    /// status is the status of the ControllerModifyVolume operation.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-}
+part!("ModifyVolumeStatus represents the status object of ControllerModifyVolume operation.", ModifyVolumeStatusApply {
+    "targetVolumeAttributesClassName is the name of the VolumeAttributesClass the PVC currently being reconciled." target_volume_attributes_class_name(value: impl Into<String>) set("targetVolumeAttributesClassName", text(value));
+    "status is the status of the ControllerModifyVolume operation." status(value: impl Into<String>) set("status", text(value));
+});
 typed!(ModifyVolumeStatusApply, k8s_openapi::api::core::v1::ModifyVolumeStatus, "io.k8s.api.core.v1.ModifyVolumeStatus");
 
-part!("Represents an NFS mount that lasts the lifetime of a pod.", NFSVolumeSourceApply);
-
-impl NFSVolumeSourceApply {
-    /// server is the hostname or IP address of the NFS server.
-    #[inline]
-    pub fn server(mut self, value: impl Into<String>) -> Self {
-        self.0.set("server", text(value));
-        self
-    }
-    /// path that is exported by the NFS server.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// readOnly here will force the NFS export to be mounted with read-only permissions.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents an NFS mount that lasts the lifetime of a pod.", NFSVolumeSourceApply {
+    "server is the hostname or IP address of the NFS server." server(value: impl Into<String>) set("server", text(value));
+    "path that is exported by the NFS server." path(value: impl Into<String>) set("path", text(value));
+    "readOnly here will force the NFS export to be mounted with read-only permissions." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(NFSVolumeSourceApply, k8s_openapi::api::core::v1::NFSVolumeSource, "io.k8s.api.core.v1.NFSVolumeSource");
 
 /// Namespace provides a scope for Names.
 pub type NamespaceApply = Apply<k8s_openapi::api::core::v1::Namespace, BuiltIn>;
+root!(NamespaceApply, k8s_openapi::api::core::v1::Namespace, "io.k8s.api.core.v1.Namespace" {
+    "Spec defines the behavior of the Namespace." spec(value: crate::core::v1::NamespaceSpecApply) set("spec", value.0.into_value());
+    "Status describes the current status of a Namespace." status(value: crate::core::v1::NamespaceStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::Namespace, BuiltIn> {
-    /// Spec defines the behavior of the Namespace.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::NamespaceSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status describes the current status of a Namespace.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::NamespaceStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(NamespaceApply, k8s_openapi::api::core::v1::Namespace, "io.k8s.api.core.v1.Namespace");
-
-part!("NamespaceCondition contains details about state of namespace.", NamespaceConditionApply);
-
-impl NamespaceConditionApply {
-    /// Type of namespace controller condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// Unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("NamespaceCondition contains details about state of namespace.", NamespaceConditionApply {
+    "Type of namespace controller condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "Unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "Human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(NamespaceConditionApply, k8s_openapi::api::core::v1::NamespaceCondition, "io.k8s.api.core.v1.NamespaceCondition");
 
-part!("NamespaceSpec describes the attributes on a Namespace.", NamespaceSpecApply);
-
-impl NamespaceSpecApply {
-    /// Finalizers is an opaque list of values that must be empty to permanently remove object from storage.
-    #[inline]
-    pub fn finalizers(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("finalizers", list(value, |value| text(value)));
-        self
-    }
-}
+part!("NamespaceSpec describes the attributes on a Namespace.", NamespaceSpecApply {
+    "Finalizers is an opaque list of values that must be empty to permanently remove object from storage." finalizers(value: impl IntoIterator<Item = impl Into<String>>) set("finalizers", list(value, |value| text(value)));
+});
 typed!(NamespaceSpecApply, k8s_openapi::api::core::v1::NamespaceSpec, "io.k8s.api.core.v1.NamespaceSpec");
 
-part!("NamespaceStatus is information about the current status of a Namespace.", NamespaceStatusApply);
-
-impl NamespaceStatusApply {
-    /// Phase is the current lifecycle phase of the namespace.
-    #[inline]
-    pub fn phase(mut self, value: impl Into<String>) -> Self {
-        self.0.set("phase", text(value));
-        self
-    }
-    /// Represents the latest available observations of a namespace's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::core::v1::NamespaceConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("NamespaceStatus is information about the current status of a Namespace.", NamespaceStatusApply {
+    "Phase is the current lifecycle phase of the namespace." phase(value: impl Into<String>) set("phase", text(value));
+    "Represents the latest available observations of a namespace's current state." conditions(value: impl IntoIterator<Item = crate::core::v1::NamespaceConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(NamespaceStatusApply, k8s_openapi::api::core::v1::NamespaceStatus, "io.k8s.api.core.v1.NamespaceStatus");
 
 /// Node is a worker node in Kubernetes.
 pub type NodeApply = Apply<k8s_openapi::api::core::v1::Node, BuiltIn>;
+root!(NodeApply, k8s_openapi::api::core::v1::Node, "io.k8s.api.core.v1.Node" {
+    "Spec defines the behavior of a node." spec(value: crate::core::v1::NodeSpecApply) set("spec", value.0.into_value());
+    "Most recently observed status of the node." status(value: crate::core::v1::NodeStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::Node, BuiltIn> {
-    /// Spec defines the behavior of a node.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::NodeSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Most recently observed status of the node.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::NodeStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(NodeApply, k8s_openapi::api::core::v1::Node, "io.k8s.api.core.v1.Node");
-
-part!("NodeAddress contains information for the node's address.", NodeAddressApply);
-
-impl NodeAddressApply {
-    /// Node address type, one of Hostname, ExternalIP or InternalIP.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// The node address.
-    #[inline]
-    pub fn address(mut self, value: impl Into<String>) -> Self {
-        self.0.set("address", text(value));
-        self
-    }
-}
+part!("NodeAddress contains information for the node's address.", NodeAddressApply {
+    "Node address type, one of Hostname, ExternalIP or InternalIP." type_(value: impl Into<String>) set("type", text(value));
+    "The node address." address(value: impl Into<String>) set("address", text(value));
+});
 typed!(NodeAddressApply, k8s_openapi::api::core::v1::NodeAddress, "io.k8s.api.core.v1.NodeAddress");
 
-part!("Node affinity is a group of node affinity scheduling rules.", NodeAffinityApply);
-
-impl NodeAffinityApply {
-    /// If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node.
-    #[inline]
-    pub fn required_during_scheduling_ignored_during_execution(mut self, value: crate::core::v1::NodeSelectorApply) -> Self {
-        self.0.set("requiredDuringSchedulingIgnoredDuringExecution", value.0.into_value());
-        self
-    }
-    /// The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one …
-    #[inline]
-    pub fn preferred_during_scheduling_ignored_during_execution(mut self, value: impl IntoIterator<Item = crate::core::v1::PreferredSchedulingTermApply>) -> Self {
-        self.0.set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Node affinity is a group of node affinity scheduling rules.", NodeAffinityApply {
+    "If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node." required_during_scheduling_ignored_during_execution(value: crate::core::v1::NodeSelectorApply) set("requiredDuringSchedulingIgnoredDuringExecution", value.0.into_value());
+    "The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one …" preferred_during_scheduling_ignored_during_execution(value: impl IntoIterator<Item = crate::core::v1::PreferredSchedulingTermApply>) set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
+});
 typed!(NodeAffinityApply, k8s_openapi::api::core::v1::NodeAffinity, "io.k8s.api.core.v1.NodeAffinity");
 
-part!("NodeAllocatableResourceClaimStatus describes the status of node allocatable resources allocated via DRA.", NodeAllocatableResourceClaimStatusApply);
-
-impl NodeAllocatableResourceClaimStatusApply {
-    /// ResourceClaimName is the resource claim referenced by the pod that resulted in this node allocatable resource allocation.
-    #[inline]
-    pub fn resource_claim_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceClaimName", text(value));
-        self
-    }
-    /// Containers lists the names of all containers in this pod that reference the claim.
-    #[inline]
-    pub fn containers(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("containers", list(value, |value| text(value)));
-        self
-    }
-    /// Resources is a map of the node-allocatable resource name to the aggregate quantity allocated to the claim.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("resources", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("NodeAllocatableResourceClaimStatus describes the status of node allocatable resources allocated via DRA.", NodeAllocatableResourceClaimStatusApply {
+    "ResourceClaimName is the resource claim referenced by the pod that resulted in this node allocatable resource allocation." resource_claim_name(value: impl Into<String>) set("resourceClaimName", text(value));
+    "Containers lists the names of all containers in this pod that reference the claim." containers(value: impl IntoIterator<Item = impl Into<String>>) add("containers", list(value, |value| text(value)));
+    "Resources is a map of the node-allocatable resource name to the aggregate quantity allocated to the claim." resources(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("resources", entries(value, |value| value.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(NodeAllocatableResourceClaimStatusApply, k8s_openapi::api::core::v1::NodeAllocatableResourceClaimStatus, "io.k8s.api.core.v1.NodeAllocatableResourceClaimStatus"); }
 
-part!("NodeCondition contains condition information for a node.", NodeConditionApply);
-
-impl NodeConditionApply {
-    /// Type of node condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time we got an update on a given condition.
-    #[inline]
-    pub fn last_heartbeat_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastHeartbeatTime", value.into_value());
-        self
-    }
-    /// Last time the condition transit from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// (brief) reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Human readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("NodeCondition contains condition information for a node.", NodeConditionApply {
+    "Type of node condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "Last time we got an update on a given condition." last_heartbeat_time(value: impl Part<Time>) set("lastHeartbeatTime", value.into_value());
+    "Last time the condition transit from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "(brief) reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "Human readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(NodeConditionApply, k8s_openapi::api::core::v1::NodeCondition, "io.k8s.api.core.v1.NodeCondition");
 
-part!("NodeConfigSource specifies a source of node configuration.", NodeConfigSourceApply);
-
-impl NodeConfigSourceApply {
-    /// ConfigMap is a reference to a Node's ConfigMap.
-    #[inline]
-    pub fn config_map(mut self, value: crate::core::v1::ConfigMapNodeConfigSourceApply) -> Self {
-        self.0.set("configMap", value.0.into_value());
-        self
-    }
-}
+part!("NodeConfigSource specifies a source of node configuration.", NodeConfigSourceApply {
+    "ConfigMap is a reference to a Node's ConfigMap." config_map(value: crate::core::v1::ConfigMapNodeConfigSourceApply) set("configMap", value.0.into_value());
+});
 typed!(NodeConfigSourceApply, k8s_openapi::api::core::v1::NodeConfigSource, "io.k8s.api.core.v1.NodeConfigSource");
 
-part!("NodeConfigStatus describes the status of the config assigned by Node.Spec.ConfigSource.", NodeConfigStatusApply);
-
-impl NodeConfigStatusApply {
-    /// Assigned reports the checkpointed config the node will try to use.
-    #[inline]
-    pub fn assigned(mut self, value: crate::core::v1::NodeConfigSourceApply) -> Self {
-        self.0.set("assigned", value.0.into_value());
-        self
-    }
-    /// Active reports the checkpointed config the node is actively using.
-    #[inline]
-    pub fn active(mut self, value: crate::core::v1::NodeConfigSourceApply) -> Self {
-        self.0.set("active", value.0.into_value());
-        self
-    }
-    /// LastKnownGood reports the checkpointed config the node will fall back to when it encounters an error attempting to use the Assigned config.
-    #[inline]
-    pub fn last_known_good(mut self, value: crate::core::v1::NodeConfigSourceApply) -> Self {
-        self.0.set("lastKnownGood", value.0.into_value());
-        self
-    }
-    /// Error describes any problems reconciling the Spec.ConfigSource to the Active config.
-    #[inline]
-    pub fn error(mut self, value: impl Into<String>) -> Self {
-        self.0.set("error", text(value));
-        self
-    }
-}
+part!("NodeConfigStatus describes the status of the config assigned by Node.Spec.ConfigSource.", NodeConfigStatusApply {
+    "Assigned reports the checkpointed config the node will try to use." assigned(value: crate::core::v1::NodeConfigSourceApply) set("assigned", value.0.into_value());
+    "Active reports the checkpointed config the node is actively using." active(value: crate::core::v1::NodeConfigSourceApply) set("active", value.0.into_value());
+    "LastKnownGood reports the checkpointed config the node will fall back to when it encounters an error attempting to use the Assigned config." last_known_good(value: crate::core::v1::NodeConfigSourceApply) set("lastKnownGood", value.0.into_value());
+    "Error describes any problems reconciling the Spec.ConfigSource to the Active config." error(value: impl Into<String>) set("error", text(value));
+});
 typed!(NodeConfigStatusApply, k8s_openapi::api::core::v1::NodeConfigStatus, "io.k8s.api.core.v1.NodeConfigStatus");
 
-part!("NodeDaemonEndpoints lists ports opened by daemons running on the Node.", NodeDaemonEndpointsApply);
-
-impl NodeDaemonEndpointsApply {
-    /// Endpoint on which Kubelet is listening.
-    #[inline]
-    pub fn kubelet_endpoint(mut self, value: crate::core::v1::DaemonEndpointApply) -> Self {
-        self.0.set("kubeletEndpoint", value.0.into_value());
-        self
-    }
-}
+part!("NodeDaemonEndpoints lists ports opened by daemons running on the Node.", NodeDaemonEndpointsApply {
+    "Endpoint on which Kubelet is listening." kubelet_endpoint(value: crate::core::v1::DaemonEndpointApply) set("kubeletEndpoint", value.0.into_value());
+});
 typed!(NodeDaemonEndpointsApply, k8s_openapi::api::core::v1::NodeDaemonEndpoints, "io.k8s.api.core.v1.NodeDaemonEndpoints");
 
-part!("NodeFeatures describes the set of features implemented by the CRI implementation.", NodeFeaturesApply);
-
-impl NodeFeaturesApply {
-    /// SupplementalGroupsPolicy is set to true if the runtime supports SupplementalGroupsPolicy and ContainerUser.
-    #[inline]
-    pub fn supplemental_groups_policy(mut self, value: bool) -> Self {
-        self.0.set("supplementalGroupsPolicy", Ok(value.into()));
-        self
-    }
-}
+part!("NodeFeatures describes the set of features implemented by the CRI implementation.", NodeFeaturesApply {
+    "SupplementalGroupsPolicy is set to true if the runtime supports SupplementalGroupsPolicy and ContainerUser." supplemental_groups_policy(value: bool) set("supplementalGroupsPolicy", Ok(value.into()));
+});
 typed!(NodeFeaturesApply, k8s_openapi::api::core::v1::NodeFeatures, "io.k8s.api.core.v1.NodeFeatures");
 
-part!("NodeRuntimeHandler is a set of runtime handler information.", NodeRuntimeHandlerApply);
-
-impl NodeRuntimeHandlerApply {
-    /// Runtime handler name.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Supported features.
-    #[inline]
-    pub fn features(mut self, value: crate::core::v1::NodeRuntimeHandlerFeaturesApply) -> Self {
-        self.0.set("features", value.0.into_value());
-        self
-    }
-}
+part!("NodeRuntimeHandler is a set of runtime handler information.", NodeRuntimeHandlerApply {
+    "Runtime handler name." name(value: impl Into<String>) set("name", text(value));
+    "Supported features." features(value: crate::core::v1::NodeRuntimeHandlerFeaturesApply) set("features", value.0.into_value());
+});
 typed!(NodeRuntimeHandlerApply, k8s_openapi::api::core::v1::NodeRuntimeHandler, "io.k8s.api.core.v1.NodeRuntimeHandler");
 
-part!("NodeRuntimeHandlerFeatures is a set of features implemented by the runtime handler.", NodeRuntimeHandlerFeaturesApply);
-
-impl NodeRuntimeHandlerFeaturesApply {
-    /// RecursiveReadOnlyMounts is set to true if the runtime handler supports RecursiveReadOnlyMounts.
-    #[inline]
-    pub fn recursive_read_only_mounts(mut self, value: bool) -> Self {
-        self.0.set("recursiveReadOnlyMounts", Ok(value.into()));
-        self
-    }
-    /// UserNamespaces is set to true if the runtime handler supports UserNamespaces, including for volumes.
-    #[inline]
-    pub fn user_namespaces(mut self, value: bool) -> Self {
-        self.0.set("userNamespaces", Ok(value.into()));
-        self
-    }
-}
+part!("NodeRuntimeHandlerFeatures is a set of features implemented by the runtime handler.", NodeRuntimeHandlerFeaturesApply {
+    "RecursiveReadOnlyMounts is set to true if the runtime handler supports RecursiveReadOnlyMounts." recursive_read_only_mounts(value: bool) set("recursiveReadOnlyMounts", Ok(value.into()));
+    "UserNamespaces is set to true if the runtime handler supports UserNamespaces, including for volumes." user_namespaces(value: bool) set("userNamespaces", Ok(value.into()));
+});
 typed!(NodeRuntimeHandlerFeaturesApply, k8s_openapi::api::core::v1::NodeRuntimeHandlerFeatures, "io.k8s.api.core.v1.NodeRuntimeHandlerFeatures");
 
-part!("A node selector represents the union of the results of one or more label queries over a set of nodes; that is, it represents the OR of the selectors …", NodeSelectorApply);
-
-impl NodeSelectorApply {
-    /// Required.
-    #[inline]
-    pub fn node_selector_terms(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeSelectorTermApply>) -> Self {
-        self.0.set("nodeSelectorTerms", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("A node selector represents the union of the results of one or more label queries over a set of nodes; that is, it represents the OR of the selectors …", NodeSelectorApply {
+    "Required." node_selector_terms(value: impl IntoIterator<Item = crate::core::v1::NodeSelectorTermApply>) set("nodeSelectorTerms", list(value, |value| value.0.into_value()));
+});
 typed!(NodeSelectorApply, k8s_openapi::api::core::v1::NodeSelector, "io.k8s.api.core.v1.NodeSelector");
 
-part!("A node selector requirement is a selector that contains values, a key, and an operator that relates the key and values.", NodeSelectorRequirementApply);
-
-impl NodeSelectorRequirementApply {
-    /// The label key that the selector applies to.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Represents a key's relationship to a set of values.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// An array of string values.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("values", list(value, |value| text(value)));
-        self
-    }
-}
+part!("A node selector requirement is a selector that contains values, a key, and an operator that relates the key and values.", NodeSelectorRequirementApply {
+    "The label key that the selector applies to." key(value: impl Into<String>) set("key", text(value));
+    "Represents a key's relationship to a set of values." operator(value: impl Into<String>) set("operator", text(value));
+    "An array of string values." values(value: impl IntoIterator<Item = impl Into<String>>) set("values", list(value, |value| text(value)));
+});
 typed!(NodeSelectorRequirementApply, k8s_openapi::api::core::v1::NodeSelectorRequirement, "io.k8s.api.core.v1.NodeSelectorRequirement");
 
-part!("A null or empty node selector term matches no objects.", NodeSelectorTermApply);
-
-impl NodeSelectorTermApply {
-    /// A list of node selector requirements by node's labels.
-    #[inline]
-    pub fn match_expressions(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeSelectorRequirementApply>) -> Self {
-        self.0.set("matchExpressions", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// A list of node selector requirements by node's fields.
-    #[inline]
-    pub fn match_fields(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeSelectorRequirementApply>) -> Self {
-        self.0.set("matchFields", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("A null or empty node selector term matches no objects.", NodeSelectorTermApply {
+    "A list of node selector requirements by node's labels." match_expressions(value: impl IntoIterator<Item = crate::core::v1::NodeSelectorRequirementApply>) set("matchExpressions", list(value, |value| value.0.into_value()));
+    "A list of node selector requirements by node's fields." match_fields(value: impl IntoIterator<Item = crate::core::v1::NodeSelectorRequirementApply>) set("matchFields", list(value, |value| value.0.into_value()));
+});
 typed!(NodeSelectorTermApply, k8s_openapi::api::core::v1::NodeSelectorTerm, "io.k8s.api.core.v1.NodeSelectorTerm");
 
-part!("NodeSpec describes the attributes that a node is created with.", NodeSpecApply);
-
-impl NodeSpecApply {
-    /// PodCIDR represents the pod IP range assigned to the node.
-    #[inline]
-    pub fn pod_cidr(mut self, value: impl Into<String>) -> Self {
-        self.0.set("podCIDR", text(value));
-        self
-    }
-    /// podCIDRs represents the IP ranges assigned to the node for usage by Pods on that node.
-    #[inline]
-    pub fn pod_cidrs(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("podCIDRs", list(value, |value| text(value)));
-        self
-    }
-    /// ID of the node assigned by the cloud provider in the format: \<ProviderName\>://\<ProviderSpecificNodeID\>.
-    #[inline]
-    pub fn provider_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("providerID", text(value));
-        self
-    }
-    /// Unschedulable controls node schedulability of new pods.
-    #[inline]
-    pub fn unschedulable(mut self, value: bool) -> Self {
-        self.0.set("unschedulable", Ok(value.into()));
-        self
-    }
-    /// If specified, the node's taints.
-    #[inline]
-    pub fn taints(mut self, value: impl IntoIterator<Item = crate::core::v1::TaintApply>) -> Self {
-        self.0.set("taints", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Deprecated: Previously used to specify the source of the node's configuration for the DynamicKubeletConfig feature.
-    #[inline]
-    pub fn config_source(mut self, value: crate::core::v1::NodeConfigSourceApply) -> Self {
-        self.0.set("configSource", value.0.into_value());
-        self
-    }
-    /// Deprecated.
-    #[inline]
-    pub fn external_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("externalID", text(value));
-        self
-    }
-}
+part!("NodeSpec describes the attributes that a node is created with.", NodeSpecApply {
+    "PodCIDR represents the pod IP range assigned to the node." pod_cidr(value: impl Into<String>) set("podCIDR", text(value));
+    "podCIDRs represents the IP ranges assigned to the node for usage by Pods on that node." pod_cidrs(value: impl IntoIterator<Item = impl Into<String>>) add("podCIDRs", list(value, |value| text(value)));
+    "ID of the node assigned by the cloud provider in the format: \\<ProviderName\\>://\\<ProviderSpecificNodeID\\>." provider_id(value: impl Into<String>) set("providerID", text(value));
+    "Unschedulable controls node schedulability of new pods." unschedulable(value: bool) set("unschedulable", Ok(value.into()));
+    "If specified, the node's taints." taints(value: impl IntoIterator<Item = crate::core::v1::TaintApply>) set("taints", list(value, |value| value.0.into_value()));
+    "Deprecated: Previously used to specify the source of the node's configuration for the DynamicKubeletConfig feature." config_source(value: crate::core::v1::NodeConfigSourceApply) set("configSource", value.0.into_value());
+    "Deprecated." external_id(value: impl Into<String>) set("externalID", text(value));
+});
 typed!(NodeSpecApply, k8s_openapi::api::core::v1::NodeSpec, "io.k8s.api.core.v1.NodeSpec");
 
-part!("NodeStatus is information about the current status of a node.", NodeStatusApply);
-
-impl NodeStatusApply {
-    /// Capacity represents the total resources of a node.
-    #[inline]
-    pub fn capacity(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("capacity", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Allocatable represents the resources of a node that are available for scheduling.
-    #[inline]
-    pub fn allocatable(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("allocatable", entries(value, |value| value.into_value()));
-        self
-    }
-    /// NodePhase is the recently observed lifecycle phase of the node.
-    #[inline]
-    pub fn phase(mut self, value: impl Into<String>) -> Self {
-        self.0.set("phase", text(value));
-        self
-    }
-    /// Conditions is an array of current observed node conditions.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// List of addresses reachable to the node.
-    #[inline]
-    pub fn addresses(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeAddressApply>) -> Self {
-        self.0.add_keyed("addresses", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// Endpoints of daemons running on the Node.
-    #[inline]
-    pub fn daemon_endpoints(mut self, value: crate::core::v1::NodeDaemonEndpointsApply) -> Self {
-        self.0.set("daemonEndpoints", value.0.into_value());
-        self
-    }
-    /// Set of ids/uuids to uniquely identify the node.
-    #[inline]
-    pub fn node_info(mut self, value: crate::core::v1::NodeSystemInfoApply) -> Self {
-        self.0.set("nodeInfo", value.0.into_value());
-        self
-    }
-    /// List of container images on this node.
-    #[inline]
-    pub fn images(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerImageApply>) -> Self {
-        self.0.set("images", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// List of attachable volumes in use (mounted) by the node.
-    #[inline]
-    pub fn volumes_in_use(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("volumesInUse", list(value, |value| text(value)));
-        self
-    }
-    /// List of volumes that are attached to the node.
-    #[inline]
-    pub fn volumes_attached(mut self, value: impl IntoIterator<Item = crate::core::v1::AttachedVolumeApply>) -> Self {
-        self.0.set("volumesAttached", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Status of the config assigned to the node via the dynamic Kubelet config feature.
-    #[inline]
-    pub fn config(mut self, value: crate::core::v1::NodeConfigStatusApply) -> Self {
-        self.0.set("config", value.0.into_value());
-        self
-    }
-    /// The available runtime handlers.
-    #[inline]
-    pub fn runtime_handlers(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeRuntimeHandlerApply>) -> Self {
-        self.0.set("runtimeHandlers", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Features describes the set of features implemented by the CRI implementation.
-    #[inline]
-    pub fn features(mut self, value: crate::core::v1::NodeFeaturesApply) -> Self {
-        self.0.set("features", value.0.into_value());
-        self
-    }
-    /// DeclaredFeatures represents the features related to feature gates that are declared by the node.
-    #[inline]
-    pub fn declared_features(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("declaredFeatures", list(value, |value| text(value)));
-        self
-    }
-}
+part!("NodeStatus is information about the current status of a node.", NodeStatusApply {
+    "Capacity represents the total resources of a node." capacity(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("capacity", entries(value, |value| value.into_value()));
+    "Allocatable represents the resources of a node that are available for scheduling." allocatable(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("allocatable", entries(value, |value| value.into_value()));
+    "NodePhase is the recently observed lifecycle phase of the node." phase(value: impl Into<String>) set("phase", text(value));
+    "Conditions is an array of current observed node conditions." conditions(value: impl IntoIterator<Item = crate::core::v1::NodeConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "List of addresses reachable to the node." addresses(value: impl IntoIterator<Item = crate::core::v1::NodeAddressApply>) add_keyed("addresses", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "Endpoints of daemons running on the Node." daemon_endpoints(value: crate::core::v1::NodeDaemonEndpointsApply) set("daemonEndpoints", value.0.into_value());
+    "Set of ids/uuids to uniquely identify the node." node_info(value: crate::core::v1::NodeSystemInfoApply) set("nodeInfo", value.0.into_value());
+    "List of container images on this node." images(value: impl IntoIterator<Item = crate::core::v1::ContainerImageApply>) set("images", list(value, |value| value.0.into_value()));
+    "List of attachable volumes in use (mounted) by the node." volumes_in_use(value: impl IntoIterator<Item = impl Into<String>>) set("volumesInUse", list(value, |value| text(value)));
+    "List of volumes that are attached to the node." volumes_attached(value: impl IntoIterator<Item = crate::core::v1::AttachedVolumeApply>) set("volumesAttached", list(value, |value| value.0.into_value()));
+    "Status of the config assigned to the node via the dynamic Kubelet config feature." config(value: crate::core::v1::NodeConfigStatusApply) set("config", value.0.into_value());
+    "The available runtime handlers." runtime_handlers(value: impl IntoIterator<Item = crate::core::v1::NodeRuntimeHandlerApply>) set("runtimeHandlers", list(value, |value| value.0.into_value()));
+    "Features describes the set of features implemented by the CRI implementation." features(value: crate::core::v1::NodeFeaturesApply) set("features", value.0.into_value());
+    "DeclaredFeatures represents the features related to feature gates that are declared by the node." declared_features(value: impl IntoIterator<Item = impl Into<String>>) set("declaredFeatures", list(value, |value| text(value)));
+});
 typed!(NodeStatusApply, k8s_openapi::api::core::v1::NodeStatus, "io.k8s.api.core.v1.NodeStatus");
 
-part!("NodeSwapStatus represents swap memory information.", NodeSwapStatusApply);
-
-impl NodeSwapStatusApply {
-    /// Total amount of swap memory in bytes.
-    #[inline]
-    pub fn capacity(mut self, value: i64) -> Self {
-        self.0.set("capacity", Ok(value.into()));
-        self
-    }
-}
+part!("NodeSwapStatus represents swap memory information.", NodeSwapStatusApply {
+    "Total amount of swap memory in bytes." capacity(value: i64) set("capacity", Ok(value.into()));
+});
 typed!(NodeSwapStatusApply, k8s_openapi::api::core::v1::NodeSwapStatus, "io.k8s.api.core.v1.NodeSwapStatus");
 
-part!("NodeSystemInfo is a set of ids/uuids to uniquely identify the node.", NodeSystemInfoApply);
-
-impl NodeSystemInfoApply {
-    /// MachineID reported by the node.
-    #[inline]
-    pub fn machine_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("machineID", text(value));
-        self
-    }
-    /// SystemUUID reported by the node.
-    #[inline]
-    pub fn system_uuid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("systemUUID", text(value));
-        self
-    }
-    /// Boot ID reported by the node.
-    #[inline]
-    pub fn boot_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("bootID", text(value));
-        self
-    }
-    /// Kernel Version reported by the node from 'uname -r' (e.g.
-    #[inline]
-    pub fn kernel_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kernelVersion", text(value));
-        self
-    }
-    /// OS Image reported by the node from /etc/os-release (e.g.
-    #[inline]
-    pub fn os_image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("osImage", text(value));
-        self
-    }
-    /// ContainerRuntime Version reported by the node through runtime remote API (e.g.
-    #[inline]
-    pub fn container_runtime_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerRuntimeVersion", text(value));
-        self
-    }
-    /// Kubelet Version reported by the node.
-    #[inline]
-    pub fn kubelet_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kubeletVersion", text(value));
-        self
-    }
-    /// Deprecated: KubeProxy Version reported by the node.
-    #[inline]
-    pub fn kube_proxy_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kubeProxyVersion", text(value));
-        self
-    }
-    /// The Operating System reported by the node.
-    #[inline]
-    pub fn operating_system(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operatingSystem", text(value));
-        self
-    }
-    /// The Architecture reported by the node.
-    #[inline]
-    pub fn architecture(mut self, value: impl Into<String>) -> Self {
-        self.0.set("architecture", text(value));
-        self
-    }
-    /// Swap Info reported by the node.
-    #[inline]
-    pub fn swap(mut self, value: crate::core::v1::NodeSwapStatusApply) -> Self {
-        self.0.set("swap", value.0.into_value());
-        self
-    }
-}
+part!("NodeSystemInfo is a set of ids/uuids to uniquely identify the node.", NodeSystemInfoApply {
+    "MachineID reported by the node." machine_id(value: impl Into<String>) set("machineID", text(value));
+    "SystemUUID reported by the node." system_uuid(value: impl Into<String>) set("systemUUID", text(value));
+    "Boot ID reported by the node." boot_id(value: impl Into<String>) set("bootID", text(value));
+    "Kernel Version reported by the node from 'uname -r' (e.g." kernel_version(value: impl Into<String>) set("kernelVersion", text(value));
+    "OS Image reported by the node from /etc/os-release (e.g." os_image(value: impl Into<String>) set("osImage", text(value));
+    "ContainerRuntime Version reported by the node through runtime remote API (e.g." container_runtime_version(value: impl Into<String>) set("containerRuntimeVersion", text(value));
+    "Kubelet Version reported by the node." kubelet_version(value: impl Into<String>) set("kubeletVersion", text(value));
+    "Deprecated: KubeProxy Version reported by the node." kube_proxy_version(value: impl Into<String>) set("kubeProxyVersion", text(value));
+    "The Operating System reported by the node." operating_system(value: impl Into<String>) set("operatingSystem", text(value));
+    "The Architecture reported by the node." architecture(value: impl Into<String>) set("architecture", text(value));
+    "Swap Info reported by the node." swap(value: crate::core::v1::NodeSwapStatusApply) set("swap", value.0.into_value());
+});
 typed!(NodeSystemInfoApply, k8s_openapi::api::core::v1::NodeSystemInfo, "io.k8s.api.core.v1.NodeSystemInfo");
 
-part!("ObjectFieldSelector selects an APIVersioned field of an object.", ObjectFieldSelectorApply);
-
-impl ObjectFieldSelectorApply {
-    /// Version of the schema the FieldPath is written in terms of, defaults to "v1".
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-    /// Path of the field to select in the specified API version.
-    #[inline]
-    pub fn field_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fieldPath", text(value));
-        self
-    }
-}
+part!("ObjectFieldSelector selects an APIVersioned field of an object.", ObjectFieldSelectorApply {
+    "Version of the schema the FieldPath is written in terms of, defaults to \"v1\"." api_version(value: impl Into<String>) set("apiVersion", text(value));
+    "Path of the field to select in the specified API version." field_path(value: impl Into<String>) set("fieldPath", text(value));
+});
 typed!(ObjectFieldSelectorApply, k8s_openapi::api::core::v1::ObjectFieldSelector, "io.k8s.api.core.v1.ObjectFieldSelector");
 
-part!("ObjectReference contains enough information to let you inspect or modify the referred object.", ObjectReferenceApply);
-
-impl ObjectReferenceApply {
-    /// Kind of the referent.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// Namespace of the referent.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// UID of the referent.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-    /// API version of the referent.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-    /// Specific resourceVersion to which this reference is made, if any.
-    #[inline]
-    pub fn resource_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceVersion", text(value));
-        self
-    }
-    /// If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as …
-    #[inline]
-    pub fn field_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fieldPath", text(value));
-        self
-    }
-}
+part!("ObjectReference contains enough information to let you inspect or modify the referred object.", ObjectReferenceApply {
+    "Kind of the referent." kind(value: impl Into<String>) set("kind", text(value));
+    "Namespace of the referent." namespace(value: impl Into<String>) set("namespace", text(value));
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "UID of the referent." uid(value: impl Into<String>) set("uid", text(value));
+    "API version of the referent." api_version(value: impl Into<String>) set("apiVersion", text(value));
+    "Specific resourceVersion to which this reference is made, if any." resource_version(value: impl Into<String>) set("resourceVersion", text(value));
+    "If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as …" field_path(value: impl Into<String>) set("fieldPath", text(value));
+});
 typed!(ObjectReferenceApply, k8s_openapi::api::core::v1::ObjectReference, "io.k8s.api.core.v1.ObjectReference");
 
 /// PersistentVolume (PV) is a storage resource provisioned by an administrator.
 pub type PersistentVolumeApply = Apply<k8s_openapi::api::core::v1::PersistentVolume, BuiltIn>;
-
-impl Apply<k8s_openapi::api::core::v1::PersistentVolume, BuiltIn> {
-    /// spec defines a specification of a persistent volume owned by the cluster.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::PersistentVolumeSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status represents the current information/status for the persistent volume.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::PersistentVolumeStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(PersistentVolumeApply, k8s_openapi::api::core::v1::PersistentVolume, "io.k8s.api.core.v1.PersistentVolume");
+root!(PersistentVolumeApply, k8s_openapi::api::core::v1::PersistentVolume, "io.k8s.api.core.v1.PersistentVolume" {
+    "spec defines a specification of a persistent volume owned by the cluster." spec(value: crate::core::v1::PersistentVolumeSpecApply) set("spec", value.0.into_value());
+    "status represents the current information/status for the persistent volume." status(value: crate::core::v1::PersistentVolumeStatusApply) set("status", value.0.into_value());
+});
 
 /// PersistentVolumeClaim is a user's request for and claim to a persistent volume.
 pub type PersistentVolumeClaimApply = Apply<k8s_openapi::api::core::v1::PersistentVolumeClaim, BuiltIn>;
+root!(PersistentVolumeClaimApply, k8s_openapi::api::core::v1::PersistentVolumeClaim, "io.k8s.api.core.v1.PersistentVolumeClaim" {
+    "spec defines the desired characteristics of a volume requested by a pod author." spec(value: crate::core::v1::PersistentVolumeClaimSpecApply) set("spec", value.0.into_value());
+    "status represents the current information/status of a persistent volume claim." status(value: crate::core::v1::PersistentVolumeClaimStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::PersistentVolumeClaim, BuiltIn> {
-    /// spec defines the desired characteristics of a volume requested by a pod author.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::PersistentVolumeClaimSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status represents the current information/status of a persistent volume claim.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::PersistentVolumeClaimStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(PersistentVolumeClaimApply, k8s_openapi::api::core::v1::PersistentVolumeClaim, "io.k8s.api.core.v1.PersistentVolumeClaim");
-
-part!("PersistentVolumeClaimCondition contains details about state of pvc.", PersistentVolumeClaimConditionApply);
-
-impl PersistentVolumeClaimConditionApply {
-    /// Type is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// lastProbeTime is the time we probed the condition.
-    #[inline]
-    pub fn last_probe_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastProbeTime", value.into_value());
-        self
-    }
-    /// lastTransitionTime is the time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// reason is a unique, this should be a short, machine understandable string that gives the reason for condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// message is the human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("PersistentVolumeClaimCondition contains details about state of pvc.", PersistentVolumeClaimConditionApply {
+    "Type is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "lastProbeTime is the time we probed the condition." last_probe_time(value: impl Part<Time>) set("lastProbeTime", value.into_value());
+    "lastTransitionTime is the time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "reason is a unique, this should be a short, machine understandable string that gives the reason for condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "message is the human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(PersistentVolumeClaimConditionApply, k8s_openapi::api::core::v1::PersistentVolumeClaimCondition, "io.k8s.api.core.v1.PersistentVolumeClaimCondition");
 
-part!("PersistentVolumeClaimSpec describes the common attributes of storage devices and allows a Source for provider-specific attributes.", PersistentVolumeClaimSpecApply);
-
-impl PersistentVolumeClaimSpecApply {
-    /// accessModes contains the desired access modes the volume should have.
-    #[inline]
-    pub fn access_modes(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("accessModes", list(value, |value| text(value)));
-        self
-    }
-    /// selector is a label query over volumes to consider for binding.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// resources represents the minimum resources the volume should have.
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::VolumeResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// volumeName is the binding reference to the PersistentVolume backing this claim.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// storageClassName is the name of the StorageClass required by the claim.
-    #[inline]
-    pub fn storage_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storageClassName", text(value));
-        self
-    }
-    /// volumeMode defines what type of volume is required by the claim.
-    #[inline]
-    pub fn volume_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeMode", text(value));
-        self
-    }
-    /// dataSource field can be used to specify either: \* An existing VolumeSnapshot object (snapshot.storage.k8s.io/VolumeSnapshot) \* An existing PVC …
-    #[inline]
-    pub fn data_source(mut self, value: crate::core::v1::TypedLocalObjectReferenceApply) -> Self {
-        self.0.set("dataSource", value.0.into_value());
-        self
-    }
-    /// dataSourceRef specifies the object from which to populate the volume with data, if a non-empty volume is desired.
-    #[inline]
-    pub fn data_source_ref(mut self, value: crate::core::v1::TypedObjectReferenceApply) -> Self {
-        self.0.set("dataSourceRef", value.0.into_value());
-        self
-    }
-    /// volumeAttributesClassName may be used to set the VolumeAttributesClass used by this claim.
-    #[inline]
-    pub fn volume_attributes_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeAttributesClassName", text(value));
-        self
-    }
-}
+part!("PersistentVolumeClaimSpec describes the common attributes of storage devices and allows a Source for provider-specific attributes.", PersistentVolumeClaimSpecApply {
+    "accessModes contains the desired access modes the volume should have." access_modes(value: impl IntoIterator<Item = impl Into<String>>) set("accessModes", list(value, |value| text(value)));
+    "selector is a label query over volumes to consider for binding." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "resources represents the minimum resources the volume should have." resources(value: crate::core::v1::VolumeResourceRequirementsApply) set("resources", value.0.into_value());
+    "volumeName is the binding reference to the PersistentVolume backing this claim." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "storageClassName is the name of the StorageClass required by the claim." storage_class_name(value: impl Into<String>) set("storageClassName", text(value));
+    "volumeMode defines what type of volume is required by the claim." volume_mode(value: impl Into<String>) set("volumeMode", text(value));
+    "dataSource field can be used to specify either: \\* An existing VolumeSnapshot object (snapshot.storage.k8s.io/VolumeSnapshot) \\* An existing PVC …" data_source(value: crate::core::v1::TypedLocalObjectReferenceApply) set("dataSource", value.0.into_value());
+    "dataSourceRef specifies the object from which to populate the volume with data, if a non-empty volume is desired." data_source_ref(value: crate::core::v1::TypedObjectReferenceApply) set("dataSourceRef", value.0.into_value());
+    "volumeAttributesClassName may be used to set the VolumeAttributesClass used by this claim." volume_attributes_class_name(value: impl Into<String>) set("volumeAttributesClassName", text(value));
+});
 typed!(PersistentVolumeClaimSpecApply, k8s_openapi::api::core::v1::PersistentVolumeClaimSpec, "io.k8s.api.core.v1.PersistentVolumeClaimSpec");
 
-part!("PersistentVolumeClaimStatus is the current status of a persistent volume claim.", PersistentVolumeClaimStatusApply);
-
-impl PersistentVolumeClaimStatusApply {
-    /// phase represents the current phase of PersistentVolumeClaim.
-    #[inline]
-    pub fn phase(mut self, value: impl Into<String>) -> Self {
-        self.0.set("phase", text(value));
-        self
-    }
-    /// accessModes contains the actual access modes the volume backing the PVC has.
-    #[inline]
-    pub fn access_modes(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("accessModes", list(value, |value| text(value)));
-        self
-    }
-    /// capacity represents the actual resources of the underlying volume.
-    #[inline]
-    pub fn capacity(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("capacity", entries(value, |value| value.into_value()));
-        self
-    }
-    /// conditions is the current Condition of persistent volume claim.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::core::v1::PersistentVolumeClaimConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// allocatedResources tracks the resources allocated to a PVC including its capacity.
-    #[inline]
-    pub fn allocated_resources(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("allocatedResources", entries(value, |value| value.into_value()));
-        self
-    }
-    /// allocatedResourceStatuses stores status of resource being resized for the given PVC.
-    #[inline]
-    pub fn allocated_resource_statuses(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("allocatedResourceStatuses", entries(value, |value| text(value)));
-        self
-    }
-    /// currentVolumeAttributesClassName is the current name of the VolumeAttributesClass the PVC is using.
-    #[inline]
-    pub fn current_volume_attributes_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("currentVolumeAttributesClassName", text(value));
-        self
-    }
-    /// ModifyVolumeStatus represents the status object of ControllerModifyVolume operation.
-    #[inline]
-    pub fn modify_volume_status(mut self, value: crate::core::v1::ModifyVolumeStatusApply) -> Self {
-        self.0.set("modifyVolumeStatus", value.0.into_value());
-        self
-    }
-}
+part!("PersistentVolumeClaimStatus is the current status of a persistent volume claim.", PersistentVolumeClaimStatusApply {
+    "phase represents the current phase of PersistentVolumeClaim." phase(value: impl Into<String>) set("phase", text(value));
+    "accessModes contains the actual access modes the volume backing the PVC has." access_modes(value: impl IntoIterator<Item = impl Into<String>>) set("accessModes", list(value, |value| text(value)));
+    "capacity represents the actual resources of the underlying volume." capacity(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("capacity", entries(value, |value| value.into_value()));
+    "conditions is the current Condition of persistent volume claim." conditions(value: impl IntoIterator<Item = crate::core::v1::PersistentVolumeClaimConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "allocatedResources tracks the resources allocated to a PVC including its capacity." allocated_resources(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("allocatedResources", entries(value, |value| value.into_value()));
+    "allocatedResourceStatuses stores status of resource being resized for the given PVC." allocated_resource_statuses(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("allocatedResourceStatuses", entries(value, |value| text(value)));
+    "currentVolumeAttributesClassName is the current name of the VolumeAttributesClass the PVC is using." current_volume_attributes_class_name(value: impl Into<String>) set("currentVolumeAttributesClassName", text(value));
+    "ModifyVolumeStatus represents the status object of ControllerModifyVolume operation." modify_volume_status(value: crate::core::v1::ModifyVolumeStatusApply) set("modifyVolumeStatus", value.0.into_value());
+});
 typed!(PersistentVolumeClaimStatusApply, k8s_openapi::api::core::v1::PersistentVolumeClaimStatus, "io.k8s.api.core.v1.PersistentVolumeClaimStatus");
 
-part!("PersistentVolumeClaimTemplate is used to produce PersistentVolumeClaim objects as part of an EphemeralVolumeSource.", PersistentVolumeClaimTemplateApply);
-
-impl PersistentVolumeClaimTemplateApply {
-    /// May contain labels and annotations that will be copied into the PVC when creating it.
-    #[inline]
-    pub fn metadata(mut self, value: crate::meta::v1::ObjectMetaApply) -> Self {
-        self.0.set("metadata", value.0.into_value());
-        self
-    }
-    /// The specification for the PersistentVolumeClaim.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::PersistentVolumeClaimSpecApply) -> Self {
-        self.0.set("spec", value.0.into_value());
-        self
-    }
-}
+part!("PersistentVolumeClaimTemplate is used to produce PersistentVolumeClaim objects as part of an EphemeralVolumeSource.", PersistentVolumeClaimTemplateApply {
+    "May contain labels and annotations that will be copied into the PVC when creating it." metadata(value: crate::meta::v1::ObjectMetaApply) set("metadata", value.0.into_value());
+    "The specification for the PersistentVolumeClaim." spec(value: crate::core::v1::PersistentVolumeClaimSpecApply) set("spec", value.0.into_value());
+});
 typed!(PersistentVolumeClaimTemplateApply, k8s_openapi::api::core::v1::PersistentVolumeClaimTemplate, "io.k8s.api.core.v1.PersistentVolumeClaimTemplate");
 
-part!("PersistentVolumeClaimVolumeSource references the user's PVC in the same namespace.", PersistentVolumeClaimVolumeSourceApply);
-
-impl PersistentVolumeClaimVolumeSourceApply {
-    /// claimName is the name of a PersistentVolumeClaim in the same namespace as the pod using this volume.
-    #[inline]
-    pub fn claim_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("claimName", text(value));
-        self
-    }
-    /// readOnly Will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("PersistentVolumeClaimVolumeSource references the user's PVC in the same namespace.", PersistentVolumeClaimVolumeSourceApply {
+    "claimName is the name of a PersistentVolumeClaim in the same namespace as the pod using this volume." claim_name(value: impl Into<String>) set("claimName", text(value));
+    "readOnly Will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(PersistentVolumeClaimVolumeSourceApply, k8s_openapi::api::core::v1::PersistentVolumeClaimVolumeSource, "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource");
 
-part!("PersistentVolumeSpec is the specification of a persistent volume.", PersistentVolumeSpecApply);
-
-impl PersistentVolumeSpecApply {
-    /// capacity is the description of the persistent volume's resources and capacity.
-    #[inline]
-    pub fn capacity(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("capacity", entries(value, |value| value.into_value()));
-        self
-    }
-    /// gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn gce_persistent_disk(mut self, value: crate::core::v1::GCEPersistentDiskVolumeSourceApply) -> Self {
-        self.0.set("gcePersistentDisk", value.0.into_value());
-        self
-    }
-    /// awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn aws_elastic_block_store(mut self, value: crate::core::v1::AWSElasticBlockStoreVolumeSourceApply) -> Self {
-        self.0.set("awsElasticBlockStore", value.0.into_value());
-        self
-    }
-    /// hostPath represents a directory on the host.
-    #[inline]
-    pub fn host_path(mut self, value: crate::core::v1::HostPathVolumeSourceApply) -> Self {
-        self.0.set("hostPath", value.0.into_value());
-        self
-    }
-    /// glusterfs represents a Glusterfs volume that is attached to a host and exposed to the pod.
-    #[inline]
-    pub fn glusterfs(mut self, value: crate::core::v1::GlusterfsPersistentVolumeSourceApply) -> Self {
-        self.0.set("glusterfs", value.0.into_value());
-        self
-    }
-    /// nfs represents an NFS mount on the host.
-    #[inline]
-    pub fn nfs(mut self, value: crate::core::v1::NFSVolumeSourceApply) -> Self {
-        self.0.set("nfs", value.0.into_value());
-        self
-    }
-    /// rbd represents a Rados Block Device mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn rbd(mut self, value: crate::core::v1::RBDPersistentVolumeSourceApply) -> Self {
-        self.0.set("rbd", value.0.into_value());
-        self
-    }
-    /// iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn iscsi(mut self, value: crate::core::v1::ISCSIPersistentVolumeSourceApply) -> Self {
-        self.0.set("iscsi", value.0.into_value());
-        self
-    }
-    /// cinder represents a cinder volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn cinder(mut self, value: crate::core::v1::CinderPersistentVolumeSourceApply) -> Self {
-        self.0.set("cinder", value.0.into_value());
-        self
-    }
-    /// cephFS represents a Ceph FS mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn cephfs(mut self, value: crate::core::v1::CephFSPersistentVolumeSourceApply) -> Self {
-        self.0.set("cephfs", value.0.into_value());
-        self
-    }
-    /// fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn fc(mut self, value: crate::core::v1::FCVolumeSourceApply) -> Self {
-        self.0.set("fc", value.0.into_value());
-        self
-    }
-    /// flocker represents a Flocker volume attached to a kubelet's host machine and exposed to the pod for its usage.
-    #[inline]
-    pub fn flocker(mut self, value: crate::core::v1::FlockerVolumeSourceApply) -> Self {
-        self.0.set("flocker", value.0.into_value());
-        self
-    }
-    /// flexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin.
-    #[inline]
-    pub fn flex_volume(mut self, value: crate::core::v1::FlexPersistentVolumeSourceApply) -> Self {
-        self.0.set("flexVolume", value.0.into_value());
-        self
-    }
-    /// azureFile represents an Azure File Service mount on the host and bind mount to the pod.
-    #[inline]
-    pub fn azure_file(mut self, value: crate::core::v1::AzureFilePersistentVolumeSourceApply) -> Self {
-        self.0.set("azureFile", value.0.into_value());
-        self
-    }
-    /// vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn vsphere_volume(mut self, value: crate::core::v1::VsphereVirtualDiskVolumeSourceApply) -> Self {
-        self.0.set("vsphereVolume", value.0.into_value());
-        self
-    }
-    /// quobyte represents a Quobyte mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn quobyte(mut self, value: crate::core::v1::QuobyteVolumeSourceApply) -> Self {
-        self.0.set("quobyte", value.0.into_value());
-        self
-    }
-    /// azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.
-    #[inline]
-    pub fn azure_disk(mut self, value: crate::core::v1::AzureDiskVolumeSourceApply) -> Self {
-        self.0.set("azureDisk", value.0.into_value());
-        self
-    }
-    /// photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn photon_persistent_disk(mut self, value: crate::core::v1::PhotonPersistentDiskVolumeSourceApply) -> Self {
-        self.0.set("photonPersistentDisk", value.0.into_value());
-        self
-    }
-    /// portworxVolume represents a portworx volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn portworx_volume(mut self, value: crate::core::v1::PortworxVolumeSourceApply) -> Self {
-        self.0.set("portworxVolume", value.0.into_value());
-        self
-    }
-    /// scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes.
-    #[inline]
-    pub fn scale_io(mut self, value: crate::core::v1::ScaleIOPersistentVolumeSourceApply) -> Self {
-        self.0.set("scaleIO", value.0.into_value());
-        self
-    }
-    /// local represents directly-attached storage with node affinity.
-    #[inline]
-    pub fn local(mut self, value: crate::core::v1::LocalVolumeSourceApply) -> Self {
-        self.0.set("local", value.0.into_value());
-        self
-    }
-    /// storageOS represents a StorageOS volume that is attached to the kubelet's host machine and mounted into the pod.
-    #[inline]
-    pub fn storageos(mut self, value: crate::core::v1::StorageOSPersistentVolumeSourceApply) -> Self {
-        self.0.set("storageos", value.0.into_value());
-        self
-    }
-    /// csi represents storage that is handled by an external CSI driver.
-    #[inline]
-    pub fn csi(mut self, value: crate::core::v1::CSIPersistentVolumeSourceApply) -> Self {
-        self.0.set("csi", value.0.into_value());
-        self
-    }
-    /// accessModes contains all ways the volume can be mounted.
-    #[inline]
-    pub fn access_modes(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("accessModes", list(value, |value| text(value)));
-        self
-    }
-    /// claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim.
-    #[inline]
-    pub fn claim_ref(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.0.set("claimRef", value.0.into_value());
-        self
-    }
-    /// persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim.
-    #[inline]
-    pub fn persistent_volume_reclaim_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("persistentVolumeReclaimPolicy", text(value));
-        self
-    }
-    /// storageClassName is the name of StorageClass to which this persistent volume belongs.
-    #[inline]
-    pub fn storage_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storageClassName", text(value));
-        self
-    }
-    /// mountOptions is the list of mount options, e.g.
-    #[inline]
-    pub fn mount_options(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("mountOptions", list(value, |value| text(value)));
-        self
-    }
-    /// volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state.
-    #[inline]
-    pub fn volume_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeMode", text(value));
-        self
-    }
-    /// nodeAffinity defines constraints that limit what nodes this volume can be accessed from.
-    #[inline]
-    pub fn node_affinity(mut self, value: crate::core::v1::VolumeNodeAffinityApply) -> Self {
-        self.0.set("nodeAffinity", value.0.into_value());
-        self
-    }
-    /// Name of VolumeAttributesClass to which this persistent volume belongs.
-    #[inline]
-    pub fn volume_attributes_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeAttributesClassName", text(value));
-        self
-    }
-}
+part!("PersistentVolumeSpec is the specification of a persistent volume.", PersistentVolumeSpecApply {
+    "capacity is the description of the persistent volume's resources and capacity." capacity(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("capacity", entries(value, |value| value.into_value()));
+    "gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and then exposed to the pod." gce_persistent_disk(value: crate::core::v1::GCEPersistentDiskVolumeSourceApply) set("gcePersistentDisk", value.0.into_value());
+    "awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine and then exposed to the pod." aws_elastic_block_store(value: crate::core::v1::AWSElasticBlockStoreVolumeSourceApply) set("awsElasticBlockStore", value.0.into_value());
+    "hostPath represents a directory on the host." host_path(value: crate::core::v1::HostPathVolumeSourceApply) set("hostPath", value.0.into_value());
+    "glusterfs represents a Glusterfs volume that is attached to a host and exposed to the pod." glusterfs(value: crate::core::v1::GlusterfsPersistentVolumeSourceApply) set("glusterfs", value.0.into_value());
+    "nfs represents an NFS mount on the host." nfs(value: crate::core::v1::NFSVolumeSourceApply) set("nfs", value.0.into_value());
+    "rbd represents a Rados Block Device mount on the host that shares a pod's lifetime." rbd(value: crate::core::v1::RBDPersistentVolumeSourceApply) set("rbd", value.0.into_value());
+    "iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod." iscsi(value: crate::core::v1::ISCSIPersistentVolumeSourceApply) set("iscsi", value.0.into_value());
+    "cinder represents a cinder volume attached and mounted on kubelets host machine." cinder(value: crate::core::v1::CinderPersistentVolumeSourceApply) set("cinder", value.0.into_value());
+    "cephFS represents a Ceph FS mount on the host that shares a pod's lifetime." cephfs(value: crate::core::v1::CephFSPersistentVolumeSourceApply) set("cephfs", value.0.into_value());
+    "fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod." fc(value: crate::core::v1::FCVolumeSourceApply) set("fc", value.0.into_value());
+    "flocker represents a Flocker volume attached to a kubelet's host machine and exposed to the pod for its usage." flocker(value: crate::core::v1::FlockerVolumeSourceApply) set("flocker", value.0.into_value());
+    "flexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin." flex_volume(value: crate::core::v1::FlexPersistentVolumeSourceApply) set("flexVolume", value.0.into_value());
+    "azureFile represents an Azure File Service mount on the host and bind mount to the pod." azure_file(value: crate::core::v1::AzureFilePersistentVolumeSourceApply) set("azureFile", value.0.into_value());
+    "vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine." vsphere_volume(value: crate::core::v1::VsphereVirtualDiskVolumeSourceApply) set("vsphereVolume", value.0.into_value());
+    "quobyte represents a Quobyte mount on the host that shares a pod's lifetime." quobyte(value: crate::core::v1::QuobyteVolumeSourceApply) set("quobyte", value.0.into_value());
+    "azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod." azure_disk(value: crate::core::v1::AzureDiskVolumeSourceApply) set("azureDisk", value.0.into_value());
+    "photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine." photon_persistent_disk(value: crate::core::v1::PhotonPersistentDiskVolumeSourceApply) set("photonPersistentDisk", value.0.into_value());
+    "portworxVolume represents a portworx volume attached and mounted on kubelets host machine." portworx_volume(value: crate::core::v1::PortworxVolumeSourceApply) set("portworxVolume", value.0.into_value());
+    "scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes." scale_io(value: crate::core::v1::ScaleIOPersistentVolumeSourceApply) set("scaleIO", value.0.into_value());
+    "local represents directly-attached storage with node affinity." local(value: crate::core::v1::LocalVolumeSourceApply) set("local", value.0.into_value());
+    "storageOS represents a StorageOS volume that is attached to the kubelet's host machine and mounted into the pod." storageos(value: crate::core::v1::StorageOSPersistentVolumeSourceApply) set("storageos", value.0.into_value());
+    "csi represents storage that is handled by an external CSI driver." csi(value: crate::core::v1::CSIPersistentVolumeSourceApply) set("csi", value.0.into_value());
+    "accessModes contains all ways the volume can be mounted." access_modes(value: impl IntoIterator<Item = impl Into<String>>) set("accessModes", list(value, |value| text(value)));
+    "claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim." claim_ref(value: crate::core::v1::ObjectReferenceApply) set("claimRef", value.0.into_value());
+    "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim." persistent_volume_reclaim_policy(value: impl Into<String>) set("persistentVolumeReclaimPolicy", text(value));
+    "storageClassName is the name of StorageClass to which this persistent volume belongs." storage_class_name(value: impl Into<String>) set("storageClassName", text(value));
+    "mountOptions is the list of mount options, e.g." mount_options(value: impl IntoIterator<Item = impl Into<String>>) set("mountOptions", list(value, |value| text(value)));
+    "volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state." volume_mode(value: impl Into<String>) set("volumeMode", text(value));
+    "nodeAffinity defines constraints that limit what nodes this volume can be accessed from." node_affinity(value: crate::core::v1::VolumeNodeAffinityApply) set("nodeAffinity", value.0.into_value());
+    "Name of VolumeAttributesClass to which this persistent volume belongs." volume_attributes_class_name(value: impl Into<String>) set("volumeAttributesClassName", text(value));
+});
 typed!(PersistentVolumeSpecApply, k8s_openapi::api::core::v1::PersistentVolumeSpec, "io.k8s.api.core.v1.PersistentVolumeSpec");
 
-part!("PersistentVolumeStatus is the current status of a persistent volume.", PersistentVolumeStatusApply);
-
-impl PersistentVolumeStatusApply {
-    /// phase indicates if a volume is available, bound to a claim, or released by a claim.
-    #[inline]
-    pub fn phase(mut self, value: impl Into<String>) -> Self {
-        self.0.set("phase", text(value));
-        self
-    }
-    /// message is a human-readable message indicating details about why the volume is in this state.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// reason is a brief CamelCase string that describes any failure and is meant for machine parsing and tidy display in the CLI.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// lastPhaseTransitionTime is the time the phase transitioned from one to another and automatically resets to current time everytime a volume phase transitions.
-    #[inline]
-    pub fn last_phase_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastPhaseTransitionTime", value.into_value());
-        self
-    }
-}
+part!("PersistentVolumeStatus is the current status of a persistent volume.", PersistentVolumeStatusApply {
+    "phase indicates if a volume is available, bound to a claim, or released by a claim." phase(value: impl Into<String>) set("phase", text(value));
+    "message is a human-readable message indicating details about why the volume is in this state." message(value: impl Into<String>) set("message", text(value));
+    "reason is a brief CamelCase string that describes any failure and is meant for machine parsing and tidy display in the CLI." reason(value: impl Into<String>) set("reason", text(value));
+    "lastPhaseTransitionTime is the time the phase transitioned from one to another and automatically resets to current time everytime a volume phase transitions." last_phase_transition_time(value: impl Part<Time>) set("lastPhaseTransitionTime", value.into_value());
+});
 typed!(PersistentVolumeStatusApply, k8s_openapi::api::core::v1::PersistentVolumeStatus, "io.k8s.api.core.v1.PersistentVolumeStatus");
 
-part!("Represents a Photon Controller persistent disk resource.", PhotonPersistentDiskVolumeSourceApply);
-
-impl PhotonPersistentDiskVolumeSourceApply {
-    /// pdID is the ID that identifies Photon Controller persistent disk.
-    #[inline]
-    pub fn pd_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pdID", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-}
+part!("Represents a Photon Controller persistent disk resource.", PhotonPersistentDiskVolumeSourceApply {
+    "pdID is the ID that identifies Photon Controller persistent disk." pd_id(value: impl Into<String>) set("pdID", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+});
 typed!(PhotonPersistentDiskVolumeSourceApply, k8s_openapi::api::core::v1::PhotonPersistentDiskVolumeSource, "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource");
 
 /// Pod is a collection of containers that can run on a host.
 pub type PodApply = Apply<k8s_openapi::api::core::v1::Pod, BuiltIn>;
+root!(PodApply, k8s_openapi::api::core::v1::Pod, "io.k8s.api.core.v1.Pod" {
+    "Specification of the desired behavior of the pod." spec(value: crate::core::v1::PodSpecApply) set("spec", value.0.into_value());
+    "Most recently observed status of the pod." status(value: crate::core::v1::PodStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::Pod, BuiltIn> {
-    /// Specification of the desired behavior of the pod.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::PodSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Most recently observed status of the pod.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::PodStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(PodApply, k8s_openapi::api::core::v1::Pod, "io.k8s.api.core.v1.Pod");
-
-part!("Pod affinity is a group of inter pod affinity scheduling rules.", PodAffinityApply);
-
-impl PodAffinityApply {
-    /// If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node.
-    #[inline]
-    pub fn required_during_scheduling_ignored_during_execution(mut self, value: impl IntoIterator<Item = crate::core::v1::PodAffinityTermApply>) -> Self {
-        self.0.set("requiredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one …
-    #[inline]
-    pub fn preferred_during_scheduling_ignored_during_execution(mut self, value: impl IntoIterator<Item = crate::core::v1::WeightedPodAffinityTermApply>) -> Self {
-        self.0.set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Pod affinity is a group of inter pod affinity scheduling rules.", PodAffinityApply {
+    "If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node." required_during_scheduling_ignored_during_execution(value: impl IntoIterator<Item = crate::core::v1::PodAffinityTermApply>) set("requiredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
+    "The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one …" preferred_during_scheduling_ignored_during_execution(value: impl IntoIterator<Item = crate::core::v1::WeightedPodAffinityTermApply>) set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
+});
 typed!(PodAffinityApply, k8s_openapi::api::core::v1::PodAffinity, "io.k8s.api.core.v1.PodAffinity");
 
-part!("Defines a set of pods (namely those matching the labelSelector relative to the given namespace(s)) that this pod should be co-located (affinity) or not …", PodAffinityTermApply);
-
-impl PodAffinityTermApply {
-    /// A label query over a set of resources, in this case pods.
-    #[inline]
-    pub fn label_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("labelSelector", value.0.into_value());
-        self
-    }
-    /// namespaces specifies a static list of namespace names that the term applies to.
-    #[inline]
-    pub fn namespaces(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("namespaces", list(value, |value| text(value)));
-        self
-    }
-    /// This pod should be co-located (affinity) or not co-located (anti-affinity) with the pods matching the labelSelector in the specified namespaces, where …
-    #[inline]
-    pub fn topology_key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("topologyKey", text(value));
-        self
-    }
-    /// A label query over the set of namespaces that the term applies to.
-    #[inline]
-    pub fn namespace_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("namespaceSelector", value.0.into_value());
-        self
-    }
-    /// MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration.
-    #[inline]
-    pub fn match_label_keys(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("matchLabelKeys", list(value, |value| text(value)));
-        self
-    }
-    /// MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration.
-    #[inline]
-    pub fn mismatch_label_keys(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("mismatchLabelKeys", list(value, |value| text(value)));
-        self
-    }
-}
+part!("Defines a set of pods (namely those matching the labelSelector relative to the given namespace(s)) that this pod should be co-located (affinity) or not …", PodAffinityTermApply {
+    "A label query over a set of resources, in this case pods." label_selector(value: crate::meta::v1::LabelSelectorApply) set("labelSelector", value.0.into_value());
+    "namespaces specifies a static list of namespace names that the term applies to." namespaces(value: impl IntoIterator<Item = impl Into<String>>) set("namespaces", list(value, |value| text(value)));
+    "This pod should be co-located (affinity) or not co-located (anti-affinity) with the pods matching the labelSelector in the specified namespaces, where …" topology_key(value: impl Into<String>) set("topologyKey", text(value));
+    "A label query over the set of namespaces that the term applies to." namespace_selector(value: crate::meta::v1::LabelSelectorApply) set("namespaceSelector", value.0.into_value());
+    "MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration." match_label_keys(value: impl IntoIterator<Item = impl Into<String>>) set("matchLabelKeys", list(value, |value| text(value)));
+    "MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration." mismatch_label_keys(value: impl IntoIterator<Item = impl Into<String>>) set("mismatchLabelKeys", list(value, |value| text(value)));
+});
 typed!(PodAffinityTermApply, k8s_openapi::api::core::v1::PodAffinityTerm, "io.k8s.api.core.v1.PodAffinityTerm");
 
-part!("Pod anti affinity is a group of inter pod anti affinity scheduling rules.", PodAntiAffinityApply);
-
-impl PodAntiAffinityApply {
-    /// If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node.
-    #[inline]
-    pub fn required_during_scheduling_ignored_during_execution(mut self, value: impl IntoIterator<Item = crate::core::v1::PodAffinityTermApply>) -> Self {
-        self.0.set("requiredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that violates …
-    #[inline]
-    pub fn preferred_during_scheduling_ignored_during_execution(mut self, value: impl IntoIterator<Item = crate::core::v1::WeightedPodAffinityTermApply>) -> Self {
-        self.0.set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Pod anti affinity is a group of inter pod anti affinity scheduling rules.", PodAntiAffinityApply {
+    "If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node." required_during_scheduling_ignored_during_execution(value: impl IntoIterator<Item = crate::core::v1::PodAffinityTermApply>) set("requiredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
+    "The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that violates …" preferred_during_scheduling_ignored_during_execution(value: impl IntoIterator<Item = crate::core::v1::WeightedPodAffinityTermApply>) set("preferredDuringSchedulingIgnoredDuringExecution", list(value, |value| value.0.into_value()));
+});
 typed!(PodAntiAffinityApply, k8s_openapi::api::core::v1::PodAntiAffinity, "io.k8s.api.core.v1.PodAntiAffinity");
 
-part!("PodCertificateProjection provides a private key and X.509 certificate in the pod filesystem.", PodCertificateProjectionApply);
-
-impl PodCertificateProjectionApply {
-    /// Kubelet's generated CSRs will be addressed to this signer.
-    #[inline]
-    pub fn signer_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("signerName", text(value));
-        self
-    }
-    /// The type of keypair Kubelet will generate for the pod.
-    #[inline]
-    pub fn key_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("keyType", text(value));
-        self
-    }
-    /// maxExpirationSeconds is the maximum lifetime permitted for the certificate.
-    #[inline]
-    pub fn max_expiration_seconds(mut self, value: i32) -> Self {
-        self.0.set("maxExpirationSeconds", Ok(value.into()));
-        self
-    }
-    /// Write the credential bundle at this path in the projected volume.
-    #[inline]
-    pub fn credential_bundle_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("credentialBundlePath", text(value));
-        self
-    }
-    /// Write the key at this path in the projected volume.
-    #[inline]
-    pub fn key_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("keyPath", text(value));
-        self
-    }
-    /// Write the certificate chain at this path in the projected volume.
-    #[inline]
-    pub fn certificate_chain_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("certificateChainPath", text(value));
-        self
-    }
-    /// userAnnotations allow pod authors to pass additional information to the signer implementation.
-    #[inline]
-    pub fn user_annotations(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("userAnnotations", entries(value, |value| text(value)));
-        self
-    }
-}
+part!("PodCertificateProjection provides a private key and X.509 certificate in the pod filesystem.", PodCertificateProjectionApply {
+    "Kubelet's generated CSRs will be addressed to this signer." signer_name(value: impl Into<String>) set("signerName", text(value));
+    "The type of keypair Kubelet will generate for the pod." key_type(value: impl Into<String>) set("keyType", text(value));
+    "maxExpirationSeconds is the maximum lifetime permitted for the certificate." max_expiration_seconds(value: i32) set("maxExpirationSeconds", Ok(value.into()));
+    "Write the credential bundle at this path in the projected volume." credential_bundle_path(value: impl Into<String>) set("credentialBundlePath", text(value));
+    "Write the key at this path in the projected volume." key_path(value: impl Into<String>) set("keyPath", text(value));
+    "Write the certificate chain at this path in the projected volume." certificate_chain_path(value: impl Into<String>) set("certificateChainPath", text(value));
+    "userAnnotations allow pod authors to pass additional information to the signer implementation." user_annotations(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("userAnnotations", entries(value, |value| text(value)));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(PodCertificateProjectionApply, k8s_openapi::api::core::v1::PodCertificateProjection, "io.k8s.api.core.v1.PodCertificateProjection"); }
 
-part!("PodCondition contains details for the current condition of this pod.", PodConditionApply);
-
-impl PodConditionApply {
-    /// Type is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// If set, this represents the .metadata.generation that the pod condition was set based upon.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// Status is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// Last time we probed the condition.
-    #[inline]
-    pub fn last_probe_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastProbeTime", value.into_value());
-        self
-    }
-    /// Last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// Unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// Human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("PodCondition contains details for the current condition of this pod.", PodConditionApply {
+    "Type is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "If set, this represents the .metadata.generation that the pod condition was set based upon." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "Status is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "Last time we probed the condition." last_probe_time(value: impl Part<Time>) set("lastProbeTime", value.into_value());
+    "Last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "Unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "Human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(PodConditionApply, k8s_openapi::api::core::v1::PodCondition, "io.k8s.api.core.v1.PodCondition");
 
-part!("PodDNSConfig defines the DNS parameters of a pod in addition to those generated from DNSPolicy.", PodDNSConfigApply);
-
-impl PodDNSConfigApply {
-    /// A list of DNS name server IP addresses.
-    #[inline]
-    pub fn nameservers(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("nameservers", list(value, |value| text(value)));
-        self
-    }
-    /// A list of DNS search domains for host-name lookup.
-    #[inline]
-    pub fn searches(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("searches", list(value, |value| text(value)));
-        self
-    }
-    /// A list of DNS resolver options.
-    #[inline]
-    pub fn options(mut self, value: impl IntoIterator<Item = crate::core::v1::PodDNSConfigOptionApply>) -> Self {
-        self.0.set("options", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("PodDNSConfig defines the DNS parameters of a pod in addition to those generated from DNSPolicy.", PodDNSConfigApply {
+    "A list of DNS name server IP addresses." nameservers(value: impl IntoIterator<Item = impl Into<String>>) set("nameservers", list(value, |value| text(value)));
+    "A list of DNS search domains for host-name lookup." searches(value: impl IntoIterator<Item = impl Into<String>>) set("searches", list(value, |value| text(value)));
+    "A list of DNS resolver options." options(value: impl IntoIterator<Item = crate::core::v1::PodDNSConfigOptionApply>) set("options", list(value, |value| value.0.into_value()));
+});
 typed!(PodDNSConfigApply, k8s_openapi::api::core::v1::PodDNSConfig, "io.k8s.api.core.v1.PodDNSConfig");
 
-part!("PodDNSConfigOption defines DNS resolver options of a pod.", PodDNSConfigOptionApply);
-
-impl PodDNSConfigOptionApply {
-    /// Name is this DNS resolver option's name.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Value is this DNS resolver option's value.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-}
+part!("PodDNSConfigOption defines DNS resolver options of a pod.", PodDNSConfigOptionApply {
+    "Name is this DNS resolver option's name." name(value: impl Into<String>) set("name", text(value));
+    "Value is this DNS resolver option's value." value(value: impl Into<String>) set("value", text(value));
+});
 typed!(PodDNSConfigOptionApply, k8s_openapi::api::core::v1::PodDNSConfigOption, "io.k8s.api.core.v1.PodDNSConfigOption");
 
-part!("PodExtendedResourceClaimStatus is stored in the PodStatus for the extended resource requests backed by DRA.", PodExtendedResourceClaimStatusApply);
-
-impl PodExtendedResourceClaimStatusApply {
-    /// RequestMappings identifies the mapping of \<container, extended resource backed by DRA\> to  device request in the generated ResourceClaim.
-    #[inline]
-    pub fn request_mappings(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerExtendedResourceRequestApply>) -> Self {
-        self.0.set("requestMappings", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod.
-    #[inline]
-    pub fn resource_claim_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceClaimName", text(value));
-        self
-    }
-}
+part!("PodExtendedResourceClaimStatus is stored in the PodStatus for the extended resource requests backed by DRA.", PodExtendedResourceClaimStatusApply {
+    "RequestMappings identifies the mapping of \\<container, extended resource backed by DRA\\> to  device request in the generated ResourceClaim." request_mappings(value: impl IntoIterator<Item = crate::core::v1::ContainerExtendedResourceRequestApply>) set("requestMappings", list(value, |value| value.0.into_value()));
+    "ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod." resource_claim_name(value: impl Into<String>) set("resourceClaimName", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(PodExtendedResourceClaimStatusApply, k8s_openapi::api::core::v1::PodExtendedResourceClaimStatus, "io.k8s.api.core.v1.PodExtendedResourceClaimStatus"); }
 
-part!("PodIP represents a single IP address allocated to the pod.", PodIPApply);
-
-impl PodIPApply {
-    /// IP is the IP address assigned to the pod.
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-}
+part!("PodIP represents a single IP address allocated to the pod.", PodIPApply {
+    "IP is the IP address assigned to the pod." ip(value: impl Into<String>) set("ip", text(value));
+});
 typed!(PodIPApply, k8s_openapi::api::core::v1::PodIP, "io.k8s.api.core.v1.PodIP");
 
-part!("PodOS defines the OS parameters of a pod.", PodOSApply);
-
-impl PodOSApply {
-    /// Name is the name of the operating system.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("PodOS defines the OS parameters of a pod.", PodOSApply {
+    "Name is the name of the operating system." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(PodOSApply, k8s_openapi::api::core::v1::PodOS, "io.k8s.api.core.v1.PodOS");
 
-part!("PodReadinessGate contains the reference to a pod condition.", PodReadinessGateApply);
-
-impl PodReadinessGateApply {
-    /// ConditionType refers to a condition in the pod's condition list with matching type.
-    #[inline]
-    pub fn condition_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("conditionType", text(value));
-        self
-    }
-}
+part!("PodReadinessGate contains the reference to a pod condition.", PodReadinessGateApply {
+    "ConditionType refers to a condition in the pod's condition list with matching type." condition_type(value: impl Into<String>) set("conditionType", text(value));
+});
 typed!(PodReadinessGateApply, k8s_openapi::api::core::v1::PodReadinessGate, "io.k8s.api.core.v1.PodReadinessGate");
 
-part!("PodResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate which is then turned into a ResourceClaim for the …", PodResourceClaimApply);
-
-impl PodResourceClaimApply {
-    /// Name uniquely identifies this resource claim inside the pod.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// ResourceClaimName is the name of a ResourceClaim object in the same namespace as this pod.
-    #[inline]
-    pub fn resource_claim_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceClaimName", text(value));
-        self
-    }
-    /// ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as this pod.
-    #[inline]
-    pub fn resource_claim_template_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceClaimTemplateName", text(value));
-        self
-    }
-}
+part!("PodResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate which is then turned into a ResourceClaim for the …", PodResourceClaimApply {
+    "Name uniquely identifies this resource claim inside the pod." name(value: impl Into<String>) set("name", text(value));
+    "ResourceClaimName is the name of a ResourceClaim object in the same namespace as this pod." resource_claim_name(value: impl Into<String>) set("resourceClaimName", text(value));
+    "ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as this pod." resource_claim_template_name(value: impl Into<String>) set("resourceClaimTemplateName", text(value));
+});
 typed!(PodResourceClaimApply, k8s_openapi::api::core::v1::PodResourceClaim, "io.k8s.api.core.v1.PodResourceClaim");
 
-part!("PodResourceClaimStatus is stored in the PodStatus for each PodResourceClaim which references a ResourceClaimTemplate.", PodResourceClaimStatusApply);
-
-impl PodResourceClaimStatusApply {
-    /// Name uniquely identifies this resource claim inside the pod.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod.
-    #[inline]
-    pub fn resource_claim_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceClaimName", text(value));
-        self
-    }
-}
+part!("PodResourceClaimStatus is stored in the PodStatus for each PodResourceClaim which references a ResourceClaimTemplate.", PodResourceClaimStatusApply {
+    "Name uniquely identifies this resource claim inside the pod." name(value: impl Into<String>) set("name", text(value));
+    "ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod." resource_claim_name(value: impl Into<String>) set("resourceClaimName", text(value));
+});
 typed!(PodResourceClaimStatusApply, k8s_openapi::api::core::v1::PodResourceClaimStatus, "io.k8s.api.core.v1.PodResourceClaimStatus");
 
-part!("PodSchedulingGate is associated to a Pod to guard its scheduling.", PodSchedulingGateApply);
-
-impl PodSchedulingGateApply {
-    /// Name of the scheduling gate.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("PodSchedulingGate is associated to a Pod to guard its scheduling.", PodSchedulingGateApply {
+    "Name of the scheduling gate." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(PodSchedulingGateApply, k8s_openapi::api::core::v1::PodSchedulingGate, "io.k8s.api.core.v1.PodSchedulingGate");
 
-part!("PodSchedulingGroup identifies the runtime scheduling group instance that a Pod belongs to.", PodSchedulingGroupApply);
-
-impl PodSchedulingGroupApply {
-    /// PodGroupName specifies the name of the standalone PodGroup object that represents the runtime instance of this group.
-    #[inline]
-    pub fn pod_group_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("podGroupName", text(value));
-        self
-    }
-}
+part!("PodSchedulingGroup identifies the runtime scheduling group instance that a Pod belongs to.", PodSchedulingGroupApply {
+    "PodGroupName specifies the name of the standalone PodGroup object that represents the runtime instance of this group." pod_group_name(value: impl Into<String>) set("podGroupName", text(value));
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(PodSchedulingGroupApply, k8s_openapi::api::core::v1::PodSchedulingGroup, "io.k8s.api.core.v1.PodSchedulingGroup"); }
 
-part!("PodSecurityContext holds pod-level security attributes and common container settings.", PodSecurityContextApply);
-
-impl PodSecurityContextApply {
-    /// The SELinux context to be applied to all containers.
-    #[inline]
-    pub fn se_linux_options(mut self, value: crate::core::v1::SELinuxOptionsApply) -> Self {
-        self.0.set("seLinuxOptions", value.0.into_value());
-        self
-    }
-    /// The Windows specific settings applied to all containers.
-    #[inline]
-    pub fn windows_options(mut self, value: crate::core::v1::WindowsSecurityContextOptionsApply) -> Self {
-        self.0.set("windowsOptions", value.0.into_value());
-        self
-    }
-    /// The UID to run the entrypoint of the container process.
-    #[inline]
-    pub fn run_as_user(mut self, value: i64) -> Self {
-        self.0.set("runAsUser", Ok(value.into()));
-        self
-    }
-    /// The GID to run the entrypoint of the container process.
-    #[inline]
-    pub fn run_as_group(mut self, value: i64) -> Self {
-        self.0.set("runAsGroup", Ok(value.into()));
-        self
-    }
-    /// Indicates that the container must run as a non-root user.
-    #[inline]
-    pub fn run_as_non_root(mut self, value: bool) -> Self {
-        self.0.set("runAsNonRoot", Ok(value.into()));
-        self
-    }
-    /// A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified).
-    #[inline]
-    pub fn supplemental_groups(mut self, value: impl IntoIterator<Item = i64>) -> Self {
-        self.0.set("supplementalGroups", list(value, |value| Ok(value.into())));
-        self
-    }
-    /// Defines how supplemental groups of the first container processes are calculated.
-    #[inline]
-    pub fn supplemental_groups_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("supplementalGroupsPolicy", text(value));
-        self
-    }
-    /// A special supplemental group that applies to all containers in a pod.
-    #[inline]
-    pub fn fs_group(mut self, value: i64) -> Self {
-        self.0.set("fsGroup", Ok(value.into()));
-        self
-    }
-    /// Sysctls hold a list of namespaced sysctls used for the pod.
-    #[inline]
-    pub fn sysctls(mut self, value: impl IntoIterator<Item = crate::core::v1::SysctlApply>) -> Self {
-        self.0.set("sysctls", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// fsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being exposed inside Pod.
-    #[inline]
-    pub fn fs_group_change_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsGroupChangePolicy", text(value));
-        self
-    }
-    /// The seccomp options to use by the containers in this pod.
-    #[inline]
-    pub fn seccomp_profile(mut self, value: crate::core::v1::SeccompProfileApply) -> Self {
-        self.0.set("seccompProfile", value.0.into_value());
-        self
-    }
-    /// appArmorProfile is the AppArmor options to use by the containers in this pod.
-    #[inline]
-    pub fn app_armor_profile(mut self, value: crate::core::v1::AppArmorProfileApply) -> Self {
-        self.0.set("appArmorProfile", value.0.into_value());
-        self
-    }
-    /// seLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod.
-    #[inline]
-    pub fn se_linux_change_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("seLinuxChangePolicy", text(value));
-        self
-    }
-}
+part!("PodSecurityContext holds pod-level security attributes and common container settings.", PodSecurityContextApply {
+    "The SELinux context to be applied to all containers." se_linux_options(value: crate::core::v1::SELinuxOptionsApply) set("seLinuxOptions", value.0.into_value());
+    "The Windows specific settings applied to all containers." windows_options(value: crate::core::v1::WindowsSecurityContextOptionsApply) set("windowsOptions", value.0.into_value());
+    "The UID to run the entrypoint of the container process." run_as_user(value: i64) set("runAsUser", Ok(value.into()));
+    "The GID to run the entrypoint of the container process." run_as_group(value: i64) set("runAsGroup", Ok(value.into()));
+    "Indicates that the container must run as a non-root user." run_as_non_root(value: bool) set("runAsNonRoot", Ok(value.into()));
+    "A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)." supplemental_groups(value: impl IntoIterator<Item = i64>) set("supplementalGroups", list(value, |value| Ok(value.into())));
+    "Defines how supplemental groups of the first container processes are calculated." supplemental_groups_policy(value: impl Into<String>) set("supplementalGroupsPolicy", text(value));
+    "A special supplemental group that applies to all containers in a pod." fs_group(value: i64) set("fsGroup", Ok(value.into()));
+    "Sysctls hold a list of namespaced sysctls used for the pod." sysctls(value: impl IntoIterator<Item = crate::core::v1::SysctlApply>) set("sysctls", list(value, |value| value.0.into_value()));
+    "fsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being exposed inside Pod." fs_group_change_policy(value: impl Into<String>) set("fsGroupChangePolicy", text(value));
+    "The seccomp options to use by the containers in this pod." seccomp_profile(value: crate::core::v1::SeccompProfileApply) set("seccompProfile", value.0.into_value());
+    "appArmorProfile is the AppArmor options to use by the containers in this pod." app_armor_profile(value: crate::core::v1::AppArmorProfileApply) set("appArmorProfile", value.0.into_value());
+    "seLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod." se_linux_change_policy(value: impl Into<String>) set("seLinuxChangePolicy", text(value));
+});
 typed!(PodSecurityContextApply, k8s_openapi::api::core::v1::PodSecurityContext, "io.k8s.api.core.v1.PodSecurityContext");
 
-part!("PodSpec is a description of a pod.", PodSpecApply);
-
-impl PodSpecApply {
-    /// List of volumes that can be mounted by containers belonging to the pod.
-    #[inline]
-    pub fn volumes(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeApply>) -> Self {
-        self.0.add_keyed("volumes", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// List of initialization containers belonging to the pod.
-    #[inline]
-    pub fn init_containers(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerApply>) -> Self {
-        self.0.add_keyed("initContainers", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// List of containers belonging to the pod.
-    #[inline]
-    pub fn containers(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerApply>) -> Self {
-        self.0.add_keyed("containers", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// List of ephemeral containers run in this pod.
-    #[inline]
-    pub fn ephemeral_containers(mut self, value: impl IntoIterator<Item = crate::core::v1::EphemeralContainerApply>) -> Self {
-        self.0.add_keyed("ephemeralContainers", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Restart policy for all containers within the pod.
-    #[inline]
-    pub fn restart_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("restartPolicy", text(value));
-        self
-    }
-    /// Optional duration in seconds the pod needs to terminate gracefully.
-    #[inline]
-    pub fn termination_grace_period_seconds(mut self, value: i64) -> Self {
-        self.0.set("terminationGracePeriodSeconds", Ok(value.into()));
-        self
-    }
-    /// Optional duration in seconds the pod may be active on the node relative to StartTime before the system will actively try to mark it failed and kill associated …
-    #[inline]
-    pub fn active_deadline_seconds(mut self, value: i64) -> Self {
-        self.0.set("activeDeadlineSeconds", Ok(value.into()));
-        self
-    }
-    /// Set DNS policy for the pod.
-    #[inline]
-    pub fn dns_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("dnsPolicy", text(value));
-        self
-    }
-    /// NodeSelector is a selector which must be true for the pod to fit on a node.
-    #[inline]
-    pub fn node_selector(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.set("nodeSelector", entries(value, |value| text(value)));
-        self
-    }
-    /// ServiceAccountName is the name of the ServiceAccount to use to run this pod.
-    #[inline]
-    pub fn service_account_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("serviceAccountName", text(value));
-        self
-    }
-    /// DeprecatedServiceAccount is a deprecated alias for ServiceAccountName.
-    #[inline]
-    pub fn service_account(mut self, value: impl Into<String>) -> Self {
-        self.0.set("serviceAccount", text(value));
-        self
-    }
-    /// AutomountServiceAccountToken indicates whether a service account token should be automatically mounted.
-    #[inline]
-    pub fn automount_service_account_token(mut self, value: bool) -> Self {
-        self.0.set("automountServiceAccountToken", Ok(value.into()));
-        self
-    }
-    /// NodeName indicates in which node this pod is scheduled.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-    /// Host networking requested for this pod.
-    #[inline]
-    pub fn host_network(mut self, value: bool) -> Self {
-        self.0.set("hostNetwork", Ok(value.into()));
-        self
-    }
-    /// Use the host's pid namespace.
-    #[inline]
-    pub fn host_pid(mut self, value: bool) -> Self {
-        self.0.set("hostPID", Ok(value.into()));
-        self
-    }
-    /// Use the host's ipc namespace.
-    #[inline]
-    pub fn host_ipc(mut self, value: bool) -> Self {
-        self.0.set("hostIPC", Ok(value.into()));
-        self
-    }
-    /// Share a single process namespace between all of the containers in a pod.
-    #[inline]
-    pub fn share_process_namespace(mut self, value: bool) -> Self {
-        self.0.set("shareProcessNamespace", Ok(value.into()));
-        self
-    }
-    /// SecurityContext holds pod-level security attributes and common container settings.
-    #[inline]
-    pub fn security_context(mut self, value: crate::core::v1::PodSecurityContextApply) -> Self {
-        self.0.set("securityContext", value.0.into_value());
-        self
-    }
-    /// ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec.
-    #[inline]
-    pub fn image_pull_secrets(mut self, value: impl IntoIterator<Item = crate::core::v1::LocalObjectReferenceApply>) -> Self {
-        self.0.add_keyed("imagePullSecrets", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value.
-    #[inline]
-    pub fn hostname(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostname", text(value));
-        self
-    }
-    /// If specified, the fully qualified Pod hostname will be "\<hostname\>.\<subdomain\>.\<pod namespace\>.svc.\<cluster domain\>".
-    #[inline]
-    pub fn subdomain(mut self, value: impl Into<String>) -> Self {
-        self.0.set("subdomain", text(value));
-        self
-    }
-    /// If specified, the pod's scheduling constraints.
-    #[inline]
-    pub fn affinity(mut self, value: crate::core::v1::AffinityApply) -> Self {
-        self.0.set("affinity", value.0.into_value());
-        self
-    }
-    /// If specified, the pod will be dispatched by specified scheduler.
-    #[inline]
-    pub fn scheduler_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("schedulerName", text(value));
-        self
-    }
-    /// If specified, the pod's tolerations.
-    #[inline]
-    pub fn tolerations(mut self, value: impl IntoIterator<Item = crate::core::v1::TolerationApply>) -> Self {
-        self.0.set("tolerations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified.
-    #[inline]
-    pub fn host_aliases(mut self, value: impl IntoIterator<Item = crate::core::v1::HostAliasApply>) -> Self {
-        self.0.add_keyed("hostAliases", list(value, |value| value.0.into_value()), &[("ip", None)]);
-        self
-    }
-    /// If specified, indicates the pod's priority.
-    #[inline]
-    pub fn priority_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("priorityClassName", text(value));
-        self
-    }
-    /// The priority value.
-    #[inline]
-    pub fn priority(mut self, value: i32) -> Self {
-        self.0.set("priority", Ok(value.into()));
-        self
-    }
-    /// Specifies the DNS parameters of a pod.
-    #[inline]
-    pub fn dns_config(mut self, value: crate::core::v1::PodDNSConfigApply) -> Self {
-        self.0.set("dnsConfig", value.0.into_value());
-        self
-    }
-    /// If specified, all readiness gates will be evaluated for pod readiness.
-    #[inline]
-    pub fn readiness_gates(mut self, value: impl IntoIterator<Item = crate::core::v1::PodReadinessGateApply>) -> Self {
-        self.0.set("readinessGates", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod.
-    #[inline]
-    pub fn runtime_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("runtimeClassName", text(value));
-        self
-    }
-    /// EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links.
-    #[inline]
-    pub fn enable_service_links(mut self, value: bool) -> Self {
-        self.0.set("enableServiceLinks", Ok(value.into()));
-        self
-    }
-    /// PreemptionPolicy is the Policy for preempting pods with lower priority.
-    #[inline]
-    pub fn preemption_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("preemptionPolicy", text(value));
-        self
-    }
-    /// Overhead represents the resource overhead associated with running a pod for a given RuntimeClass.
-    #[inline]
-    pub fn overhead(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("overhead", entries(value, |value| value.into_value()));
-        self
-    }
-    /// TopologySpreadConstraints describes how a group of pods ought to spread across topology domains.
-    #[inline]
-    pub fn topology_spread_constraints(mut self, value: impl IntoIterator<Item = crate::core::v1::TopologySpreadConstraintApply>) -> Self {
-        self.0.add_keyed("topologySpreadConstraints", list(value, |value| value.0.into_value()), &[("topologyKey", None), ("whenUnsatisfiable", None)]);
-        self
-    }
-    /// If true the pod's hostname will be configured as the pod's FQDN, rather than the leaf name (the default).
-    #[inline]
-    pub fn set_hostname_as_fqdn(mut self, value: bool) -> Self {
-        self.0.set("setHostnameAsFQDN", Ok(value.into()));
-        self
-    }
-    /// Specifies the OS of the containers in the pod.
-    #[inline]
-    pub fn os(mut self, value: crate::core::v1::PodOSApply) -> Self {
-        self.0.set("os", value.0.into_value());
-        self
-    }
-    /// Use the host's user namespace.
-    #[inline]
-    pub fn host_users(mut self, value: bool) -> Self {
-        self.0.set("hostUsers", Ok(value.into()));
-        self
-    }
-    /// SchedulingGates is an opaque list of values that if specified will block scheduling the pod.
-    #[inline]
-    pub fn scheduling_gates(mut self, value: impl IntoIterator<Item = crate::core::v1::PodSchedulingGateApply>) -> Self {
-        self.0.add_keyed("schedulingGates", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start.
-    #[inline]
-    pub fn resource_claims(mut self, value: impl IntoIterator<Item = crate::core::v1::PodResourceClaimApply>) -> Self {
-        self.0.add_keyed("resourceClaims", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Resources is the total amount of CPU and Memory resources required by all containers in the pod.
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::ResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod.
-    #[inline]
-    pub fn hostname_override(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostnameOverride", text(value));
-        self
-    }
-    /// SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this Pod belongs to.
-    #[inline]
-    pub fn scheduling_group(mut self, value: crate::core::v1::PodSchedulingGroupApply) -> Self {
-        self.0.set("schedulingGroup", value.0.into_value());
-        self
-    }
-}
+part!("PodSpec is a description of a pod.", PodSpecApply {
+    "List of volumes that can be mounted by containers belonging to the pod." volumes(value: impl IntoIterator<Item = crate::core::v1::VolumeApply>) add_keyed("volumes", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "List of initialization containers belonging to the pod." init_containers(value: impl IntoIterator<Item = crate::core::v1::ContainerApply>) add_keyed("initContainers", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "List of containers belonging to the pod." containers(value: impl IntoIterator<Item = crate::core::v1::ContainerApply>) add_keyed("containers", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "List of ephemeral containers run in this pod." ephemeral_containers(value: impl IntoIterator<Item = crate::core::v1::EphemeralContainerApply>) add_keyed("ephemeralContainers", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Restart policy for all containers within the pod." restart_policy(value: impl Into<String>) set("restartPolicy", text(value));
+    "Optional duration in seconds the pod needs to terminate gracefully." termination_grace_period_seconds(value: i64) set("terminationGracePeriodSeconds", Ok(value.into()));
+    "Optional duration in seconds the pod may be active on the node relative to StartTime before the system will actively try to mark it failed and kill associated …" active_deadline_seconds(value: i64) set("activeDeadlineSeconds", Ok(value.into()));
+    "Set DNS policy for the pod." dns_policy(value: impl Into<String>) set("dnsPolicy", text(value));
+    "NodeSelector is a selector which must be true for the pod to fit on a node." node_selector(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) set("nodeSelector", entries(value, |value| text(value)));
+    "ServiceAccountName is the name of the ServiceAccount to use to run this pod." service_account_name(value: impl Into<String>) set("serviceAccountName", text(value));
+    "DeprecatedServiceAccount is a deprecated alias for ServiceAccountName." service_account(value: impl Into<String>) set("serviceAccount", text(value));
+    "AutomountServiceAccountToken indicates whether a service account token should be automatically mounted." automount_service_account_token(value: bool) set("automountServiceAccountToken", Ok(value.into()));
+    "NodeName indicates in which node this pod is scheduled." node_name(value: impl Into<String>) set("nodeName", text(value));
+    "Host networking requested for this pod." host_network(value: bool) set("hostNetwork", Ok(value.into()));
+    "Use the host's pid namespace." host_pid(value: bool) set("hostPID", Ok(value.into()));
+    "Use the host's ipc namespace." host_ipc(value: bool) set("hostIPC", Ok(value.into()));
+    "Share a single process namespace between all of the containers in a pod." share_process_namespace(value: bool) set("shareProcessNamespace", Ok(value.into()));
+    "SecurityContext holds pod-level security attributes and common container settings." security_context(value: crate::core::v1::PodSecurityContextApply) set("securityContext", value.0.into_value());
+    "ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec." image_pull_secrets(value: impl IntoIterator<Item = crate::core::v1::LocalObjectReferenceApply>) add_keyed("imagePullSecrets", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value." hostname(value: impl Into<String>) set("hostname", text(value));
+    "If specified, the fully qualified Pod hostname will be \"\\<hostname\\>.\\<subdomain\\>.\\<pod namespace\\>.svc.\\<cluster domain\\>\"." subdomain(value: impl Into<String>) set("subdomain", text(value));
+    "If specified, the pod's scheduling constraints." affinity(value: crate::core::v1::AffinityApply) set("affinity", value.0.into_value());
+    "If specified, the pod will be dispatched by specified scheduler." scheduler_name(value: impl Into<String>) set("schedulerName", text(value));
+    "If specified, the pod's tolerations." tolerations(value: impl IntoIterator<Item = crate::core::v1::TolerationApply>) set("tolerations", list(value, |value| value.0.into_value()));
+    "HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified." host_aliases(value: impl IntoIterator<Item = crate::core::v1::HostAliasApply>) add_keyed("hostAliases", list(value, |value| value.0.into_value()), &[("ip", None)]);
+    "If specified, indicates the pod's priority." priority_class_name(value: impl Into<String>) set("priorityClassName", text(value));
+    "The priority value." priority(value: i32) set("priority", Ok(value.into()));
+    "Specifies the DNS parameters of a pod." dns_config(value: crate::core::v1::PodDNSConfigApply) set("dnsConfig", value.0.into_value());
+    "If specified, all readiness gates will be evaluated for pod readiness." readiness_gates(value: impl IntoIterator<Item = crate::core::v1::PodReadinessGateApply>) set("readinessGates", list(value, |value| value.0.into_value()));
+    "RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod." runtime_class_name(value: impl Into<String>) set("runtimeClassName", text(value));
+    "EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links." enable_service_links(value: bool) set("enableServiceLinks", Ok(value.into()));
+    "PreemptionPolicy is the Policy for preempting pods with lower priority." preemption_policy(value: impl Into<String>) set("preemptionPolicy", text(value));
+    "Overhead represents the resource overhead associated with running a pod for a given RuntimeClass." overhead(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("overhead", entries(value, |value| value.into_value()));
+    "TopologySpreadConstraints describes how a group of pods ought to spread across topology domains." topology_spread_constraints(value: impl IntoIterator<Item = crate::core::v1::TopologySpreadConstraintApply>) add_keyed("topologySpreadConstraints", list(value, |value| value.0.into_value()), &[("topologyKey", None), ("whenUnsatisfiable", None)]);
+    "If true the pod's hostname will be configured as the pod's FQDN, rather than the leaf name (the default)." set_hostname_as_fqdn(value: bool) set("setHostnameAsFQDN", Ok(value.into()));
+    "Specifies the OS of the containers in the pod." os(value: crate::core::v1::PodOSApply) set("os", value.0.into_value());
+    "Use the host's user namespace." host_users(value: bool) set("hostUsers", Ok(value.into()));
+    "SchedulingGates is an opaque list of values that if specified will block scheduling the pod." scheduling_gates(value: impl IntoIterator<Item = crate::core::v1::PodSchedulingGateApply>) add_keyed("schedulingGates", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start." resource_claims(value: impl IntoIterator<Item = crate::core::v1::PodResourceClaimApply>) add_keyed("resourceClaims", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Resources is the total amount of CPU and Memory resources required by all containers in the pod." resources(value: crate::core::v1::ResourceRequirementsApply) set("resources", value.0.into_value());
+    "HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod." hostname_override(value: impl Into<String>) set("hostnameOverride", text(value));
+    "SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this Pod belongs to." scheduling_group(value: crate::core::v1::PodSchedulingGroupApply) set("schedulingGroup", value.0.into_value());
+});
 typed!(PodSpecApply, k8s_openapi::api::core::v1::PodSpec, "io.k8s.api.core.v1.PodSpec");
 
-part!("PodStatus represents information about the status of a pod.", PodStatusApply);
-
-impl PodStatusApply {
-    /// If set, this represents the .metadata.generation that the pod status was set based upon.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// The phase of a Pod is a simple, high-level summary of where the Pod is in its lifecycle.
-    #[inline]
-    pub fn phase(mut self, value: impl Into<String>) -> Self {
-        self.0.set("phase", text(value));
-        self
-    }
-    /// Current service state of pod.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::core::v1::PodConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// A human readable message indicating details about why the pod is in this condition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// A brief CamelCase message indicating details about why the pod is in this state.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful …
-    #[inline]
-    pub fn nominated_node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nominatedNodeName", text(value));
-        self
-    }
-    /// hostIP holds the IP address of the host to which the pod is assigned.
-    #[inline]
-    pub fn host_ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostIP", text(value));
-        self
-    }
-    /// hostIPs holds the IP addresses allocated to the host.
-    #[inline]
-    pub fn host_ips(mut self, value: impl IntoIterator<Item = crate::core::v1::HostIPApply>) -> Self {
-        self.0.set("hostIPs", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// podIP address allocated to the pod.
-    #[inline]
-    pub fn pod_ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("podIP", text(value));
-        self
-    }
-    /// podIPs holds the IP addresses allocated to the pod.
-    #[inline]
-    pub fn pod_ips(mut self, value: impl IntoIterator<Item = crate::core::v1::PodIPApply>) -> Self {
-        self.0.add_keyed("podIPs", list(value, |value| value.0.into_value()), &[("ip", None)]);
-        self
-    }
-    /// RFC 3339 date and time at which the object was acknowledged by the Kubelet.
-    #[inline]
-    pub fn start_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("startTime", value.into_value());
-        self
-    }
-    /// Statuses of init containers in this pod.
-    #[inline]
-    pub fn init_container_statuses(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) -> Self {
-        self.0.set("initContainerStatuses", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Statuses of containers in this pod.
-    #[inline]
-    pub fn container_statuses(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) -> Self {
-        self.0.set("containerStatuses", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// The Quality of Service (QOS) classification assigned to the pod based on resource requirements See PodQOSClass type for available QOS classes More info: …
-    #[inline]
-    pub fn qos_class(mut self, value: impl Into<String>) -> Self {
-        self.0.set("qosClass", text(value));
-        self
-    }
-    /// Statuses for any ephemeral containers that have run in this pod.
-    #[inline]
-    pub fn ephemeral_container_statuses(mut self, value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) -> Self {
-        self.0.set("ephemeralContainerStatuses", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Status of resources resize desired for pod's containers.
-    #[inline]
-    pub fn resize(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resize", text(value));
-        self
-    }
-    /// Status of resource claims.
-    #[inline]
-    pub fn resource_claim_statuses(mut self, value: impl IntoIterator<Item = crate::core::v1::PodResourceClaimStatusApply>) -> Self {
-        self.0.add_keyed("resourceClaimStatuses", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// Status of extended resource claim backed by DRA.
-    #[inline]
-    pub fn extended_resource_claim_status(mut self, value: crate::core::v1::PodExtendedResourceClaimStatusApply) -> Self {
-        self.0.set("extendedResourceClaimStatus", value.0.into_value());
-        self
-    }
-    /// AllocatedResources is the total requests allocated for this pod by the node.
-    #[inline]
-    pub fn allocated_resources(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("allocatedResources", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Resources represents the compute resource requests and limits that have been applied at the pod level if pod-level requests or limits are set in …
-    #[inline]
-    pub fn resources(mut self, value: crate::core::v1::ResourceRequirementsApply) -> Self {
-        self.0.set("resources", value.0.into_value());
-        self
-    }
-    /// NodeAllocatableResourceClaimStatuses contains the status of node-allocatable resources that were allocated for this pod through DRA claims.
-    #[inline]
-    pub fn node_allocatable_resource_claim_statuses(mut self, value: impl IntoIterator<Item = crate::core::v1::NodeAllocatableResourceClaimStatusApply>) -> Self {
-        self.0.set("nodeAllocatableResourceClaimStatuses", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("PodStatus represents information about the status of a pod.", PodStatusApply {
+    "If set, this represents the .metadata.generation that the pod status was set based upon." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "The phase of a Pod is a simple, high-level summary of where the Pod is in its lifecycle." phase(value: impl Into<String>) set("phase", text(value));
+    "Current service state of pod." conditions(value: impl IntoIterator<Item = crate::core::v1::PodConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "A human readable message indicating details about why the pod is in this condition." message(value: impl Into<String>) set("message", text(value));
+    "A brief CamelCase message indicating details about why the pod is in this state." reason(value: impl Into<String>) set("reason", text(value));
+    "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful …" nominated_node_name(value: impl Into<String>) set("nominatedNodeName", text(value));
+    "hostIP holds the IP address of the host to which the pod is assigned." host_ip(value: impl Into<String>) set("hostIP", text(value));
+    "hostIPs holds the IP addresses allocated to the host." host_ips(value: impl IntoIterator<Item = crate::core::v1::HostIPApply>) set("hostIPs", list(value, |value| value.0.into_value()));
+    "podIP address allocated to the pod." pod_ip(value: impl Into<String>) set("podIP", text(value));
+    "podIPs holds the IP addresses allocated to the pod." pod_ips(value: impl IntoIterator<Item = crate::core::v1::PodIPApply>) add_keyed("podIPs", list(value, |value| value.0.into_value()), &[("ip", None)]);
+    "RFC 3339 date and time at which the object was acknowledged by the Kubelet." start_time(value: impl Part<Time>) set("startTime", value.into_value());
+    "Statuses of init containers in this pod." init_container_statuses(value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) set("initContainerStatuses", list(value, |value| value.0.into_value()));
+    "Statuses of containers in this pod." container_statuses(value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) set("containerStatuses", list(value, |value| value.0.into_value()));
+    "The Quality of Service (QOS) classification assigned to the pod based on resource requirements See PodQOSClass type for available QOS classes More info: …" qos_class(value: impl Into<String>) set("qosClass", text(value));
+    "Statuses for any ephemeral containers that have run in this pod." ephemeral_container_statuses(value: impl IntoIterator<Item = crate::core::v1::ContainerStatusApply>) set("ephemeralContainerStatuses", list(value, |value| value.0.into_value()));
+    "Status of resources resize desired for pod's containers." resize(value: impl Into<String>) set("resize", text(value));
+    "Status of resource claims." resource_claim_statuses(value: impl IntoIterator<Item = crate::core::v1::PodResourceClaimStatusApply>) add_keyed("resourceClaimStatuses", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "Status of extended resource claim backed by DRA." extended_resource_claim_status(value: crate::core::v1::PodExtendedResourceClaimStatusApply) set("extendedResourceClaimStatus", value.0.into_value());
+    "AllocatedResources is the total requests allocated for this pod by the node." allocated_resources(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("allocatedResources", entries(value, |value| value.into_value()));
+    "Resources represents the compute resource requests and limits that have been applied at the pod level if pod-level requests or limits are set in …" resources(value: crate::core::v1::ResourceRequirementsApply) set("resources", value.0.into_value());
+    "NodeAllocatableResourceClaimStatuses contains the status of node-allocatable resources that were allocated for this pod through DRA claims." node_allocatable_resource_claim_statuses(value: impl IntoIterator<Item = crate::core::v1::NodeAllocatableResourceClaimStatusApply>) set("nodeAllocatableResourceClaimStatuses", list(value, |value| value.0.into_value()));
+});
 typed!(PodStatusApply, k8s_openapi::api::core::v1::PodStatus, "io.k8s.api.core.v1.PodStatus");
 
 /// PodTemplate describes a template for creating copies of a predefined pod.
 pub type PodTemplateApply = Apply<k8s_openapi::api::core::v1::PodTemplate, BuiltIn>;
+root!(PodTemplateApply, k8s_openapi::api::core::v1::PodTemplate, "io.k8s.api.core.v1.PodTemplate" {
+    "Template defines the pods that will be created from this pod template." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::PodTemplate, BuiltIn> {
-    /// Template defines the pods that will be created from this pod template.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.fields.set("template", value.0.into_value());
-        self
-    }
-}
-root!(PodTemplateApply, k8s_openapi::api::core::v1::PodTemplate, "io.k8s.api.core.v1.PodTemplate");
-
-part!("PodTemplateSpec describes the data a pod should have when created from a template.", PodTemplateSpecApply);
-
-impl PodTemplateSpecApply {
-    /// Standard object's metadata.
-    #[inline]
-    pub fn metadata(mut self, value: crate::meta::v1::ObjectMetaApply) -> Self {
-        self.0.set("metadata", value.0.into_value());
-        self
-    }
-    /// Specification of the desired behavior of the pod.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::PodSpecApply) -> Self {
-        self.0.set("spec", value.0.into_value());
-        self
-    }
-}
+part!("PodTemplateSpec describes the data a pod should have when created from a template.", PodTemplateSpecApply {
+    "Standard object's metadata." metadata(value: crate::meta::v1::ObjectMetaApply) set("metadata", value.0.into_value());
+    "Specification of the desired behavior of the pod." spec(value: crate::core::v1::PodSpecApply) set("spec", value.0.into_value());
+});
 typed!(PodTemplateSpecApply, k8s_openapi::api::core::v1::PodTemplateSpec, "io.k8s.api.core.v1.PodTemplateSpec");
 
-part!("PortStatus represents the error condition of a service port.", PortStatusApply);
-
-impl PortStatusApply {
-    /// Port is the port number of the service port of which status is recorded here.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// Protocol is the protocol of the service port of which status is recorded here The supported values are: "TCP", "UDP", "SCTP".
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// Error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified …
-    #[inline]
-    pub fn error(mut self, value: impl Into<String>) -> Self {
-        self.0.set("error", text(value));
-        self
-    }
-}
+part!("PortStatus represents the error condition of a service port.", PortStatusApply {
+    "Port is the port number of the service port of which status is recorded here." port(value: i32) set("port", Ok(value.into()));
+    "Protocol is the protocol of the service port of which status is recorded here The supported values are: \"TCP\", \"UDP\", \"SCTP\"." protocol(value: impl Into<String>) set("protocol", text(value));
+    "Error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified …" error(value: impl Into<String>) set("error", text(value));
+});
 typed!(PortStatusApply, k8s_openapi::api::core::v1::PortStatus, "io.k8s.api.core.v1.PortStatus");
 
-part!("PortworxVolumeSource represents a Portworx volume resource.", PortworxVolumeSourceApply);
-
-impl PortworxVolumeSourceApply {
-    /// volumeID uniquely identifies a Portworx volume.
-    #[inline]
-    pub fn volume_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeID", text(value));
-        self
-    }
-    /// fSType represents the filesystem type to mount Must be a filesystem type supported by the host operating system.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("PortworxVolumeSource represents a Portworx volume resource.", PortworxVolumeSourceApply {
+    "volumeID uniquely identifies a Portworx volume." volume_id(value: impl Into<String>) set("volumeID", text(value));
+    "fSType represents the filesystem type to mount Must be a filesystem type supported by the host operating system." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(PortworxVolumeSourceApply, k8s_openapi::api::core::v1::PortworxVolumeSource, "io.k8s.api.core.v1.PortworxVolumeSource");
 
-part!("An empty preferred scheduling term matches all objects with implicit weight 0 (i.e.", PreferredSchedulingTermApply);
-
-impl PreferredSchedulingTermApply {
-    /// Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100.
-    #[inline]
-    pub fn weight(mut self, value: i32) -> Self {
-        self.0.set("weight", Ok(value.into()));
-        self
-    }
-    /// A node selector term, associated with the corresponding weight.
-    #[inline]
-    pub fn preference(mut self, value: crate::core::v1::NodeSelectorTermApply) -> Self {
-        self.0.set("preference", value.0.into_value());
-        self
-    }
-}
+part!("An empty preferred scheduling term matches all objects with implicit weight 0 (i.e.", PreferredSchedulingTermApply {
+    "Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100." weight(value: i32) set("weight", Ok(value.into()));
+    "A node selector term, associated with the corresponding weight." preference(value: crate::core::v1::NodeSelectorTermApply) set("preference", value.0.into_value());
+});
 typed!(PreferredSchedulingTermApply, k8s_openapi::api::core::v1::PreferredSchedulingTerm, "io.k8s.api.core.v1.PreferredSchedulingTerm");
 
-part!("Probe describes a health check to be performed against a container to determine whether it is alive or ready to receive traffic.", ProbeApply);
-
-impl ProbeApply {
-    /// Exec specifies a command to execute in the container.
-    #[inline]
-    pub fn exec(mut self, value: crate::core::v1::ExecActionApply) -> Self {
-        self.0.set("exec", value.0.into_value());
-        self
-    }
-    /// HTTPGet specifies an HTTP GET request to perform.
-    #[inline]
-    pub fn http_get(mut self, value: crate::core::v1::HTTPGetActionApply) -> Self {
-        self.0.set("httpGet", value.0.into_value());
-        self
-    }
-    /// TCPSocket specifies a connection to a TCP port.
-    #[inline]
-    pub fn tcp_socket(mut self, value: crate::core::v1::TCPSocketActionApply) -> Self {
-        self.0.set("tcpSocket", value.0.into_value());
-        self
-    }
-    /// GRPC specifies a GRPC HealthCheckRequest.
-    #[inline]
-    pub fn grpc(mut self, value: crate::core::v1::GRPCActionApply) -> Self {
-        self.0.set("grpc", value.0.into_value());
-        self
-    }
-    /// Number of seconds after the container has started before liveness probes are initiated.
-    #[inline]
-    pub fn initial_delay_seconds(mut self, value: i32) -> Self {
-        self.0.set("initialDelaySeconds", Ok(value.into()));
-        self
-    }
-    /// Number of seconds after which the probe times out.
-    #[inline]
-    pub fn timeout_seconds(mut self, value: i32) -> Self {
-        self.0.set("timeoutSeconds", Ok(value.into()));
-        self
-    }
-    /// How often (in seconds) to perform the probe.
-    #[inline]
-    pub fn period_seconds(mut self, value: i32) -> Self {
-        self.0.set("periodSeconds", Ok(value.into()));
-        self
-    }
-    /// Minimum consecutive successes for the probe to be considered successful after having failed.
-    #[inline]
-    pub fn success_threshold(mut self, value: i32) -> Self {
-        self.0.set("successThreshold", Ok(value.into()));
-        self
-    }
-    /// Minimum consecutive failures for the probe to be considered failed after having succeeded.
-    #[inline]
-    pub fn failure_threshold(mut self, value: i32) -> Self {
-        self.0.set("failureThreshold", Ok(value.into()));
-        self
-    }
-    /// Optional duration in seconds the pod needs to terminate gracefully upon probe failure.
-    #[inline]
-    pub fn termination_grace_period_seconds(mut self, value: i64) -> Self {
-        self.0.set("terminationGracePeriodSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("Probe describes a health check to be performed against a container to determine whether it is alive or ready to receive traffic.", ProbeApply {
+    "Exec specifies a command to execute in the container." exec(value: crate::core::v1::ExecActionApply) set("exec", value.0.into_value());
+    "HTTPGet specifies an HTTP GET request to perform." http_get(value: crate::core::v1::HTTPGetActionApply) set("httpGet", value.0.into_value());
+    "TCPSocket specifies a connection to a TCP port." tcp_socket(value: crate::core::v1::TCPSocketActionApply) set("tcpSocket", value.0.into_value());
+    "GRPC specifies a GRPC HealthCheckRequest." grpc(value: crate::core::v1::GRPCActionApply) set("grpc", value.0.into_value());
+    "Number of seconds after the container has started before liveness probes are initiated." initial_delay_seconds(value: i32) set("initialDelaySeconds", Ok(value.into()));
+    "Number of seconds after which the probe times out." timeout_seconds(value: i32) set("timeoutSeconds", Ok(value.into()));
+    "How often (in seconds) to perform the probe." period_seconds(value: i32) set("periodSeconds", Ok(value.into()));
+    "Minimum consecutive successes for the probe to be considered successful after having failed." success_threshold(value: i32) set("successThreshold", Ok(value.into()));
+    "Minimum consecutive failures for the probe to be considered failed after having succeeded." failure_threshold(value: i32) set("failureThreshold", Ok(value.into()));
+    "Optional duration in seconds the pod needs to terminate gracefully upon probe failure." termination_grace_period_seconds(value: i64) set("terminationGracePeriodSeconds", Ok(value.into()));
+});
 typed!(ProbeApply, k8s_openapi::api::core::v1::Probe, "io.k8s.api.core.v1.Probe");
 
-part!("Represents a projected volume source.", ProjectedVolumeSourceApply);
-
-impl ProjectedVolumeSourceApply {
-    /// sources is the list of volume projections.
-    #[inline]
-    pub fn sources(mut self, value: impl IntoIterator<Item = crate::core::v1::VolumeProjectionApply>) -> Self {
-        self.0.set("sources", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// defaultMode are the mode bits used to set permissions on created files by default.
-    #[inline]
-    pub fn default_mode(mut self, value: i32) -> Self {
-        self.0.set("defaultMode", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a projected volume source.", ProjectedVolumeSourceApply {
+    "sources is the list of volume projections." sources(value: impl IntoIterator<Item = crate::core::v1::VolumeProjectionApply>) set("sources", list(value, |value| value.0.into_value()));
+    "defaultMode are the mode bits used to set permissions on created files by default." default_mode(value: i32) set("defaultMode", Ok(value.into()));
+});
 typed!(ProjectedVolumeSourceApply, k8s_openapi::api::core::v1::ProjectedVolumeSource, "io.k8s.api.core.v1.ProjectedVolumeSource");
 
-part!("Represents a Quobyte mount that lasts the lifetime of a pod.", QuobyteVolumeSourceApply);
-
-impl QuobyteVolumeSourceApply {
-    /// registry represents a single or multiple Quobyte Registry services specified as a string as host:port pair (multiple entries are separated with commas) which …
-    #[inline]
-    pub fn registry(mut self, value: impl Into<String>) -> Self {
-        self.0.set("registry", text(value));
-        self
-    }
-    /// volume is a string that references an already created Quobyte volume by name.
-    #[inline]
-    pub fn volume(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volume", text(value));
-        self
-    }
-    /// readOnly here will force the Quobyte volume to be mounted with read-only permissions.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// user to map volume access to Defaults to serivceaccount user.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// group to map volume access to Default is no group.
-    #[inline]
-    pub fn group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("group", text(value));
-        self
-    }
-    /// tenant owning the given Quobyte volume in the Backend Used with dynamically provisioned Quobyte volumes, value is set by the plugin.
-    #[inline]
-    pub fn tenant(mut self, value: impl Into<String>) -> Self {
-        self.0.set("tenant", text(value));
-        self
-    }
-}
+part!("Represents a Quobyte mount that lasts the lifetime of a pod.", QuobyteVolumeSourceApply {
+    "registry represents a single or multiple Quobyte Registry services specified as a string as host:port pair (multiple entries are separated with commas) which …" registry(value: impl Into<String>) set("registry", text(value));
+    "volume is a string that references an already created Quobyte volume by name." volume(value: impl Into<String>) set("volume", text(value));
+    "readOnly here will force the Quobyte volume to be mounted with read-only permissions." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "user to map volume access to Defaults to serivceaccount user." user(value: impl Into<String>) set("user", text(value));
+    "group to map volume access to Default is no group." group(value: impl Into<String>) set("group", text(value));
+    "tenant owning the given Quobyte volume in the Backend Used with dynamically provisioned Quobyte volumes, value is set by the plugin." tenant(value: impl Into<String>) set("tenant", text(value));
+});
 typed!(QuobyteVolumeSourceApply, k8s_openapi::api::core::v1::QuobyteVolumeSource, "io.k8s.api.core.v1.QuobyteVolumeSource");
 
-part!("Represents a Rados Block Device mount that lasts the lifetime of a pod.", RBDPersistentVolumeSourceApply);
-
-impl RBDPersistentVolumeSourceApply {
-    /// monitors is a collection of Ceph monitors.
-    #[inline]
-    pub fn monitors(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("monitors", list(value, |value| text(value)));
-        self
-    }
-    /// image is the rados image name.
-    #[inline]
-    pub fn image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("image", text(value));
-        self
-    }
-    /// fsType is the filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// pool is the rados pool name.
-    #[inline]
-    pub fn pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pool", text(value));
-        self
-    }
-    /// user is the rados user name.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// keyring is the path to key ring for RBDUser.
-    #[inline]
-    pub fn keyring(mut self, value: impl Into<String>) -> Self {
-        self.0.set("keyring", text(value));
-        self
-    }
-    /// secretRef is name of the authentication secret for RBDUser.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly here will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Rados Block Device mount that lasts the lifetime of a pod.", RBDPersistentVolumeSourceApply {
+    "monitors is a collection of Ceph monitors." monitors(value: impl IntoIterator<Item = impl Into<String>>) set("monitors", list(value, |value| text(value)));
+    "image is the rados image name." image(value: impl Into<String>) set("image", text(value));
+    "fsType is the filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "pool is the rados pool name." pool(value: impl Into<String>) set("pool", text(value));
+    "user is the rados user name." user(value: impl Into<String>) set("user", text(value));
+    "keyring is the path to key ring for RBDUser." keyring(value: impl Into<String>) set("keyring", text(value));
+    "secretRef is name of the authentication secret for RBDUser." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly here will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(RBDPersistentVolumeSourceApply, k8s_openapi::api::core::v1::RBDPersistentVolumeSource, "io.k8s.api.core.v1.RBDPersistentVolumeSource");
 
-part!("Represents a Rados Block Device mount that lasts the lifetime of a pod.", RBDVolumeSourceApply);
-
-impl RBDVolumeSourceApply {
-    /// monitors is a collection of Ceph monitors.
-    #[inline]
-    pub fn monitors(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("monitors", list(value, |value| text(value)));
-        self
-    }
-    /// image is the rados image name.
-    #[inline]
-    pub fn image(mut self, value: impl Into<String>) -> Self {
-        self.0.set("image", text(value));
-        self
-    }
-    /// fsType is the filesystem type of the volume that you want to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// pool is the rados pool name.
-    #[inline]
-    pub fn pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pool", text(value));
-        self
-    }
-    /// user is the rados user name.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// keyring is the path to key ring for RBDUser.
-    #[inline]
-    pub fn keyring(mut self, value: impl Into<String>) -> Self {
-        self.0.set("keyring", text(value));
-        self
-    }
-    /// secretRef is name of the authentication secret for RBDUser.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// readOnly here will force the ReadOnly setting in VolumeMounts.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("Represents a Rados Block Device mount that lasts the lifetime of a pod.", RBDVolumeSourceApply {
+    "monitors is a collection of Ceph monitors." monitors(value: impl IntoIterator<Item = impl Into<String>>) set("monitors", list(value, |value| text(value)));
+    "image is the rados image name." image(value: impl Into<String>) set("image", text(value));
+    "fsType is the filesystem type of the volume that you want to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "pool is the rados pool name." pool(value: impl Into<String>) set("pool", text(value));
+    "user is the rados user name." user(value: impl Into<String>) set("user", text(value));
+    "keyring is the path to key ring for RBDUser." keyring(value: impl Into<String>) set("keyring", text(value));
+    "secretRef is name of the authentication secret for RBDUser." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+    "readOnly here will force the ReadOnly setting in VolumeMounts." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(RBDVolumeSourceApply, k8s_openapi::api::core::v1::RBDVolumeSource, "io.k8s.api.core.v1.RBDVolumeSource");
 
 /// ReplicationController represents the configuration of a replication controller.
 pub type ReplicationControllerApply = Apply<k8s_openapi::api::core::v1::ReplicationController, BuiltIn>;
+root!(ReplicationControllerApply, k8s_openapi::api::core::v1::ReplicationController, "io.k8s.api.core.v1.ReplicationController" {
+    "Spec defines the specification of the desired behavior of the replication controller." spec(value: crate::core::v1::ReplicationControllerSpecApply) set("spec", value.0.into_value());
+    "Status is the most recently observed status of the replication controller." status(value: crate::core::v1::ReplicationControllerStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::ReplicationController, BuiltIn> {
-    /// Spec defines the specification of the desired behavior of the replication controller.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::ReplicationControllerSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status is the most recently observed status of the replication controller.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::ReplicationControllerStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ReplicationControllerApply, k8s_openapi::api::core::v1::ReplicationController, "io.k8s.api.core.v1.ReplicationController");
-
-part!("ReplicationControllerCondition describes the state of a replication controller at a certain point.", ReplicationControllerConditionApply);
-
-impl ReplicationControllerConditionApply {
-    /// Type of replication controller condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// The last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// The reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// A human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("ReplicationControllerCondition describes the state of a replication controller at a certain point.", ReplicationControllerConditionApply {
+    "Type of replication controller condition." type_(value: impl Into<String>) set("type", text(value));
+    "Status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "The last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "The reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "A human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(ReplicationControllerConditionApply, k8s_openapi::api::core::v1::ReplicationControllerCondition, "io.k8s.api.core.v1.ReplicationControllerCondition");
 
-part!("ReplicationControllerSpec is the specification of a replication controller.", ReplicationControllerSpecApply);
-
-impl ReplicationControllerSpecApply {
-    /// Replicas is the number of desired replicas.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available.
-    #[inline]
-    pub fn min_ready_seconds(mut self, value: i32) -> Self {
-        self.0.set("minReadySeconds", Ok(value.into()));
-        self
-    }
-    /// Selector is a label query over pods that should match the Replicas count.
-    #[inline]
-    pub fn selector(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.set("selector", entries(value, |value| text(value)));
-        self
-    }
-    /// Template is the object that describes the pod that will be created if insufficient replicas are detected.
-    #[inline]
-    pub fn template(mut self, value: crate::core::v1::PodTemplateSpecApply) -> Self {
-        self.0.set("template", value.0.into_value());
-        self
-    }
-}
+part!("ReplicationControllerSpec is the specification of a replication controller.", ReplicationControllerSpecApply {
+    "Replicas is the number of desired replicas." replicas(value: i32) set("replicas", Ok(value.into()));
+    "Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available." min_ready_seconds(value: i32) set("minReadySeconds", Ok(value.into()));
+    "Selector is a label query over pods that should match the Replicas count." selector(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) set("selector", entries(value, |value| text(value)));
+    "Template is the object that describes the pod that will be created if insufficient replicas are detected." template(value: crate::core::v1::PodTemplateSpecApply) set("template", value.0.into_value());
+});
 typed!(ReplicationControllerSpecApply, k8s_openapi::api::core::v1::ReplicationControllerSpec, "io.k8s.api.core.v1.ReplicationControllerSpec");
 
-part!("ReplicationControllerStatus represents the current status of a replication controller.", ReplicationControllerStatusApply);
-
-impl ReplicationControllerStatusApply {
-    /// Replicas is the most recently observed number of replicas.
-    #[inline]
-    pub fn replicas(mut self, value: i32) -> Self {
-        self.0.set("replicas", Ok(value.into()));
-        self
-    }
-    /// The number of pods that have labels matching the labels of the pod template of the replication controller.
-    #[inline]
-    pub fn fully_labeled_replicas(mut self, value: i32) -> Self {
-        self.0.set("fullyLabeledReplicas", Ok(value.into()));
-        self
-    }
-    /// The number of ready replicas for this replication controller.
-    #[inline]
-    pub fn ready_replicas(mut self, value: i32) -> Self {
-        self.0.set("readyReplicas", Ok(value.into()));
-        self
-    }
-    /// The number of available replicas (ready for at least minReadySeconds) for this replication controller.
-    #[inline]
-    pub fn available_replicas(mut self, value: i32) -> Self {
-        self.0.set("availableReplicas", Ok(value.into()));
-        self
-    }
-    /// ObservedGeneration reflects the generation of the most recently observed replication controller.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// Represents the latest available observations of a replication controller's current state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::core::v1::ReplicationControllerConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("ReplicationControllerStatus represents the current status of a replication controller.", ReplicationControllerStatusApply {
+    "Replicas is the most recently observed number of replicas." replicas(value: i32) set("replicas", Ok(value.into()));
+    "The number of pods that have labels matching the labels of the pod template of the replication controller." fully_labeled_replicas(value: i32) set("fullyLabeledReplicas", Ok(value.into()));
+    "The number of ready replicas for this replication controller." ready_replicas(value: i32) set("readyReplicas", Ok(value.into()));
+    "The number of available replicas (ready for at least minReadySeconds) for this replication controller." available_replicas(value: i32) set("availableReplicas", Ok(value.into()));
+    "ObservedGeneration reflects the generation of the most recently observed replication controller." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "Represents the latest available observations of a replication controller's current state." conditions(value: impl IntoIterator<Item = crate::core::v1::ReplicationControllerConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(ReplicationControllerStatusApply, k8s_openapi::api::core::v1::ReplicationControllerStatus, "io.k8s.api.core.v1.ReplicationControllerStatus");
 
-part!("ResourceClaim references one entry in PodSpec.ResourceClaims.", ResourceClaimApply);
-
-impl ResourceClaimApply {
-    /// Name must match the name of one entry in pod.spec.resourceClaims of the Pod where this field is used.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Request is the name chosen for a request in the referenced claim.
-    #[inline]
-    pub fn request(mut self, value: impl Into<String>) -> Self {
-        self.0.set("request", text(value));
-        self
-    }
-}
+part!("ResourceClaim references one entry in PodSpec.ResourceClaims.", ResourceClaimApply {
+    "Name must match the name of one entry in pod.spec.resourceClaims of the Pod where this field is used." name(value: impl Into<String>) set("name", text(value));
+    "Request is the name chosen for a request in the referenced claim." request(value: impl Into<String>) set("request", text(value));
+});
 typed!(ResourceClaimApply, k8s_openapi::api::core::v1::ResourceClaim, "io.k8s.api.core.v1.ResourceClaim");
 
-part!("ResourceFieldSelector represents container resources (cpu, memory) and their output format.", ResourceFieldSelectorApply);
-
-impl ResourceFieldSelectorApply {
-    /// Container name: required for volumes, optional for env vars.
-    #[inline]
-    pub fn container_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("containerName", text(value));
-        self
-    }
-    /// Required: resource to select.
-    #[inline]
-    pub fn resource(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resource", text(value));
-        self
-    }
-    /// Specifies the output format of the exposed resources, defaults to "1".
-    #[inline]
-    pub fn divisor(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("divisor", value.into_value());
-        self
-    }
-}
+part!("ResourceFieldSelector represents container resources (cpu, memory) and their output format.", ResourceFieldSelectorApply {
+    "Container name: required for volumes, optional for env vars." container_name(value: impl Into<String>) set("containerName", text(value));
+    "Required: resource to select." resource(value: impl Into<String>) set("resource", text(value));
+    "Specifies the output format of the exposed resources, defaults to \"1\"." divisor(value: impl Part<Quantity>) set("divisor", value.into_value());
+});
 typed!(ResourceFieldSelectorApply, k8s_openapi::api::core::v1::ResourceFieldSelector, "io.k8s.api.core.v1.ResourceFieldSelector");
 
-part!("ResourceHealth represents the health of a resource.", ResourceHealthApply);
-
-impl ResourceHealthApply {
-    /// ResourceID is the unique identifier of the resource.
-    #[inline]
-    pub fn resource_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceID", text(value));
-        self
-    }
-    /// Health of the resource.
-    #[inline]
-    pub fn health(mut self, value: impl Into<String>) -> Self {
-        self.0.set("health", text(value));
-        self
-    }
-    /// Message provides human-readable context for Health (e.g.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("ResourceHealth represents the health of a resource.", ResourceHealthApply {
+    "ResourceID is the unique identifier of the resource." resource_id(value: impl Into<String>) set("resourceID", text(value));
+    "Health of the resource." health(value: impl Into<String>) set("health", text(value));
+    "Message provides human-readable context for Health (e.g." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(ResourceHealthApply, k8s_openapi::api::core::v1::ResourceHealth, "io.k8s.api.core.v1.ResourceHealth");
 
 /// ResourceQuota sets aggregate quota restrictions enforced per namespace.
 pub type ResourceQuotaApply = Apply<k8s_openapi::api::core::v1::ResourceQuota, BuiltIn>;
+root!(ResourceQuotaApply, k8s_openapi::api::core::v1::ResourceQuota, "io.k8s.api.core.v1.ResourceQuota" {
+    "Spec defines the desired quota." spec(value: crate::core::v1::ResourceQuotaSpecApply) set("spec", value.0.into_value());
+    "Status defines the actual enforced quota and its current usage." status(value: crate::core::v1::ResourceQuotaStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::core::v1::ResourceQuota, BuiltIn> {
-    /// Spec defines the desired quota.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::ResourceQuotaSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status defines the actual enforced quota and its current usage.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::ResourceQuotaStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ResourceQuotaApply, k8s_openapi::api::core::v1::ResourceQuota, "io.k8s.api.core.v1.ResourceQuota");
-
-part!("ResourceQuotaSpec defines the desired hard limits to enforce for Quota.", ResourceQuotaSpecApply);
-
-impl ResourceQuotaSpecApply {
-    /// hard is the set of desired hard limits for each named resource.
-    #[inline]
-    pub fn hard(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("hard", entries(value, |value| value.into_value()));
-        self
-    }
-    /// A collection of filters that must match each object tracked by a quota.
-    #[inline]
-    pub fn scopes(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("scopes", list(value, |value| text(value)));
-        self
-    }
-    /// scopeSelector is also a collection of filters like scopes that must match each object tracked by a quota but expressed using ScopeSelectorOperator in …
-    #[inline]
-    pub fn scope_selector(mut self, value: crate::core::v1::ScopeSelectorApply) -> Self {
-        self.0.set("scopeSelector", value.0.into_value());
-        self
-    }
-}
+part!("ResourceQuotaSpec defines the desired hard limits to enforce for Quota.", ResourceQuotaSpecApply {
+    "hard is the set of desired hard limits for each named resource." hard(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("hard", entries(value, |value| value.into_value()));
+    "A collection of filters that must match each object tracked by a quota." scopes(value: impl IntoIterator<Item = impl Into<String>>) set("scopes", list(value, |value| text(value)));
+    "scopeSelector is also a collection of filters like scopes that must match each object tracked by a quota but expressed using ScopeSelectorOperator in …" scope_selector(value: crate::core::v1::ScopeSelectorApply) set("scopeSelector", value.0.into_value());
+});
 typed!(ResourceQuotaSpecApply, k8s_openapi::api::core::v1::ResourceQuotaSpec, "io.k8s.api.core.v1.ResourceQuotaSpec");
 
-part!("ResourceQuotaStatus defines the enforced hard limits and observed use.", ResourceQuotaStatusApply);
-
-impl ResourceQuotaStatusApply {
-    /// Hard is the set of enforced hard limits for each named resource.
-    #[inline]
-    pub fn hard(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("hard", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Used is the current observed total usage of the resource in the namespace.
-    #[inline]
-    pub fn used(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("used", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("ResourceQuotaStatus defines the enforced hard limits and observed use.", ResourceQuotaStatusApply {
+    "Hard is the set of enforced hard limits for each named resource." hard(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("hard", entries(value, |value| value.into_value()));
+    "Used is the current observed total usage of the resource in the namespace." used(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("used", entries(value, |value| value.into_value()));
+});
 typed!(ResourceQuotaStatusApply, k8s_openapi::api::core::v1::ResourceQuotaStatus, "io.k8s.api.core.v1.ResourceQuotaStatus");
 
-part!("ResourceRequirements describes the compute resource requirements.", ResourceRequirementsApply);
-
-impl ResourceRequirementsApply {
-    /// Limits describes the maximum amount of compute resources allowed.
-    #[inline]
-    pub fn limits(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("limits", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Requests describes the minimum amount of compute resources required.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("requests", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container.
-    #[inline]
-    pub fn claims(mut self, value: impl IntoIterator<Item = crate::core::v1::ResourceClaimApply>) -> Self {
-        self.0.add_keyed("claims", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
+part!("ResourceRequirements describes the compute resource requirements.", ResourceRequirementsApply {
+    "Limits describes the maximum amount of compute resources allowed." limits(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("limits", entries(value, |value| value.into_value()));
+    "Requests describes the minimum amount of compute resources required." requests(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("requests", entries(value, |value| value.into_value()));
+    "Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container." claims(value: impl IntoIterator<Item = crate::core::v1::ResourceClaimApply>) add_keyed("claims", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 typed!(ResourceRequirementsApply, k8s_openapi::api::core::v1::ResourceRequirements, "io.k8s.api.core.v1.ResourceRequirements");
 
-part!("ResourceStatus represents the status of a single resource allocated to a Pod.", ResourceStatusApply);
-
-impl ResourceStatusApply {
-    /// Name of the resource.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// List of unique resources health.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = crate::core::v1::ResourceHealthApply>) -> Self {
-        self.0.add_keyed("resources", list(value, |value| value.0.into_value()), &[("resourceID", None)]);
-        self
-    }
-}
+part!("ResourceStatus represents the status of a single resource allocated to a Pod.", ResourceStatusApply {
+    "Name of the resource." name(value: impl Into<String>) set("name", text(value));
+    "List of unique resources health." resources(value: impl IntoIterator<Item = crate::core::v1::ResourceHealthApply>) add_keyed("resources", list(value, |value| value.0.into_value()), &[("resourceID", None)]);
+});
 typed!(ResourceStatusApply, k8s_openapi::api::core::v1::ResourceStatus, "io.k8s.api.core.v1.ResourceStatus");
 
-part!("SELinuxOptions are the labels to be applied to the container.", SELinuxOptionsApply);
-
-impl SELinuxOptionsApply {
-    /// User is a SELinux user label that applies to the container.
-    #[inline]
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.0.set("user", text(value));
-        self
-    }
-    /// Role is a SELinux role label that applies to the container.
-    #[inline]
-    pub fn role(mut self, value: impl Into<String>) -> Self {
-        self.0.set("role", text(value));
-        self
-    }
-    /// Type is a SELinux type label that applies to the container.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// Level is SELinux level label that applies to the container.
-    #[inline]
-    pub fn level(mut self, value: impl Into<String>) -> Self {
-        self.0.set("level", text(value));
-        self
-    }
-}
+part!("SELinuxOptions are the labels to be applied to the container.", SELinuxOptionsApply {
+    "User is a SELinux user label that applies to the container." user(value: impl Into<String>) set("user", text(value));
+    "Role is a SELinux role label that applies to the container." role(value: impl Into<String>) set("role", text(value));
+    "Type is a SELinux type label that applies to the container." type_(value: impl Into<String>) set("type", text(value));
+    "Level is SELinux level label that applies to the container." level(value: impl Into<String>) set("level", text(value));
+});
 typed!(SELinuxOptionsApply, k8s_openapi::api::core::v1::SELinuxOptions, "io.k8s.api.core.v1.SELinuxOptions");
 
-part!("ScaleIOPersistentVolumeSource represents a persistent ScaleIO volume.", ScaleIOPersistentVolumeSourceApply);
-
-impl ScaleIOPersistentVolumeSourceApply {
-    /// gateway is the host address of the ScaleIO API Gateway.
-    #[inline]
-    pub fn gateway(mut self, value: impl Into<String>) -> Self {
-        self.0.set("gateway", text(value));
-        self
-    }
-    /// system is the name of the storage system as configured in ScaleIO.
-    #[inline]
-    pub fn system(mut self, value: impl Into<String>) -> Self {
-        self.0.set("system", text(value));
-        self
-    }
-    /// secretRef references to the secret for ScaleIO user and other sensitive information.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::SecretReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// sslEnabled is the flag to enable/disable SSL communication with Gateway, default false.
-    #[inline]
-    pub fn ssl_enabled(mut self, value: bool) -> Self {
-        self.0.set("sslEnabled", Ok(value.into()));
-        self
-    }
-    /// protectionDomain is the name of the ScaleIO Protection Domain for the configured storage.
-    #[inline]
-    pub fn protection_domain(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protectionDomain", text(value));
-        self
-    }
-    /// storagePool is the ScaleIO Storage Pool associated with the protection domain.
-    #[inline]
-    pub fn storage_pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storagePool", text(value));
-        self
-    }
-    /// storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned.
-    #[inline]
-    pub fn storage_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storageMode", text(value));
-        self
-    }
-    /// volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("ScaleIOPersistentVolumeSource represents a persistent ScaleIO volume.", ScaleIOPersistentVolumeSourceApply {
+    "gateway is the host address of the ScaleIO API Gateway." gateway(value: impl Into<String>) set("gateway", text(value));
+    "system is the name of the storage system as configured in ScaleIO." system(value: impl Into<String>) set("system", text(value));
+    "secretRef references to the secret for ScaleIO user and other sensitive information." secret_ref(value: crate::core::v1::SecretReferenceApply) set("secretRef", value.0.into_value());
+    "sslEnabled is the flag to enable/disable SSL communication with Gateway, default false." ssl_enabled(value: bool) set("sslEnabled", Ok(value.into()));
+    "protectionDomain is the name of the ScaleIO Protection Domain for the configured storage." protection_domain(value: impl Into<String>) set("protectionDomain", text(value));
+    "storagePool is the ScaleIO Storage Pool associated with the protection domain." storage_pool(value: impl Into<String>) set("storagePool", text(value));
+    "storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned." storage_mode(value: impl Into<String>) set("storageMode", text(value));
+    "volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(ScaleIOPersistentVolumeSourceApply, k8s_openapi::api::core::v1::ScaleIOPersistentVolumeSource, "io.k8s.api.core.v1.ScaleIOPersistentVolumeSource");
 
-part!("ScaleIOVolumeSource represents a persistent ScaleIO volume.", ScaleIOVolumeSourceApply);
-
-impl ScaleIOVolumeSourceApply {
-    /// gateway is the host address of the ScaleIO API Gateway.
-    #[inline]
-    pub fn gateway(mut self, value: impl Into<String>) -> Self {
-        self.0.set("gateway", text(value));
-        self
-    }
-    /// system is the name of the storage system as configured in ScaleIO.
-    #[inline]
-    pub fn system(mut self, value: impl Into<String>) -> Self {
-        self.0.set("system", text(value));
-        self
-    }
-    /// secretRef references to the secret for ScaleIO user and other sensitive information.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-    /// sslEnabled Flag enable/disable SSL communication with Gateway, default false.
-    #[inline]
-    pub fn ssl_enabled(mut self, value: bool) -> Self {
-        self.0.set("sslEnabled", Ok(value.into()));
-        self
-    }
-    /// protectionDomain is the name of the ScaleIO Protection Domain for the configured storage.
-    #[inline]
-    pub fn protection_domain(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protectionDomain", text(value));
-        self
-    }
-    /// storagePool is the ScaleIO Storage Pool associated with the protection domain.
-    #[inline]
-    pub fn storage_pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storagePool", text(value));
-        self
-    }
-    /// storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned.
-    #[inline]
-    pub fn storage_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storageMode", text(value));
-        self
-    }
-    /// volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly Defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-}
+part!("ScaleIOVolumeSource represents a persistent ScaleIO volume.", ScaleIOVolumeSourceApply {
+    "gateway is the host address of the ScaleIO API Gateway." gateway(value: impl Into<String>) set("gateway", text(value));
+    "system is the name of the storage system as configured in ScaleIO." system(value: impl Into<String>) set("system", text(value));
+    "secretRef references to the secret for ScaleIO user and other sensitive information." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+    "sslEnabled Flag enable/disable SSL communication with Gateway, default false." ssl_enabled(value: bool) set("sslEnabled", Ok(value.into()));
+    "protectionDomain is the name of the ScaleIO Protection Domain for the configured storage." protection_domain(value: impl Into<String>) set("protectionDomain", text(value));
+    "storagePool is the ScaleIO Storage Pool associated with the protection domain." storage_pool(value: impl Into<String>) set("storagePool", text(value));
+    "storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned." storage_mode(value: impl Into<String>) set("storageMode", text(value));
+    "volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly Defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+});
 typed!(ScaleIOVolumeSourceApply, k8s_openapi::api::core::v1::ScaleIOVolumeSource, "io.k8s.api.core.v1.ScaleIOVolumeSource");
 
-part!("A scope selector represents the AND of the selectors represented by the scoped-resource selector requirements.", ScopeSelectorApply);
-
-impl ScopeSelectorApply {
-    /// A list of scope selector requirements by scope of the resources.
-    #[inline]
-    pub fn match_expressions(mut self, value: impl IntoIterator<Item = crate::core::v1::ScopedResourceSelectorRequirementApply>) -> Self {
-        self.0.set("matchExpressions", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("A scope selector represents the AND of the selectors represented by the scoped-resource selector requirements.", ScopeSelectorApply {
+    "A list of scope selector requirements by scope of the resources." match_expressions(value: impl IntoIterator<Item = crate::core::v1::ScopedResourceSelectorRequirementApply>) set("matchExpressions", list(value, |value| value.0.into_value()));
+});
 typed!(ScopeSelectorApply, k8s_openapi::api::core::v1::ScopeSelector, "io.k8s.api.core.v1.ScopeSelector");
 
-part!("A scoped-resource selector requirement is a selector that contains values, a scope name, and an operator that relates the scope name and values.", ScopedResourceSelectorRequirementApply);
-
-impl ScopedResourceSelectorRequirementApply {
-    /// The name of the scope that the selector applies to.
-    #[inline]
-    pub fn scope_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scopeName", text(value));
-        self
-    }
-    /// Represents a scope's relationship to a set of values.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// An array of string values.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("values", list(value, |value| text(value)));
-        self
-    }
-}
+part!("A scoped-resource selector requirement is a selector that contains values, a scope name, and an operator that relates the scope name and values.", ScopedResourceSelectorRequirementApply {
+    "The name of the scope that the selector applies to." scope_name(value: impl Into<String>) set("scopeName", text(value));
+    "Represents a scope's relationship to a set of values." operator(value: impl Into<String>) set("operator", text(value));
+    "An array of string values." values(value: impl IntoIterator<Item = impl Into<String>>) set("values", list(value, |value| text(value)));
+});
 typed!(ScopedResourceSelectorRequirementApply, k8s_openapi::api::core::v1::ScopedResourceSelectorRequirement, "io.k8s.api.core.v1.ScopedResourceSelectorRequirement");
 
-part!("SeccompProfile defines a pod/container's seccomp profile settings.", SeccompProfileApply);
-
-impl SeccompProfileApply {
-    /// type indicates which kind of seccomp profile will be applied.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// localhostProfile indicates a profile defined in a file on the node should be used.
-    #[inline]
-    pub fn localhost_profile(mut self, value: impl Into<String>) -> Self {
-        self.0.set("localhostProfile", text(value));
-        self
-    }
-}
+part!("SeccompProfile defines a pod/container's seccomp profile settings.", SeccompProfileApply {
+    "type indicates which kind of seccomp profile will be applied." type_(value: impl Into<String>) set("type", text(value));
+    "localhostProfile indicates a profile defined in a file on the node should be used." localhost_profile(value: impl Into<String>) set("localhostProfile", text(value));
+});
 typed!(SeccompProfileApply, k8s_openapi::api::core::v1::SeccompProfile, "io.k8s.api.core.v1.SeccompProfile");
 
 /// Secret holds secret data of a certain type.
 pub type SecretApply = Apply<k8s_openapi::api::core::v1::Secret, BuiltIn>;
+root!(SecretApply, k8s_openapi::api::core::v1::Secret, "io.k8s.api.core.v1.Secret" {
+    "Immutable, if set to true, ensures that data stored in the Secret cannot be updated (only object metadata can be modified)." immutable(value: bool) set("immutable", Ok(value.into()));
+    "Data contains the secret data." data(value: impl IntoIterator<Item = (impl Into<String>, impl Into<Vec<u8>>)>) extend("data", entries(value, |value| bytes(value)));
+    "stringData allows specifying non-binary secret data in string form." string_data(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("stringData", entries(value, |value| text(value)));
+    "Used to facilitate programmatic handling of secret data." type_(value: impl Into<String>) set("type", text(value));
+});
 
-impl Apply<k8s_openapi::api::core::v1::Secret, BuiltIn> {
-    /// Immutable, if set to true, ensures that data stored in the Secret cannot be updated (only object metadata can be modified).
-    #[inline]
-    pub fn immutable(mut self, value: bool) -> Self {
-        self.fields.set("immutable", Ok(value.into()));
-        self
-    }
-    /// Data contains the secret data.
-    #[inline]
-    pub fn data(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<Vec<u8>>)>) -> Self {
-        self.fields.extend("data", entries(value, |value| bytes(value)));
-        self
-    }
-    /// stringData allows specifying non-binary secret data in string form.
-    #[inline]
-    pub fn string_data(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.fields.extend("stringData", entries(value, |value| text(value)));
-        self
-    }
-    /// Used to facilitate programmatic handling of secret data.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("type", text(value));
-        self
-    }
-}
-root!(SecretApply, k8s_openapi::api::core::v1::Secret, "io.k8s.api.core.v1.Secret");
-
-part!("SecretEnvSource selects a Secret to populate the environment variables with.", SecretEnvSourceApply);
-
-impl SecretEnvSourceApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Specify whether the Secret must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("SecretEnvSource selects a Secret to populate the environment variables with.", SecretEnvSourceApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "Specify whether the Secret must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(SecretEnvSourceApply, k8s_openapi::api::core::v1::SecretEnvSource, "io.k8s.api.core.v1.SecretEnvSource");
 
-part!("SecretKeySelector selects a key of a Secret.", SecretKeySelectorApply);
-
-impl SecretKeySelectorApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// The key of the secret to select from.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Specify whether the Secret or its key must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("SecretKeySelector selects a key of a Secret.", SecretKeySelectorApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "The key of the secret to select from." key(value: impl Into<String>) set("key", text(value));
+    "Specify whether the Secret or its key must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(SecretKeySelectorApply, k8s_openapi::api::core::v1::SecretKeySelector, "io.k8s.api.core.v1.SecretKeySelector");
 
-part!("Adapts a secret into a projected volume.", SecretProjectionApply);
-
-impl SecretProjectionApply {
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and …
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// optional field specify whether the Secret or its key must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("Adapts a secret into a projected volume.", SecretProjectionApply {
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and …" items(value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) set("items", list(value, |value| value.0.into_value()));
+    "optional field specify whether the Secret or its key must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(SecretProjectionApply, k8s_openapi::api::core::v1::SecretProjection, "io.k8s.api.core.v1.SecretProjection");
 
-part!("SecretReference represents a Secret Reference.", SecretReferenceApply);
-
-impl SecretReferenceApply {
-    /// name is unique within a namespace to reference a secret resource.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// namespace defines the space within which the secret name must be unique.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-}
+part!("SecretReference represents a Secret Reference.", SecretReferenceApply {
+    "name is unique within a namespace to reference a secret resource." name(value: impl Into<String>) set("name", text(value));
+    "namespace defines the space within which the secret name must be unique." namespace(value: impl Into<String>) set("namespace", text(value));
+});
 typed!(SecretReferenceApply, k8s_openapi::api::core::v1::SecretReference, "io.k8s.api.core.v1.SecretReference");
 
-part!("Adapts a Secret into a volume.", SecretVolumeSourceApply);
-
-impl SecretVolumeSourceApply {
-    /// secretName is the name of the secret in the pod's namespace to use.
-    #[inline]
-    pub fn secret_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretName", text(value));
-        self
-    }
-    /// items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and …
-    #[inline]
-    pub fn items(mut self, value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) -> Self {
-        self.0.set("items", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// defaultMode is Optional: mode bits used to set permissions on created files by default.
-    #[inline]
-    pub fn default_mode(mut self, value: i32) -> Self {
-        self.0.set("defaultMode", Ok(value.into()));
-        self
-    }
-    /// optional field specify whether the Secret or its keys must be defined.
-    #[inline]
-    pub fn optional(mut self, value: bool) -> Self {
-        self.0.set("optional", Ok(value.into()));
-        self
-    }
-}
+part!("Adapts a Secret into a volume.", SecretVolumeSourceApply {
+    "secretName is the name of the secret in the pod's namespace to use." secret_name(value: impl Into<String>) set("secretName", text(value));
+    "items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and …" items(value: impl IntoIterator<Item = crate::core::v1::KeyToPathApply>) set("items", list(value, |value| value.0.into_value()));
+    "defaultMode is Optional: mode bits used to set permissions on created files by default." default_mode(value: i32) set("defaultMode", Ok(value.into()));
+    "optional field specify whether the Secret or its keys must be defined." optional(value: bool) set("optional", Ok(value.into()));
+});
 typed!(SecretVolumeSourceApply, k8s_openapi::api::core::v1::SecretVolumeSource, "io.k8s.api.core.v1.SecretVolumeSource");
 
-part!("SecurityContext holds security configuration that will be applied to a container.", SecurityContextApply);
-
-impl SecurityContextApply {
-    /// The capabilities to add/drop when running containers.
-    #[inline]
-    pub fn capabilities(mut self, value: crate::core::v1::CapabilitiesApply) -> Self {
-        self.0.set("capabilities", value.0.into_value());
-        self
-    }
-    /// Run container in privileged mode.
-    #[inline]
-    pub fn privileged(mut self, value: bool) -> Self {
-        self.0.set("privileged", Ok(value.into()));
-        self
-    }
-    /// The SELinux context to be applied to the container.
-    #[inline]
-    pub fn se_linux_options(mut self, value: crate::core::v1::SELinuxOptionsApply) -> Self {
-        self.0.set("seLinuxOptions", value.0.into_value());
-        self
-    }
-    /// The Windows specific settings applied to all containers.
-    #[inline]
-    pub fn windows_options(mut self, value: crate::core::v1::WindowsSecurityContextOptionsApply) -> Self {
-        self.0.set("windowsOptions", value.0.into_value());
-        self
-    }
-    /// The UID to run the entrypoint of the container process.
-    #[inline]
-    pub fn run_as_user(mut self, value: i64) -> Self {
-        self.0.set("runAsUser", Ok(value.into()));
-        self
-    }
-    /// The GID to run the entrypoint of the container process.
-    #[inline]
-    pub fn run_as_group(mut self, value: i64) -> Self {
-        self.0.set("runAsGroup", Ok(value.into()));
-        self
-    }
-    /// Indicates that the container must run as a non-root user.
-    #[inline]
-    pub fn run_as_non_root(mut self, value: bool) -> Self {
-        self.0.set("runAsNonRoot", Ok(value.into()));
-        self
-    }
-    /// Whether this container has a read-only root filesystem.
-    #[inline]
-    pub fn read_only_root_filesystem(mut self, value: bool) -> Self {
-        self.0.set("readOnlyRootFilesystem", Ok(value.into()));
-        self
-    }
-    /// AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent process.
-    #[inline]
-    pub fn allow_privilege_escalation(mut self, value: bool) -> Self {
-        self.0.set("allowPrivilegeEscalation", Ok(value.into()));
-        self
-    }
-    /// procMount denotes the type of proc mount to use for the containers.
-    #[inline]
-    pub fn proc_mount(mut self, value: impl Into<String>) -> Self {
-        self.0.set("procMount", text(value));
-        self
-    }
-    /// The seccomp options to use by this container.
-    #[inline]
-    pub fn seccomp_profile(mut self, value: crate::core::v1::SeccompProfileApply) -> Self {
-        self.0.set("seccompProfile", value.0.into_value());
-        self
-    }
-    /// appArmorProfile is the AppArmor options to use by this container.
-    #[inline]
-    pub fn app_armor_profile(mut self, value: crate::core::v1::AppArmorProfileApply) -> Self {
-        self.0.set("appArmorProfile", value.0.into_value());
-        self
-    }
-}
+part!("SecurityContext holds security configuration that will be applied to a container.", SecurityContextApply {
+    "The capabilities to add/drop when running containers." capabilities(value: crate::core::v1::CapabilitiesApply) set("capabilities", value.0.into_value());
+    "Run container in privileged mode." privileged(value: bool) set("privileged", Ok(value.into()));
+    "The SELinux context to be applied to the container." se_linux_options(value: crate::core::v1::SELinuxOptionsApply) set("seLinuxOptions", value.0.into_value());
+    "The Windows specific settings applied to all containers." windows_options(value: crate::core::v1::WindowsSecurityContextOptionsApply) set("windowsOptions", value.0.into_value());
+    "The UID to run the entrypoint of the container process." run_as_user(value: i64) set("runAsUser", Ok(value.into()));
+    "The GID to run the entrypoint of the container process." run_as_group(value: i64) set("runAsGroup", Ok(value.into()));
+    "Indicates that the container must run as a non-root user." run_as_non_root(value: bool) set("runAsNonRoot", Ok(value.into()));
+    "Whether this container has a read-only root filesystem." read_only_root_filesystem(value: bool) set("readOnlyRootFilesystem", Ok(value.into()));
+    "AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent process." allow_privilege_escalation(value: bool) set("allowPrivilegeEscalation", Ok(value.into()));
+    "procMount denotes the type of proc mount to use for the containers." proc_mount(value: impl Into<String>) set("procMount", text(value));
+    "The seccomp options to use by this container." seccomp_profile(value: crate::core::v1::SeccompProfileApply) set("seccompProfile", value.0.into_value());
+    "appArmorProfile is the AppArmor options to use by this container." app_armor_profile(value: crate::core::v1::AppArmorProfileApply) set("appArmorProfile", value.0.into_value());
+});
 typed!(SecurityContextApply, k8s_openapi::api::core::v1::SecurityContext, "io.k8s.api.core.v1.SecurityContext");
 
 /// Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector …
 pub type ServiceApply = Apply<k8s_openapi::api::core::v1::Service, BuiltIn>;
-
-impl Apply<k8s_openapi::api::core::v1::Service, BuiltIn> {
-    /// Spec defines the behavior of a service.
-    #[inline]
-    pub fn spec(mut self, value: crate::core::v1::ServiceSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Most recently observed status of the service.
-    #[inline]
-    pub fn status(mut self, value: crate::core::v1::ServiceStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ServiceApply, k8s_openapi::api::core::v1::Service, "io.k8s.api.core.v1.Service");
+root!(ServiceApply, k8s_openapi::api::core::v1::Service, "io.k8s.api.core.v1.Service" {
+    "Spec defines the behavior of a service." spec(value: crate::core::v1::ServiceSpecApply) set("spec", value.0.into_value());
+    "Most recently observed status of the service." status(value: crate::core::v1::ServiceStatusApply) set("status", value.0.into_value());
+});
 
 /// ServiceAccount binds together: \* a name, understood by users, and perhaps by peripheral systems, for an identity \* a principal that can be authenticated and …
 pub type ServiceAccountApply = Apply<k8s_openapi::api::core::v1::ServiceAccount, BuiltIn>;
+root!(ServiceAccountApply, k8s_openapi::api::core::v1::ServiceAccount, "io.k8s.api.core.v1.ServiceAccount" {
+    "Secrets is a list of the secrets in the same namespace that pods running using this ServiceAccount are allowed to use." secrets(value: impl IntoIterator<Item = crate::core::v1::ObjectReferenceApply>) add_keyed("secrets", list(value, |value| value.0.into_value()), &[("name", None)]);
+    "ImagePullSecrets is a list of references to secrets in the same namespace to use for pulling any images in pods that reference this ServiceAccount." image_pull_secrets(value: impl IntoIterator<Item = crate::core::v1::LocalObjectReferenceApply>) set("imagePullSecrets", list(value, |value| value.0.into_value()));
+    "AutomountServiceAccountToken indicates whether pods running as this service account should have an API token automatically mounted." automount_service_account_token(value: bool) set("automountServiceAccountToken", Ok(value.into()));
+});
 
-impl Apply<k8s_openapi::api::core::v1::ServiceAccount, BuiltIn> {
-    /// Secrets is a list of the secrets in the same namespace that pods running using this ServiceAccount are allowed to use.
-    #[inline]
-    pub fn secrets(mut self, value: impl IntoIterator<Item = crate::core::v1::ObjectReferenceApply>) -> Self {
-        self.fields.add_keyed("secrets", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-    /// ImagePullSecrets is a list of references to secrets in the same namespace to use for pulling any images in pods that reference this ServiceAccount.
-    #[inline]
-    pub fn image_pull_secrets(mut self, value: impl IntoIterator<Item = crate::core::v1::LocalObjectReferenceApply>) -> Self {
-        self.fields.set("imagePullSecrets", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// AutomountServiceAccountToken indicates whether pods running as this service account should have an API token automatically mounted.
-    #[inline]
-    pub fn automount_service_account_token(mut self, value: bool) -> Self {
-        self.fields.set("automountServiceAccountToken", Ok(value.into()));
-        self
-    }
-}
-root!(ServiceAccountApply, k8s_openapi::api::core::v1::ServiceAccount, "io.k8s.api.core.v1.ServiceAccount");
-
-part!("ServiceAccountTokenProjection represents a projected service account token volume.", ServiceAccountTokenProjectionApply);
-
-impl ServiceAccountTokenProjectionApply {
-    /// audience is the intended audience of the token.
-    #[inline]
-    pub fn audience(mut self, value: impl Into<String>) -> Self {
-        self.0.set("audience", text(value));
-        self
-    }
-    /// expirationSeconds is the requested duration of validity of the service account token.
-    #[inline]
-    pub fn expiration_seconds(mut self, value: i64) -> Self {
-        self.0.set("expirationSeconds", Ok(value.into()));
-        self
-    }
-    /// path is the path relative to the mount point of the file to project the token into.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-}
+part!("ServiceAccountTokenProjection represents a projected service account token volume.", ServiceAccountTokenProjectionApply {
+    "audience is the intended audience of the token." audience(value: impl Into<String>) set("audience", text(value));
+    "expirationSeconds is the requested duration of validity of the service account token." expiration_seconds(value: i64) set("expirationSeconds", Ok(value.into()));
+    "path is the path relative to the mount point of the file to project the token into." path(value: impl Into<String>) set("path", text(value));
+});
 typed!(ServiceAccountTokenProjectionApply, k8s_openapi::api::core::v1::ServiceAccountTokenProjection, "io.k8s.api.core.v1.ServiceAccountTokenProjection");
 
-part!("ServicePort contains information on service's port.", ServicePortApply);
-
-impl ServicePortApply {
-    /// The name of this port within the service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// The IP protocol for this port.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// The application protocol for this port.
-    #[inline]
-    pub fn app_protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("appProtocol", text(value));
-        self
-    }
-    /// The port that will be exposed by this service.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// Number or name of the port to access on the pods targeted by the service.
-    #[inline]
-    pub fn target_port(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("targetPort", value.into_value());
-        self
-    }
-    /// The port on each node on which this service is exposed when type is NodePort or LoadBalancer.
-    #[inline]
-    pub fn node_port(mut self, value: i32) -> Self {
-        self.0.set("nodePort", Ok(value.into()));
-        self
-    }
-}
+part!("ServicePort contains information on service's port.", ServicePortApply {
+    "The name of this port within the service." name(value: impl Into<String>) set("name", text(value));
+    "The IP protocol for this port." protocol(value: impl Into<String>) set("protocol", text(value));
+    "The application protocol for this port." app_protocol(value: impl Into<String>) set("appProtocol", text(value));
+    "The port that will be exposed by this service." port(value: i32) set("port", Ok(value.into()));
+    "Number or name of the port to access on the pods targeted by the service." target_port(value: impl Part<IntOrString>) set("targetPort", value.into_value());
+    "The port on each node on which this service is exposed when type is NodePort or LoadBalancer." node_port(value: i32) set("nodePort", Ok(value.into()));
+});
 typed!(ServicePortApply, k8s_openapi::api::core::v1::ServicePort, "io.k8s.api.core.v1.ServicePort");
 
-part!("ServiceSpec describes the attributes that a user creates on a service.", ServiceSpecApply);
-
-impl ServiceSpecApply {
-    /// The list of ports that are exposed by this service.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::core::v1::ServicePortApply>) -> Self {
-        self.0.add_keyed("ports", list(value, |value| value.0.into_value()), &[("port", None), ("protocol", Some("TCP"))]);
-        self
-    }
-    /// Route service traffic to pods with label keys and values matching this selector.
-    #[inline]
-    pub fn selector(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.set("selector", entries(value, |value| text(value)));
-        self
-    }
-    /// clusterIP is the IP address of the service and is usually assigned randomly.
-    #[inline]
-    pub fn cluster_ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("clusterIP", text(value));
-        self
-    }
-    /// ClusterIPs is a list of IP addresses assigned to this service, and are usually assigned randomly.
-    #[inline]
-    pub fn cluster_ips(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("clusterIPs", list(value, |value| text(value)));
-        self
-    }
-    /// type determines how the Service is exposed.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for this service.
-    #[inline]
-    pub fn external_ips(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("externalIPs", list(value, |value| text(value)));
-        self
-    }
-    /// Supports "ClientIP" and "None".
-    #[inline]
-    pub fn session_affinity(mut self, value: impl Into<String>) -> Self {
-        self.0.set("sessionAffinity", text(value));
-        self
-    }
-    /// Only applies to Service Type: LoadBalancer.
-    #[inline]
-    pub fn load_balancer_ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("loadBalancerIP", text(value));
-        self
-    }
-    /// If specified and supported by the platform, this will restrict traffic through the cloud-provider load-balancer will be restricted to the specified client IPs.
-    #[inline]
-    pub fn load_balancer_source_ranges(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("loadBalancerSourceRanges", list(value, |value| text(value)));
-        self
-    }
-    /// externalName is the external reference that discovery mechanisms will return as an alias for this service (e.g.
-    #[inline]
-    pub fn external_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("externalName", text(value));
-        self
-    }
-    /// externalTrafficPolicy describes how nodes distribute service traffic they receive on one of the Service's "externally-facing" addresses (NodePorts …
-    #[inline]
-    pub fn external_traffic_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("externalTrafficPolicy", text(value));
-        self
-    }
-    /// healthCheckNodePort specifies the healthcheck nodePort for the service.
-    #[inline]
-    pub fn health_check_node_port(mut self, value: i32) -> Self {
-        self.0.set("healthCheckNodePort", Ok(value.into()));
-        self
-    }
-    /// publishNotReadyAddresses indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready.
-    #[inline]
-    pub fn publish_not_ready_addresses(mut self, value: bool) -> Self {
-        self.0.set("publishNotReadyAddresses", Ok(value.into()));
-        self
-    }
-    /// sessionAffinityConfig contains the configurations of session affinity.
-    #[inline]
-    pub fn session_affinity_config(mut self, value: crate::core::v1::SessionAffinityConfigApply) -> Self {
-        self.0.set("sessionAffinityConfig", value.0.into_value());
-        self
-    }
-    /// IPFamilies is a list of IP families (e.g.
-    #[inline]
-    pub fn ip_families(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("ipFamilies", list(value, |value| text(value)));
-        self
-    }
-    /// IPFamilyPolicy represents the dual-stack-ness requested or required by this Service.
-    #[inline]
-    pub fn ip_family_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ipFamilyPolicy", text(value));
-        self
-    }
-    /// allocateLoadBalancerNodePorts defines if NodePorts will be automatically allocated for services with type LoadBalancer.
-    #[inline]
-    pub fn allocate_load_balancer_node_ports(mut self, value: bool) -> Self {
-        self.0.set("allocateLoadBalancerNodePorts", Ok(value.into()));
-        self
-    }
-    /// loadBalancerClass is the class of the load balancer implementation this Service belongs to.
-    #[inline]
-    pub fn load_balancer_class(mut self, value: impl Into<String>) -> Self {
-        self.0.set("loadBalancerClass", text(value));
-        self
-    }
-    /// InternalTrafficPolicy describes how nodes distribute service traffic they receive on the ClusterIP.
-    #[inline]
-    pub fn internal_traffic_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("internalTrafficPolicy", text(value));
-        self
-    }
-    /// TrafficDistribution offers a way to express preferences for how traffic is distributed to Service endpoints.
-    #[inline]
-    pub fn traffic_distribution(mut self, value: impl Into<String>) -> Self {
-        self.0.set("trafficDistribution", text(value));
-        self
-    }
-}
+part!("ServiceSpec describes the attributes that a user creates on a service.", ServiceSpecApply {
+    "The list of ports that are exposed by this service." ports(value: impl IntoIterator<Item = crate::core::v1::ServicePortApply>) add_keyed("ports", list(value, |value| value.0.into_value()), &[("port", None), ("protocol", Some("TCP"))]);
+    "Route service traffic to pods with label keys and values matching this selector." selector(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) set("selector", entries(value, |value| text(value)));
+    "clusterIP is the IP address of the service and is usually assigned randomly." cluster_ip(value: impl Into<String>) set("clusterIP", text(value));
+    "ClusterIPs is a list of IP addresses assigned to this service, and are usually assigned randomly." cluster_ips(value: impl IntoIterator<Item = impl Into<String>>) set("clusterIPs", list(value, |value| text(value)));
+    "type determines how the Service is exposed." type_(value: impl Into<String>) set("type", text(value));
+    "externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for this service." external_ips(value: impl IntoIterator<Item = impl Into<String>>) set("externalIPs", list(value, |value| text(value)));
+    "Supports \"ClientIP\" and \"None\"." session_affinity(value: impl Into<String>) set("sessionAffinity", text(value));
+    "Only applies to Service Type: LoadBalancer." load_balancer_ip(value: impl Into<String>) set("loadBalancerIP", text(value));
+    "If specified and supported by the platform, this will restrict traffic through the cloud-provider load-balancer will be restricted to the specified client IPs." load_balancer_source_ranges(value: impl IntoIterator<Item = impl Into<String>>) set("loadBalancerSourceRanges", list(value, |value| text(value)));
+    "externalName is the external reference that discovery mechanisms will return as an alias for this service (e.g." external_name(value: impl Into<String>) set("externalName", text(value));
+    "externalTrafficPolicy describes how nodes distribute service traffic they receive on one of the Service's \"externally-facing\" addresses (NodePorts …" external_traffic_policy(value: impl Into<String>) set("externalTrafficPolicy", text(value));
+    "healthCheckNodePort specifies the healthcheck nodePort for the service." health_check_node_port(value: i32) set("healthCheckNodePort", Ok(value.into()));
+    "publishNotReadyAddresses indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready." publish_not_ready_addresses(value: bool) set("publishNotReadyAddresses", Ok(value.into()));
+    "sessionAffinityConfig contains the configurations of session affinity." session_affinity_config(value: crate::core::v1::SessionAffinityConfigApply) set("sessionAffinityConfig", value.0.into_value());
+    "IPFamilies is a list of IP families (e.g." ip_families(value: impl IntoIterator<Item = impl Into<String>>) set("ipFamilies", list(value, |value| text(value)));
+    "IPFamilyPolicy represents the dual-stack-ness requested or required by this Service." ip_family_policy(value: impl Into<String>) set("ipFamilyPolicy", text(value));
+    "allocateLoadBalancerNodePorts defines if NodePorts will be automatically allocated for services with type LoadBalancer." allocate_load_balancer_node_ports(value: bool) set("allocateLoadBalancerNodePorts", Ok(value.into()));
+    "loadBalancerClass is the class of the load balancer implementation this Service belongs to." load_balancer_class(value: impl Into<String>) set("loadBalancerClass", text(value));
+    "InternalTrafficPolicy describes how nodes distribute service traffic they receive on the ClusterIP." internal_traffic_policy(value: impl Into<String>) set("internalTrafficPolicy", text(value));
+    "TrafficDistribution offers a way to express preferences for how traffic is distributed to Service endpoints." traffic_distribution(value: impl Into<String>) set("trafficDistribution", text(value));
+});
 typed!(ServiceSpecApply, k8s_openapi::api::core::v1::ServiceSpec, "io.k8s.api.core.v1.ServiceSpec");
 
-part!("ServiceStatus represents the current status of a service.", ServiceStatusApply);
-
-impl ServiceStatusApply {
-    /// LoadBalancer contains the current status of the load-balancer, if one is present.
-    #[inline]
-    pub fn load_balancer(mut self, value: crate::core::v1::LoadBalancerStatusApply) -> Self {
-        self.0.set("loadBalancer", value.0.into_value());
-        self
-    }
-    /// Current service state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("ServiceStatus represents the current status of a service.", ServiceStatusApply {
+    "LoadBalancer contains the current status of the load-balancer, if one is present." load_balancer(value: crate::core::v1::LoadBalancerStatusApply) set("loadBalancer", value.0.into_value());
+    "Current service state." conditions(value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(ServiceStatusApply, k8s_openapi::api::core::v1::ServiceStatus, "io.k8s.api.core.v1.ServiceStatus");
 
-part!("SessionAffinityConfig represents the configurations of session affinity.", SessionAffinityConfigApply);
-
-impl SessionAffinityConfigApply {
-    /// clientIP contains the configurations of Client IP based session affinity.
-    #[inline]
-    pub fn client_ip(mut self, value: crate::core::v1::ClientIPConfigApply) -> Self {
-        self.0.set("clientIP", value.0.into_value());
-        self
-    }
-}
+part!("SessionAffinityConfig represents the configurations of session affinity.", SessionAffinityConfigApply {
+    "clientIP contains the configurations of Client IP based session affinity." client_ip(value: crate::core::v1::ClientIPConfigApply) set("clientIP", value.0.into_value());
+});
 typed!(SessionAffinityConfigApply, k8s_openapi::api::core::v1::SessionAffinityConfig, "io.k8s.api.core.v1.SessionAffinityConfig");
 
-part!("SleepAction describes a \"sleep\" action.", SleepActionApply);
-
-impl SleepActionApply {
-    /// Seconds is the number of seconds to sleep.
-    #[inline]
-    pub fn seconds(mut self, value: i64) -> Self {
-        self.0.set("seconds", Ok(value.into()));
-        self
-    }
-}
+part!("SleepAction describes a \"sleep\" action.", SleepActionApply {
+    "Seconds is the number of seconds to sleep." seconds(value: i64) set("seconds", Ok(value.into()));
+});
 typed!(SleepActionApply, k8s_openapi::api::core::v1::SleepAction, "io.k8s.api.core.v1.SleepAction");
 
-part!("Represents a StorageOS persistent volume resource.", StorageOSPersistentVolumeSourceApply);
-
-impl StorageOSPersistentVolumeSourceApply {
-    /// volumeName is the human-readable name of the StorageOS volume.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// volumeNamespace specifies the scope of the volume within StorageOS.
-    #[inline]
-    pub fn volume_namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeNamespace", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// secretRef specifies the secret to use for obtaining the StorageOS API credentials.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents a StorageOS persistent volume resource.", StorageOSPersistentVolumeSourceApply {
+    "volumeName is the human-readable name of the StorageOS volume." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "volumeNamespace specifies the scope of the volume within StorageOS." volume_namespace(value: impl Into<String>) set("volumeNamespace", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "secretRef specifies the secret to use for obtaining the StorageOS API credentials." secret_ref(value: crate::core::v1::ObjectReferenceApply) set("secretRef", value.0.into_value());
+});
 typed!(StorageOSPersistentVolumeSourceApply, k8s_openapi::api::core::v1::StorageOSPersistentVolumeSource, "io.k8s.api.core.v1.StorageOSPersistentVolumeSource");
 
-part!("Represents a StorageOS persistent volume resource.", StorageOSVolumeSourceApply);
-
-impl StorageOSVolumeSourceApply {
-    /// volumeName is the human-readable name of the StorageOS volume.
-    #[inline]
-    pub fn volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeName", text(value));
-        self
-    }
-    /// volumeNamespace specifies the scope of the volume within StorageOS.
-    #[inline]
-    pub fn volume_namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumeNamespace", text(value));
-        self
-    }
-    /// fsType is the filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// readOnly defaults to false (read/write).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// secretRef specifies the secret to use for obtaining the StorageOS API credentials.
-    #[inline]
-    pub fn secret_ref(mut self, value: crate::core::v1::LocalObjectReferenceApply) -> Self {
-        self.0.set("secretRef", value.0.into_value());
-        self
-    }
-}
+part!("Represents a StorageOS persistent volume resource.", StorageOSVolumeSourceApply {
+    "volumeName is the human-readable name of the StorageOS volume." volume_name(value: impl Into<String>) set("volumeName", text(value));
+    "volumeNamespace specifies the scope of the volume within StorageOS." volume_namespace(value: impl Into<String>) set("volumeNamespace", text(value));
+    "fsType is the filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "readOnly defaults to false (read/write)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "secretRef specifies the secret to use for obtaining the StorageOS API credentials." secret_ref(value: crate::core::v1::LocalObjectReferenceApply) set("secretRef", value.0.into_value());
+});
 typed!(StorageOSVolumeSourceApply, k8s_openapi::api::core::v1::StorageOSVolumeSource, "io.k8s.api.core.v1.StorageOSVolumeSource");
 
-part!("Sysctl defines a kernel parameter to be set.", SysctlApply);
-
-impl SysctlApply {
-    /// Name of a property to set.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Value of a property to set.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-}
+part!("Sysctl defines a kernel parameter to be set.", SysctlApply {
+    "Name of a property to set." name(value: impl Into<String>) set("name", text(value));
+    "Value of a property to set." value(value: impl Into<String>) set("value", text(value));
+});
 typed!(SysctlApply, k8s_openapi::api::core::v1::Sysctl, "io.k8s.api.core.v1.Sysctl");
 
-part!("TCPSocketAction describes an action based on opening a socket.", TCPSocketActionApply);
-
-impl TCPSocketActionApply {
-    /// Number or name of the port to access on the container.
-    #[inline]
-    pub fn port(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("port", value.into_value());
-        self
-    }
-    /// Optional: Host name to connect to, defaults to the pod IP.
-    #[inline]
-    pub fn host(mut self, value: impl Into<String>) -> Self {
-        self.0.set("host", text(value));
-        self
-    }
-}
+part!("TCPSocketAction describes an action based on opening a socket.", TCPSocketActionApply {
+    "Number or name of the port to access on the container." port(value: impl Part<IntOrString>) set("port", value.into_value());
+    "Optional: Host name to connect to, defaults to the pod IP." host(value: impl Into<String>) set("host", text(value));
+});
 typed!(TCPSocketActionApply, k8s_openapi::api::core::v1::TCPSocketAction, "io.k8s.api.core.v1.TCPSocketAction");
 
-part!("The node this Taint is attached to has the \"effect\" on any pod that does not tolerate the Taint.", TaintApply);
-
-impl TaintApply {
-    /// Required.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// The taint value corresponding to the taint key.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-    /// Required.
-    #[inline]
-    pub fn effect(mut self, value: impl Into<String>) -> Self {
-        self.0.set("effect", text(value));
-        self
-    }
-    /// TimeAdded represents the time at which the taint was added.
-    #[inline]
-    pub fn time_added(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("timeAdded", value.into_value());
-        self
-    }
-}
+part!("The node this Taint is attached to has the \"effect\" on any pod that does not tolerate the Taint.", TaintApply {
+    "Required." key(value: impl Into<String>) set("key", text(value));
+    "The taint value corresponding to the taint key." value(value: impl Into<String>) set("value", text(value));
+    "Required." effect(value: impl Into<String>) set("effect", text(value));
+    "TimeAdded represents the time at which the taint was added." time_added(value: impl Part<Time>) set("timeAdded", value.into_value());
+});
 typed!(TaintApply, k8s_openapi::api::core::v1::Taint, "io.k8s.api.core.v1.Taint");
 
-part!("The pod this Toleration is attached to tolerates any taint that matches the triple \\<key,value,effect\\> using the matching operator \\<operator\\>.", TolerationApply);
-
-impl TolerationApply {
-    /// Key is the taint key that the toleration applies to.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Operator represents a key's relationship to the value.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// Value is the taint value the toleration matches to.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-    /// Effect indicates the taint effect to match.
-    #[inline]
-    pub fn effect(mut self, value: impl Into<String>) -> Self {
-        self.0.set("effect", text(value));
-        self
-    }
-    /// TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint.
-    #[inline]
-    pub fn toleration_seconds(mut self, value: i64) -> Self {
-        self.0.set("tolerationSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("The pod this Toleration is attached to tolerates any taint that matches the triple \\<key,value,effect\\> using the matching operator \\<operator\\>.", TolerationApply {
+    "Key is the taint key that the toleration applies to." key(value: impl Into<String>) set("key", text(value));
+    "Operator represents a key's relationship to the value." operator(value: impl Into<String>) set("operator", text(value));
+    "Value is the taint value the toleration matches to." value(value: impl Into<String>) set("value", text(value));
+    "Effect indicates the taint effect to match." effect(value: impl Into<String>) set("effect", text(value));
+    "TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint." toleration_seconds(value: i64) set("tolerationSeconds", Ok(value.into()));
+});
 typed!(TolerationApply, k8s_openapi::api::core::v1::Toleration, "io.k8s.api.core.v1.Toleration");
 
-part!("A topology selector requirement is a selector that matches given label.", TopologySelectorLabelRequirementApply);
-
-impl TopologySelectorLabelRequirementApply {
-    /// The label key that the selector applies to.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// An array of string values.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("values", list(value, |value| text(value)));
-        self
-    }
-}
+part!("A topology selector requirement is a selector that matches given label.", TopologySelectorLabelRequirementApply {
+    "The label key that the selector applies to." key(value: impl Into<String>) set("key", text(value));
+    "An array of string values." values(value: impl IntoIterator<Item = impl Into<String>>) set("values", list(value, |value| text(value)));
+});
 typed!(TopologySelectorLabelRequirementApply, k8s_openapi::api::core::v1::TopologySelectorLabelRequirement, "io.k8s.api.core.v1.TopologySelectorLabelRequirement");
 
-part!("A topology selector term represents the result of label queries.", TopologySelectorTermApply);
-
-impl TopologySelectorTermApply {
-    /// A list of topology selector requirements by labels.
-    #[inline]
-    pub fn match_label_expressions(mut self, value: impl IntoIterator<Item = crate::core::v1::TopologySelectorLabelRequirementApply>) -> Self {
-        self.0.set("matchLabelExpressions", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("A topology selector term represents the result of label queries.", TopologySelectorTermApply {
+    "A list of topology selector requirements by labels." match_label_expressions(value: impl IntoIterator<Item = crate::core::v1::TopologySelectorLabelRequirementApply>) set("matchLabelExpressions", list(value, |value| value.0.into_value()));
+});
 typed!(TopologySelectorTermApply, k8s_openapi::api::core::v1::TopologySelectorTerm, "io.k8s.api.core.v1.TopologySelectorTerm");
 
-part!("TopologySpreadConstraint specifies how to spread matching pods among the given topology.", TopologySpreadConstraintApply);
-
-impl TopologySpreadConstraintApply {
-    /// MaxSkew describes the degree to which pods may be unevenly distributed.
-    #[inline]
-    pub fn max_skew(mut self, value: i32) -> Self {
-        self.0.set("maxSkew", Ok(value.into()));
-        self
-    }
-    /// TopologyKey is the key of node labels.
-    #[inline]
-    pub fn topology_key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("topologyKey", text(value));
-        self
-    }
-    /// WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint.
-    #[inline]
-    pub fn when_unsatisfiable(mut self, value: impl Into<String>) -> Self {
-        self.0.set("whenUnsatisfiable", text(value));
-        self
-    }
-    /// LabelSelector is used to find matching pods.
-    #[inline]
-    pub fn label_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("labelSelector", value.0.into_value());
-        self
-    }
-    /// MinDomains indicates a minimum number of eligible domains.
-    #[inline]
-    pub fn min_domains(mut self, value: i32) -> Self {
-        self.0.set("minDomains", Ok(value.into()));
-        self
-    }
-    /// NodeAffinityPolicy indicates how we will treat Pod's nodeAffinity/nodeSelector when calculating pod topology spread skew.
-    #[inline]
-    pub fn node_affinity_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeAffinityPolicy", text(value));
-        self
-    }
-    /// NodeTaintsPolicy indicates how we will treat node taints when calculating pod topology spread skew.
-    #[inline]
-    pub fn node_taints_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeTaintsPolicy", text(value));
-        self
-    }
-    /// MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated.
-    #[inline]
-    pub fn match_label_keys(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("matchLabelKeys", list(value, |value| text(value)));
-        self
-    }
-}
+part!("TopologySpreadConstraint specifies how to spread matching pods among the given topology.", TopologySpreadConstraintApply {
+    "MaxSkew describes the degree to which pods may be unevenly distributed." max_skew(value: i32) set("maxSkew", Ok(value.into()));
+    "TopologyKey is the key of node labels." topology_key(value: impl Into<String>) set("topologyKey", text(value));
+    "WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint." when_unsatisfiable(value: impl Into<String>) set("whenUnsatisfiable", text(value));
+    "LabelSelector is used to find matching pods." label_selector(value: crate::meta::v1::LabelSelectorApply) set("labelSelector", value.0.into_value());
+    "MinDomains indicates a minimum number of eligible domains." min_domains(value: i32) set("minDomains", Ok(value.into()));
+    "NodeAffinityPolicy indicates how we will treat Pod's nodeAffinity/nodeSelector when calculating pod topology spread skew." node_affinity_policy(value: impl Into<String>) set("nodeAffinityPolicy", text(value));
+    "NodeTaintsPolicy indicates how we will treat node taints when calculating pod topology spread skew." node_taints_policy(value: impl Into<String>) set("nodeTaintsPolicy", text(value));
+    "MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated." match_label_keys(value: impl IntoIterator<Item = impl Into<String>>) set("matchLabelKeys", list(value, |value| text(value)));
+});
 typed!(TopologySpreadConstraintApply, k8s_openapi::api::core::v1::TopologySpreadConstraint, "io.k8s.api.core.v1.TopologySpreadConstraint");
 
-part!("TypedLocalObjectReference contains enough information to let you locate the typed referenced object inside the same namespace.", TypedLocalObjectReferenceApply);
-
-impl TypedLocalObjectReferenceApply {
-    /// APIGroup is the group for the resource being referenced.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// Kind is the type of resource being referenced.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// Name is the name of resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("TypedLocalObjectReference contains enough information to let you locate the typed referenced object inside the same namespace.", TypedLocalObjectReferenceApply {
+    "APIGroup is the group for the resource being referenced." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "Kind is the type of resource being referenced." kind(value: impl Into<String>) set("kind", text(value));
+    "Name is the name of resource being referenced." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(TypedLocalObjectReferenceApply, k8s_openapi::api::core::v1::TypedLocalObjectReference, "io.k8s.api.core.v1.TypedLocalObjectReference");
 
-part!("TypedObjectReference contains enough information to let you locate the typed referenced object.", TypedObjectReferenceApply);
-
-impl TypedObjectReferenceApply {
-    /// APIGroup is the group for the resource being referenced.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// Kind is the type of resource being referenced.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// Name is the name of resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Namespace is the namespace of resource being referenced Note that when a namespace is specified, a gateway.networking.k8s.io/ReferenceGrant object is required …
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-}
+part!("TypedObjectReference contains enough information to let you locate the typed referenced object.", TypedObjectReferenceApply {
+    "APIGroup is the group for the resource being referenced." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "Kind is the type of resource being referenced." kind(value: impl Into<String>) set("kind", text(value));
+    "Name is the name of resource being referenced." name(value: impl Into<String>) set("name", text(value));
+    "Namespace is the namespace of resource being referenced Note that when a namespace is specified, a gateway.networking.k8s.io/ReferenceGrant object is required …" namespace(value: impl Into<String>) set("namespace", text(value));
+});
 typed!(TypedObjectReferenceApply, k8s_openapi::api::core::v1::TypedObjectReference, "io.k8s.api.core.v1.TypedObjectReference");
 
-part!("Volume represents a named volume in a pod that may be accessed by any container in the pod.", VolumeApply);
-
-impl VolumeApply {
-    /// name of the volume.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// hostPath represents a pre-existing file or directory on the host machine that is directly exposed to the container.
-    #[inline]
-    pub fn host_path(mut self, value: crate::core::v1::HostPathVolumeSourceApply) -> Self {
-        self.0.set("hostPath", value.0.into_value());
-        self
-    }
-    /// emptyDir represents a temporary directory that shares a pod's lifetime.
-    #[inline]
-    pub fn empty_dir(mut self, value: crate::core::v1::EmptyDirVolumeSourceApply) -> Self {
-        self.0.set("emptyDir", value.0.into_value());
-        self
-    }
-    /// gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn gce_persistent_disk(mut self, value: crate::core::v1::GCEPersistentDiskVolumeSourceApply) -> Self {
-        self.0.set("gcePersistentDisk", value.0.into_value());
-        self
-    }
-    /// awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn aws_elastic_block_store(mut self, value: crate::core::v1::AWSElasticBlockStoreVolumeSourceApply) -> Self {
-        self.0.set("awsElasticBlockStore", value.0.into_value());
-        self
-    }
-    /// gitRepo represents a git repository at a particular revision.
-    #[inline]
-    pub fn git_repo(mut self, value: crate::core::v1::GitRepoVolumeSourceApply) -> Self {
-        self.0.set("gitRepo", value.0.into_value());
-        self
-    }
-    /// secret represents a secret that should populate this volume.
-    #[inline]
-    pub fn secret(mut self, value: crate::core::v1::SecretVolumeSourceApply) -> Self {
-        self.0.set("secret", value.0.into_value());
-        self
-    }
-    /// nfs represents an NFS mount on the host that shares a pod's lifetime More info: <https://kubernetes.io/docs/concepts/storage/volumes#nfs>.
-    #[inline]
-    pub fn nfs(mut self, value: crate::core::v1::NFSVolumeSourceApply) -> Self {
-        self.0.set("nfs", value.0.into_value());
-        self
-    }
-    /// iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn iscsi(mut self, value: crate::core::v1::ISCSIVolumeSourceApply) -> Self {
-        self.0.set("iscsi", value.0.into_value());
-        self
-    }
-    /// glusterfs represents a Glusterfs mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn glusterfs(mut self, value: crate::core::v1::GlusterfsVolumeSourceApply) -> Self {
-        self.0.set("glusterfs", value.0.into_value());
-        self
-    }
-    /// persistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same namespace.
-    #[inline]
-    pub fn persistent_volume_claim(mut self, value: crate::core::v1::PersistentVolumeClaimVolumeSourceApply) -> Self {
-        self.0.set("persistentVolumeClaim", value.0.into_value());
-        self
-    }
-    /// rbd represents a Rados Block Device mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn rbd(mut self, value: crate::core::v1::RBDVolumeSourceApply) -> Self {
-        self.0.set("rbd", value.0.into_value());
-        self
-    }
-    /// flexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin.
-    #[inline]
-    pub fn flex_volume(mut self, value: crate::core::v1::FlexVolumeSourceApply) -> Self {
-        self.0.set("flexVolume", value.0.into_value());
-        self
-    }
-    /// cinder represents a cinder volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn cinder(mut self, value: crate::core::v1::CinderVolumeSourceApply) -> Self {
-        self.0.set("cinder", value.0.into_value());
-        self
-    }
-    /// cephFS represents a Ceph FS mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn cephfs(mut self, value: crate::core::v1::CephFSVolumeSourceApply) -> Self {
-        self.0.set("cephfs", value.0.into_value());
-        self
-    }
-    /// flocker represents a Flocker volume attached to a kubelet's host machine.
-    #[inline]
-    pub fn flocker(mut self, value: crate::core::v1::FlockerVolumeSourceApply) -> Self {
-        self.0.set("flocker", value.0.into_value());
-        self
-    }
-    /// downwardAPI represents downward API about the pod that should populate this volume.
-    #[inline]
-    pub fn downward_api(mut self, value: crate::core::v1::DownwardAPIVolumeSourceApply) -> Self {
-        self.0.set("downwardAPI", value.0.into_value());
-        self
-    }
-    /// fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod.
-    #[inline]
-    pub fn fc(mut self, value: crate::core::v1::FCVolumeSourceApply) -> Self {
-        self.0.set("fc", value.0.into_value());
-        self
-    }
-    /// azureFile represents an Azure File Service mount on the host and bind mount to the pod.
-    #[inline]
-    pub fn azure_file(mut self, value: crate::core::v1::AzureFileVolumeSourceApply) -> Self {
-        self.0.set("azureFile", value.0.into_value());
-        self
-    }
-    /// configMap represents a configMap that should populate this volume.
-    #[inline]
-    pub fn config_map(mut self, value: crate::core::v1::ConfigMapVolumeSourceApply) -> Self {
-        self.0.set("configMap", value.0.into_value());
-        self
-    }
-    /// vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn vsphere_volume(mut self, value: crate::core::v1::VsphereVirtualDiskVolumeSourceApply) -> Self {
-        self.0.set("vsphereVolume", value.0.into_value());
-        self
-    }
-    /// quobyte represents a Quobyte mount on the host that shares a pod's lifetime.
-    #[inline]
-    pub fn quobyte(mut self, value: crate::core::v1::QuobyteVolumeSourceApply) -> Self {
-        self.0.set("quobyte", value.0.into_value());
-        self
-    }
-    /// azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.
-    #[inline]
-    pub fn azure_disk(mut self, value: crate::core::v1::AzureDiskVolumeSourceApply) -> Self {
-        self.0.set("azureDisk", value.0.into_value());
-        self
-    }
-    /// photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn photon_persistent_disk(mut self, value: crate::core::v1::PhotonPersistentDiskVolumeSourceApply) -> Self {
-        self.0.set("photonPersistentDisk", value.0.into_value());
-        self
-    }
-    /// projected items for all in one resources secrets, configmaps, and downward API.
-    #[inline]
-    pub fn projected(mut self, value: crate::core::v1::ProjectedVolumeSourceApply) -> Self {
-        self.0.set("projected", value.0.into_value());
-        self
-    }
-    /// portworxVolume represents a portworx volume attached and mounted on kubelets host machine.
-    #[inline]
-    pub fn portworx_volume(mut self, value: crate::core::v1::PortworxVolumeSourceApply) -> Self {
-        self.0.set("portworxVolume", value.0.into_value());
-        self
-    }
-    /// scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes.
-    #[inline]
-    pub fn scale_io(mut self, value: crate::core::v1::ScaleIOVolumeSourceApply) -> Self {
-        self.0.set("scaleIO", value.0.into_value());
-        self
-    }
-    /// storageOS represents a StorageOS volume attached and mounted on Kubernetes nodes.
-    #[inline]
-    pub fn storageos(mut self, value: crate::core::v1::StorageOSVolumeSourceApply) -> Self {
-        self.0.set("storageos", value.0.into_value());
-        self
-    }
-    /// csi (Container Storage Interface) represents ephemeral storage that is handled by certain external CSI drivers.
-    #[inline]
-    pub fn csi(mut self, value: crate::core::v1::CSIVolumeSourceApply) -> Self {
-        self.0.set("csi", value.0.into_value());
-        self
-    }
-    /// ephemeral represents a volume that is handled by a cluster storage driver.
-    #[inline]
-    pub fn ephemeral(mut self, value: crate::core::v1::EphemeralVolumeSourceApply) -> Self {
-        self.0.set("ephemeral", value.0.into_value());
-        self
-    }
-    /// image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine.
-    #[inline]
-    pub fn image(mut self, value: crate::core::v1::ImageVolumeSourceApply) -> Self {
-        self.0.set("image", value.0.into_value());
-        self
-    }
-}
+part!("Volume represents a named volume in a pod that may be accessed by any container in the pod.", VolumeApply {
+    "name of the volume." name(value: impl Into<String>) set("name", text(value));
+    "hostPath represents a pre-existing file or directory on the host machine that is directly exposed to the container." host_path(value: crate::core::v1::HostPathVolumeSourceApply) set("hostPath", value.0.into_value());
+    "emptyDir represents a temporary directory that shares a pod's lifetime." empty_dir(value: crate::core::v1::EmptyDirVolumeSourceApply) set("emptyDir", value.0.into_value());
+    "gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and then exposed to the pod." gce_persistent_disk(value: crate::core::v1::GCEPersistentDiskVolumeSourceApply) set("gcePersistentDisk", value.0.into_value());
+    "awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine and then exposed to the pod." aws_elastic_block_store(value: crate::core::v1::AWSElasticBlockStoreVolumeSourceApply) set("awsElasticBlockStore", value.0.into_value());
+    "gitRepo represents a git repository at a particular revision." git_repo(value: crate::core::v1::GitRepoVolumeSourceApply) set("gitRepo", value.0.into_value());
+    "secret represents a secret that should populate this volume." secret(value: crate::core::v1::SecretVolumeSourceApply) set("secret", value.0.into_value());
+    "nfs represents an NFS mount on the host that shares a pod's lifetime More info: <https://kubernetes.io/docs/concepts/storage/volumes#nfs>." nfs(value: crate::core::v1::NFSVolumeSourceApply) set("nfs", value.0.into_value());
+    "iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod." iscsi(value: crate::core::v1::ISCSIVolumeSourceApply) set("iscsi", value.0.into_value());
+    "glusterfs represents a Glusterfs mount on the host that shares a pod's lifetime." glusterfs(value: crate::core::v1::GlusterfsVolumeSourceApply) set("glusterfs", value.0.into_value());
+    "persistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same namespace." persistent_volume_claim(value: crate::core::v1::PersistentVolumeClaimVolumeSourceApply) set("persistentVolumeClaim", value.0.into_value());
+    "rbd represents a Rados Block Device mount on the host that shares a pod's lifetime." rbd(value: crate::core::v1::RBDVolumeSourceApply) set("rbd", value.0.into_value());
+    "flexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin." flex_volume(value: crate::core::v1::FlexVolumeSourceApply) set("flexVolume", value.0.into_value());
+    "cinder represents a cinder volume attached and mounted on kubelets host machine." cinder(value: crate::core::v1::CinderVolumeSourceApply) set("cinder", value.0.into_value());
+    "cephFS represents a Ceph FS mount on the host that shares a pod's lifetime." cephfs(value: crate::core::v1::CephFSVolumeSourceApply) set("cephfs", value.0.into_value());
+    "flocker represents a Flocker volume attached to a kubelet's host machine." flocker(value: crate::core::v1::FlockerVolumeSourceApply) set("flocker", value.0.into_value());
+    "downwardAPI represents downward API about the pod that should populate this volume." downward_api(value: crate::core::v1::DownwardAPIVolumeSourceApply) set("downwardAPI", value.0.into_value());
+    "fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod." fc(value: crate::core::v1::FCVolumeSourceApply) set("fc", value.0.into_value());
+    "azureFile represents an Azure File Service mount on the host and bind mount to the pod." azure_file(value: crate::core::v1::AzureFileVolumeSourceApply) set("azureFile", value.0.into_value());
+    "configMap represents a configMap that should populate this volume." config_map(value: crate::core::v1::ConfigMapVolumeSourceApply) set("configMap", value.0.into_value());
+    "vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine." vsphere_volume(value: crate::core::v1::VsphereVirtualDiskVolumeSourceApply) set("vsphereVolume", value.0.into_value());
+    "quobyte represents a Quobyte mount on the host that shares a pod's lifetime." quobyte(value: crate::core::v1::QuobyteVolumeSourceApply) set("quobyte", value.0.into_value());
+    "azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod." azure_disk(value: crate::core::v1::AzureDiskVolumeSourceApply) set("azureDisk", value.0.into_value());
+    "photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine." photon_persistent_disk(value: crate::core::v1::PhotonPersistentDiskVolumeSourceApply) set("photonPersistentDisk", value.0.into_value());
+    "projected items for all in one resources secrets, configmaps, and downward API." projected(value: crate::core::v1::ProjectedVolumeSourceApply) set("projected", value.0.into_value());
+    "portworxVolume represents a portworx volume attached and mounted on kubelets host machine." portworx_volume(value: crate::core::v1::PortworxVolumeSourceApply) set("portworxVolume", value.0.into_value());
+    "scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes." scale_io(value: crate::core::v1::ScaleIOVolumeSourceApply) set("scaleIO", value.0.into_value());
+    "storageOS represents a StorageOS volume attached and mounted on Kubernetes nodes." storageos(value: crate::core::v1::StorageOSVolumeSourceApply) set("storageos", value.0.into_value());
+    "csi (Container Storage Interface) represents ephemeral storage that is handled by certain external CSI drivers." csi(value: crate::core::v1::CSIVolumeSourceApply) set("csi", value.0.into_value());
+    "ephemeral represents a volume that is handled by a cluster storage driver." ephemeral(value: crate::core::v1::EphemeralVolumeSourceApply) set("ephemeral", value.0.into_value());
+    "image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine." image(value: crate::core::v1::ImageVolumeSourceApply) set("image", value.0.into_value());
+});
 typed!(VolumeApply, k8s_openapi::api::core::v1::Volume, "io.k8s.api.core.v1.Volume");
 
-part!("volumeDevice describes a mapping of a raw block device within a container.", VolumeDeviceApply);
-
-impl VolumeDeviceApply {
-    /// name must match the name of a persistentVolumeClaim in the pod.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// devicePath is the path inside of the container that the device will be mapped to.
-    #[inline]
-    pub fn device_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("devicePath", text(value));
-        self
-    }
-}
+part!("volumeDevice describes a mapping of a raw block device within a container.", VolumeDeviceApply {
+    "name must match the name of a persistentVolumeClaim in the pod." name(value: impl Into<String>) set("name", text(value));
+    "devicePath is the path inside of the container that the device will be mapped to." device_path(value: impl Into<String>) set("devicePath", text(value));
+});
 typed!(VolumeDeviceApply, k8s_openapi::api::core::v1::VolumeDevice, "io.k8s.api.core.v1.VolumeDevice");
 
-part!("VolumeMount describes a mounting of a Volume within a container.", VolumeMountApply);
-
-impl VolumeMountApply {
-    /// This must match the Name of a Volume.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Mounted read-only if true, read-write otherwise (false or unspecified).
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// RecursiveReadOnly specifies whether read-only mounts should be handled recursively.
-    #[inline]
-    pub fn recursive_read_only(mut self, value: impl Into<String>) -> Self {
-        self.0.set("recursiveReadOnly", text(value));
-        self
-    }
-    /// Path within the container at which the volume should be mounted.
-    #[inline]
-    pub fn mount_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("mountPath", text(value));
-        self
-    }
-    /// Path within the volume from which the container's volume should be mounted.
-    #[inline]
-    pub fn sub_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("subPath", text(value));
-        self
-    }
-    /// mountPropagation determines how mounts are propagated from the host to container and the other way around.
-    #[inline]
-    pub fn mount_propagation(mut self, value: impl Into<String>) -> Self {
-        self.0.set("mountPropagation", text(value));
-        self
-    }
-    /// Expanded path within the volume from which the container's volume should be mounted.
-    #[inline]
-    pub fn sub_path_expr(mut self, value: impl Into<String>) -> Self {
-        self.0.set("subPathExpr", text(value));
-        self
-    }
-}
+part!("VolumeMount describes a mounting of a Volume within a container.", VolumeMountApply {
+    "This must match the Name of a Volume." name(value: impl Into<String>) set("name", text(value));
+    "Mounted read-only if true, read-write otherwise (false or unspecified)." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "RecursiveReadOnly specifies whether read-only mounts should be handled recursively." recursive_read_only(value: impl Into<String>) set("recursiveReadOnly", text(value));
+    "Path within the container at which the volume should be mounted." mount_path(value: impl Into<String>) set("mountPath", text(value));
+    "Path within the volume from which the container's volume should be mounted." sub_path(value: impl Into<String>) set("subPath", text(value));
+    "mountPropagation determines how mounts are propagated from the host to container and the other way around." mount_propagation(value: impl Into<String>) set("mountPropagation", text(value));
+    "Expanded path within the volume from which the container's volume should be mounted." sub_path_expr(value: impl Into<String>) set("subPathExpr", text(value));
+});
 typed!(VolumeMountApply, k8s_openapi::api::core::v1::VolumeMount, "io.k8s.api.core.v1.VolumeMount");
 
-part!("VolumeMountStatus shows status of volume mounts.", VolumeMountStatusApply);
-
-impl VolumeMountStatusApply {
-    /// Name corresponds to the name of the original VolumeMount.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// MountPath corresponds to the original VolumeMount.
-    #[inline]
-    pub fn mount_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("mountPath", text(value));
-        self
-    }
-    /// ReadOnly corresponds to the original VolumeMount.
-    #[inline]
-    pub fn read_only(mut self, value: bool) -> Self {
-        self.0.set("readOnly", Ok(value.into()));
-        self
-    }
-    /// RecursiveReadOnly must be set to Disabled, Enabled, or unspecified (for non-readonly mounts).
-    #[inline]
-    pub fn recursive_read_only(mut self, value: impl Into<String>) -> Self {
-        self.0.set("recursiveReadOnly", text(value));
-        self
-    }
-    /// volumeStatus represents volume-type-specific status about the mounted volume.
-    #[inline]
-    pub fn volume_status(mut self, value: crate::core::v1::VolumeStatusApply) -> Self {
-        self.0.set("volumeStatus", value.0.into_value());
-        self
-    }
-}
+part!("VolumeMountStatus shows status of volume mounts.", VolumeMountStatusApply {
+    "Name corresponds to the name of the original VolumeMount." name(value: impl Into<String>) set("name", text(value));
+    "MountPath corresponds to the original VolumeMount." mount_path(value: impl Into<String>) set("mountPath", text(value));
+    "ReadOnly corresponds to the original VolumeMount." read_only(value: bool) set("readOnly", Ok(value.into()));
+    "RecursiveReadOnly must be set to Disabled, Enabled, or unspecified (for non-readonly mounts)." recursive_read_only(value: impl Into<String>) set("recursiveReadOnly", text(value));
+    "volumeStatus represents volume-type-specific status about the mounted volume." volume_status(value: crate::core::v1::VolumeStatusApply) set("volumeStatus", value.0.into_value());
+});
 typed!(VolumeMountStatusApply, k8s_openapi::api::core::v1::VolumeMountStatus, "io.k8s.api.core.v1.VolumeMountStatus");
 
-part!("VolumeNodeAffinity defines constraints that limit what nodes this volume can be accessed from.", VolumeNodeAffinityApply);
-
-impl VolumeNodeAffinityApply {
-    /// required specifies hard node constraints that must be met.
-    #[inline]
-    pub fn required(mut self, value: crate::core::v1::NodeSelectorApply) -> Self {
-        self.0.set("required", value.0.into_value());
-        self
-    }
-}
+part!("VolumeNodeAffinity defines constraints that limit what nodes this volume can be accessed from.", VolumeNodeAffinityApply {
+    "required specifies hard node constraints that must be met." required(value: crate::core::v1::NodeSelectorApply) set("required", value.0.into_value());
+});
 typed!(VolumeNodeAffinityApply, k8s_openapi::api::core::v1::VolumeNodeAffinity, "io.k8s.api.core.v1.VolumeNodeAffinity");
 
-part!("Projection that may be projected along with other supported volume types.", VolumeProjectionApply);
-
-impl VolumeProjectionApply {
-    /// secret information about the secret data to project.
-    #[inline]
-    pub fn secret(mut self, value: crate::core::v1::SecretProjectionApply) -> Self {
-        self.0.set("secret", value.0.into_value());
-        self
-    }
-    /// downwardAPI information about the downwardAPI data to project.
-    #[inline]
-    pub fn downward_api(mut self, value: crate::core::v1::DownwardAPIProjectionApply) -> Self {
-        self.0.set("downwardAPI", value.0.into_value());
-        self
-    }
-    /// configMap information about the configMap data to project.
-    #[inline]
-    pub fn config_map(mut self, value: crate::core::v1::ConfigMapProjectionApply) -> Self {
-        self.0.set("configMap", value.0.into_value());
-        self
-    }
-    /// serviceAccountToken is information about the serviceAccountToken data to project.
-    #[inline]
-    pub fn service_account_token(mut self, value: crate::core::v1::ServiceAccountTokenProjectionApply) -> Self {
-        self.0.set("serviceAccountToken", value.0.into_value());
-        self
-    }
-    /// ClusterTrustBundle allows a pod to access the \`.spec.trustBundle\` field of ClusterTrustBundle objects in an auto-updating file.
-    #[inline]
-    pub fn cluster_trust_bundle(mut self, value: crate::core::v1::ClusterTrustBundleProjectionApply) -> Self {
-        self.0.set("clusterTrustBundle", value.0.into_value());
-        self
-    }
-    /// Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use either as a TLS client or server.
-    #[inline]
-    pub fn pod_certificate(mut self, value: crate::core::v1::PodCertificateProjectionApply) -> Self {
-        self.0.set("podCertificate", value.0.into_value());
-        self
-    }
-}
+part!("Projection that may be projected along with other supported volume types.", VolumeProjectionApply {
+    "secret information about the secret data to project." secret(value: crate::core::v1::SecretProjectionApply) set("secret", value.0.into_value());
+    "downwardAPI information about the downwardAPI data to project." downward_api(value: crate::core::v1::DownwardAPIProjectionApply) set("downwardAPI", value.0.into_value());
+    "configMap information about the configMap data to project." config_map(value: crate::core::v1::ConfigMapProjectionApply) set("configMap", value.0.into_value());
+    "serviceAccountToken is information about the serviceAccountToken data to project." service_account_token(value: crate::core::v1::ServiceAccountTokenProjectionApply) set("serviceAccountToken", value.0.into_value());
+    "ClusterTrustBundle allows a pod to access the \\`.spec.trustBundle\\` field of ClusterTrustBundle objects in an auto-updating file." cluster_trust_bundle(value: crate::core::v1::ClusterTrustBundleProjectionApply) set("clusterTrustBundle", value.0.into_value());
+    "Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use either as a TLS client or server." pod_certificate(value: crate::core::v1::PodCertificateProjectionApply) set("podCertificate", value.0.into_value());
+});
 typed!(VolumeProjectionApply, k8s_openapi::api::core::v1::VolumeProjection, "io.k8s.api.core.v1.VolumeProjection");
 
-part!("VolumeResourceRequirements describes the storage resource requirements for a volume.", VolumeResourceRequirementsApply);
-
-impl VolumeResourceRequirementsApply {
-    /// Limits describes the maximum amount of compute resources allowed.
-    #[inline]
-    pub fn limits(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("limits", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Requests describes the minimum amount of compute resources required.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("requests", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("VolumeResourceRequirements describes the storage resource requirements for a volume.", VolumeResourceRequirementsApply {
+    "Limits describes the maximum amount of compute resources allowed." limits(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("limits", entries(value, |value| value.into_value()));
+    "Requests describes the minimum amount of compute resources required." requests(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("requests", entries(value, |value| value.into_value()));
+});
 typed!(VolumeResourceRequirementsApply, k8s_openapi::api::core::v1::VolumeResourceRequirements, "io.k8s.api.core.v1.VolumeResourceRequirements");
 
-part!("VolumeStatus represents the status of a mounted volume.", VolumeStatusApply);
-
-impl VolumeStatusApply {
-    /// image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine.
-    #[inline]
-    pub fn image(mut self, value: crate::core::v1::ImageVolumeStatusApply) -> Self {
-        self.0.set("image", value.0.into_value());
-        self
-    }
-}
+part!("VolumeStatus represents the status of a mounted volume.", VolumeStatusApply {
+    "image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine." image(value: crate::core::v1::ImageVolumeStatusApply) set("image", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_36! { typed!(VolumeStatusApply, k8s_openapi::api::core::v1::VolumeStatus, "io.k8s.api.core.v1.VolumeStatus"); }
 
-part!("Represents a vSphere volume resource.", VsphereVirtualDiskVolumeSourceApply);
-
-impl VsphereVirtualDiskVolumeSourceApply {
-    /// volumePath is the path that identifies vSphere volume vmdk.
-    #[inline]
-    pub fn volume_path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("volumePath", text(value));
-        self
-    }
-    /// fsType is filesystem type to mount.
-    #[inline]
-    pub fn fs_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsType", text(value));
-        self
-    }
-    /// storagePolicyName is the storage Policy Based Management (SPBM) profile name.
-    #[inline]
-    pub fn storage_policy_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storagePolicyName", text(value));
-        self
-    }
-    /// storagePolicyID is the storage Policy Based Management (SPBM) profile ID associated with the StoragePolicyName.
-    #[inline]
-    pub fn storage_policy_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("storagePolicyID", text(value));
-        self
-    }
-}
+part!("Represents a vSphere volume resource.", VsphereVirtualDiskVolumeSourceApply {
+    "volumePath is the path that identifies vSphere volume vmdk." volume_path(value: impl Into<String>) set("volumePath", text(value));
+    "fsType is filesystem type to mount." fs_type(value: impl Into<String>) set("fsType", text(value));
+    "storagePolicyName is the storage Policy Based Management (SPBM) profile name." storage_policy_name(value: impl Into<String>) set("storagePolicyName", text(value));
+    "storagePolicyID is the storage Policy Based Management (SPBM) profile ID associated with the StoragePolicyName." storage_policy_id(value: impl Into<String>) set("storagePolicyID", text(value));
+});
 typed!(VsphereVirtualDiskVolumeSourceApply, k8s_openapi::api::core::v1::VsphereVirtualDiskVolumeSource, "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource");
 
-part!("The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred node(s).", WeightedPodAffinityTermApply);
-
-impl WeightedPodAffinityTermApply {
-    /// weight associated with matching the corresponding podAffinityTerm, in the range 1-100.
-    #[inline]
-    pub fn weight(mut self, value: i32) -> Self {
-        self.0.set("weight", Ok(value.into()));
-        self
-    }
-    /// Required.
-    #[inline]
-    pub fn pod_affinity_term(mut self, value: crate::core::v1::PodAffinityTermApply) -> Self {
-        self.0.set("podAffinityTerm", value.0.into_value());
-        self
-    }
-}
+part!("The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred node(s).", WeightedPodAffinityTermApply {
+    "weight associated with matching the corresponding podAffinityTerm, in the range 1-100." weight(value: i32) set("weight", Ok(value.into()));
+    "Required." pod_affinity_term(value: crate::core::v1::PodAffinityTermApply) set("podAffinityTerm", value.0.into_value());
+});
 typed!(WeightedPodAffinityTermApply, k8s_openapi::api::core::v1::WeightedPodAffinityTerm, "io.k8s.api.core.v1.WeightedPodAffinityTerm");
 
-part!("WindowsSecurityContextOptions contain Windows-specific options and credentials.", WindowsSecurityContextOptionsApply);
-
-impl WindowsSecurityContextOptionsApply {
-    /// GMSACredentialSpecName is the name of the GMSA credential spec to use.
-    #[inline]
-    pub fn gmsa_credential_spec_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("gmsaCredentialSpecName", text(value));
-        self
-    }
-    /// GMSACredentialSpec is where the GMSA admission webhook (<https://github.com/kubernetes-sigs/windows-gmsa>) inlines the contents of the GMSA credential spec named …
-    #[inline]
-    pub fn gmsa_credential_spec(mut self, value: impl Into<String>) -> Self {
-        self.0.set("gmsaCredentialSpec", text(value));
-        self
-    }
-    /// The UserName in Windows to run the entrypoint of the container process.
-    #[inline]
-    pub fn run_as_user_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("runAsUserName", text(value));
-        self
-    }
-    /// HostProcess determines if a container should be run as a 'Host Process' container.
-    #[inline]
-    pub fn host_process(mut self, value: bool) -> Self {
-        self.0.set("hostProcess", Ok(value.into()));
-        self
-    }
-}
+part!("WindowsSecurityContextOptions contain Windows-specific options and credentials.", WindowsSecurityContextOptionsApply {
+    "GMSACredentialSpecName is the name of the GMSA credential spec to use." gmsa_credential_spec_name(value: impl Into<String>) set("gmsaCredentialSpecName", text(value));
+    "GMSACredentialSpec is where the GMSA admission webhook (<https://github.com/kubernetes-sigs/windows-gmsa>) inlines the contents of the GMSA credential spec named …" gmsa_credential_spec(value: impl Into<String>) set("gmsaCredentialSpec", text(value));
+    "The UserName in Windows to run the entrypoint of the container process." run_as_user_name(value: impl Into<String>) set("runAsUserName", text(value));
+    "HostProcess determines if a container should be run as a 'Host Process' container." host_process(value: bool) set("hostProcess", Ok(value.into()));
+});
 typed!(WindowsSecurityContextOptionsApply, k8s_openapi::api::core::v1::WindowsSecurityContextOptions, "io.k8s.api.core.v1.WindowsSecurityContextOptions");

@@ -4,177 +4,53 @@
 
 use crate::generated::*;
 
-part!("Endpoint represents a single logical \"backend\" implementing a service.", EndpointApply);
-
-impl EndpointApply {
-    /// addresses of this endpoint.
-    #[inline]
-    pub fn addresses(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("addresses", list(value, |value| text(value)));
-        self
-    }
-    /// conditions contains information about the current status of the endpoint.
-    #[inline]
-    pub fn conditions(mut self, value: crate::discovery::v1::EndpointConditionsApply) -> Self {
-        self.0.set("conditions", value.0.into_value());
-        self
-    }
-    /// hostname of this endpoint.
-    #[inline]
-    pub fn hostname(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostname", text(value));
-        self
-    }
-    /// targetRef is a reference to a Kubernetes object that represents this endpoint.
-    #[inline]
-    pub fn target_ref(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.0.set("targetRef", value.0.into_value());
-        self
-    }
-    /// deprecatedTopology contains topology information part of the v1beta1 API.
-    #[inline]
-    pub fn deprecated_topology(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("deprecatedTopology", entries(value, |value| text(value)));
-        self
-    }
-    /// nodeName represents the name of the Node hosting this endpoint.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-    /// zone is the name of the Zone this endpoint exists in.
-    #[inline]
-    pub fn zone(mut self, value: impl Into<String>) -> Self {
-        self.0.set("zone", text(value));
-        self
-    }
-    /// hints contains information associated with how an endpoint should be consumed.
-    #[inline]
-    pub fn hints(mut self, value: crate::discovery::v1::EndpointHintsApply) -> Self {
-        self.0.set("hints", value.0.into_value());
-        self
-    }
-}
+part!("Endpoint represents a single logical \"backend\" implementing a service.", EndpointApply {
+    "addresses of this endpoint." addresses(value: impl IntoIterator<Item = impl Into<String>>) add("addresses", list(value, |value| text(value)));
+    "conditions contains information about the current status of the endpoint." conditions(value: crate::discovery::v1::EndpointConditionsApply) set("conditions", value.0.into_value());
+    "hostname of this endpoint." hostname(value: impl Into<String>) set("hostname", text(value));
+    "targetRef is a reference to a Kubernetes object that represents this endpoint." target_ref(value: crate::core::v1::ObjectReferenceApply) set("targetRef", value.0.into_value());
+    "deprecatedTopology contains topology information part of the v1beta1 API." deprecated_topology(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("deprecatedTopology", entries(value, |value| text(value)));
+    "nodeName represents the name of the Node hosting this endpoint." node_name(value: impl Into<String>) set("nodeName", text(value));
+    "zone is the name of the Zone this endpoint exists in." zone(value: impl Into<String>) set("zone", text(value));
+    "hints contains information associated with how an endpoint should be consumed." hints(value: crate::discovery::v1::EndpointHintsApply) set("hints", value.0.into_value());
+});
 typed!(EndpointApply, k8s_openapi::api::discovery::v1::Endpoint, "io.k8s.api.discovery.v1.Endpoint");
 
-part!("EndpointConditions represents the current condition of an endpoint.", EndpointConditionsApply);
-
-impl EndpointConditionsApply {
-    /// ready indicates that this endpoint is ready to receive traffic, according to whatever system is managing the endpoint.
-    #[inline]
-    pub fn ready(mut self, value: bool) -> Self {
-        self.0.set("ready", Ok(value.into()));
-        self
-    }
-    /// serving indicates that this endpoint is able to receive traffic, according to whatever system is managing the endpoint.
-    #[inline]
-    pub fn serving(mut self, value: bool) -> Self {
-        self.0.set("serving", Ok(value.into()));
-        self
-    }
-    /// terminating indicates that this endpoint is terminating.
-    #[inline]
-    pub fn terminating(mut self, value: bool) -> Self {
-        self.0.set("terminating", Ok(value.into()));
-        self
-    }
-}
+part!("EndpointConditions represents the current condition of an endpoint.", EndpointConditionsApply {
+    "ready indicates that this endpoint is ready to receive traffic, according to whatever system is managing the endpoint." ready(value: bool) set("ready", Ok(value.into()));
+    "serving indicates that this endpoint is able to receive traffic, according to whatever system is managing the endpoint." serving(value: bool) set("serving", Ok(value.into()));
+    "terminating indicates that this endpoint is terminating." terminating(value: bool) set("terminating", Ok(value.into()));
+});
 typed!(EndpointConditionsApply, k8s_openapi::api::discovery::v1::EndpointConditions, "io.k8s.api.discovery.v1.EndpointConditions");
 
-part!("EndpointHints provides hints describing how an endpoint should be consumed.", EndpointHintsApply);
-
-impl EndpointHintsApply {
-    /// forZones indicates the zone(s) this endpoint should be consumed by when using topology aware routing.
-    #[inline]
-    pub fn for_zones(mut self, value: impl IntoIterator<Item = crate::discovery::v1::ForZoneApply>) -> Self {
-        self.0.set("forZones", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// forNodes indicates the node(s) this endpoint should be consumed by when using topology aware routing.
-    #[inline]
-    pub fn for_nodes(mut self, value: impl IntoIterator<Item = crate::discovery::v1::ForNodeApply>) -> Self {
-        self.0.set("forNodes", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("EndpointHints provides hints describing how an endpoint should be consumed.", EndpointHintsApply {
+    "forZones indicates the zone(s) this endpoint should be consumed by when using topology aware routing." for_zones(value: impl IntoIterator<Item = crate::discovery::v1::ForZoneApply>) set("forZones", list(value, |value| value.0.into_value()));
+    "forNodes indicates the node(s) this endpoint should be consumed by when using topology aware routing." for_nodes(value: impl IntoIterator<Item = crate::discovery::v1::ForNodeApply>) set("forNodes", list(value, |value| value.0.into_value()));
+});
 typed!(EndpointHintsApply, k8s_openapi::api::discovery::v1::EndpointHints, "io.k8s.api.discovery.v1.EndpointHints");
 
-part!("EndpointPort represents a Port used by an EndpointSlice.", EndpointPortApply);
-
-impl EndpointPortApply {
-    /// name represents the name of this port.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// protocol represents the IP protocol for this port.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// port represents the port number of the endpoint.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// The application protocol for this port.
-    #[inline]
-    pub fn app_protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("appProtocol", text(value));
-        self
-    }
-}
+part!("EndpointPort represents a Port used by an EndpointSlice.", EndpointPortApply {
+    "name represents the name of this port." name(value: impl Into<String>) set("name", text(value));
+    "protocol represents the IP protocol for this port." protocol(value: impl Into<String>) set("protocol", text(value));
+    "port represents the port number of the endpoint." port(value: i32) set("port", Ok(value.into()));
+    "The application protocol for this port." app_protocol(value: impl Into<String>) set("appProtocol", text(value));
+});
 typed!(EndpointPortApply, k8s_openapi::api::discovery::v1::EndpointPort, "io.k8s.api.discovery.v1.EndpointPort");
 
 /// EndpointSlice represents a set of service endpoints.
 pub type EndpointSliceApply = Apply<k8s_openapi::api::discovery::v1::EndpointSlice, BuiltIn>;
+root!(EndpointSliceApply, k8s_openapi::api::discovery::v1::EndpointSlice, "io.k8s.api.discovery.v1.EndpointSlice" {
+    "addressType specifies the type of address carried by this EndpointSlice." address_type(value: impl Into<String>) set("addressType", text(value));
+    "endpoints is a list of unique endpoints in this slice." endpoints(value: impl IntoIterator<Item = crate::discovery::v1::EndpointApply>) set("endpoints", list(value, |value| value.0.into_value()));
+    "ports specifies the list of network ports exposed by each endpoint in this slice." ports(value: impl IntoIterator<Item = crate::discovery::v1::EndpointPortApply>) set("ports", list(value, |value| value.0.into_value()));
+});
 
-impl Apply<k8s_openapi::api::discovery::v1::EndpointSlice, BuiltIn> {
-    /// addressType specifies the type of address carried by this EndpointSlice.
-    #[inline]
-    pub fn address_type(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("addressType", text(value));
-        self
-    }
-    /// endpoints is a list of unique endpoints in this slice.
-    #[inline]
-    pub fn endpoints(mut self, value: impl IntoIterator<Item = crate::discovery::v1::EndpointApply>) -> Self {
-        self.fields.set("endpoints", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// ports specifies the list of network ports exposed by each endpoint in this slice.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::discovery::v1::EndpointPortApply>) -> Self {
-        self.fields.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-}
-root!(EndpointSliceApply, k8s_openapi::api::discovery::v1::EndpointSlice, "io.k8s.api.discovery.v1.EndpointSlice");
-
-part!("ForNode provides information about which nodes should consume this endpoint.", ForNodeApply);
-
-impl ForNodeApply {
-    /// name represents the name of the node.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("ForNode provides information about which nodes should consume this endpoint.", ForNodeApply {
+    "name represents the name of the node." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(ForNodeApply, k8s_openapi::api::discovery::v1::ForNode, "io.k8s.api.discovery.v1.ForNode");
 
-part!("ForZone provides information about which zones should consume this endpoint.", ForZoneApply);
-
-impl ForZoneApply {
-    /// name represents the name of the zone.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("ForZone provides information about which zones should consume this endpoint.", ForZoneApply {
+    "name represents the name of the zone." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(ForZoneApply, k8s_openapi::api::discovery::v1::ForZone, "io.k8s.api.discovery.v1.ForZone");

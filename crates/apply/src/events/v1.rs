@@ -6,109 +6,25 @@ use crate::generated::*;
 
 /// Event is a report of an event somewhere in the cluster.
 pub type EventApply = Apply<k8s_openapi::api::events::v1::Event, BuiltIn>;
+root!(EventApply, k8s_openapi::api::events::v1::Event, "io.k8s.api.events.v1.Event" {
+    "eventTime is the time when this Event was first observed." event_time(value: impl Part<MicroTime>) set("eventTime", value.into_value());
+    "series is data about the Event series this event represents or nil if it's a singleton Event." series(value: crate::events::v1::EventSeriesApply) set("series", value.0.into_value());
+    "reportingController is the name of the controller that emitted this Event, e.g." reporting_controller(value: impl Into<String>) set("reportingController", text(value));
+    "reportingInstance is the ID of the controller instance, e.g." reporting_instance(value: impl Into<String>) set("reportingInstance", text(value));
+    "action is what action was taken/failed regarding to the regarding object." action(value: impl Into<String>) set("action", text(value));
+    "reason is why the action was taken." reason(value: impl Into<String>) set("reason", text(value));
+    "regarding contains the object this Event is about." regarding(value: crate::core::v1::ObjectReferenceApply) set("regarding", value.0.into_value());
+    "related is the optional secondary object for more complex actions." related(value: crate::core::v1::ObjectReferenceApply) set("related", value.0.into_value());
+    "note is a human-readable description of the status of this operation." note(value: impl Into<String>) set("note", text(value));
+    "type is the type of this event (Normal, Warning), new types could be added in the future." type_(value: impl Into<String>) set("type", text(value));
+    "deprecatedSource is the deprecated field assuring backward compatibility with core.v1 Event type." deprecated_source(value: crate::core::v1::EventSourceApply) set("deprecatedSource", value.0.into_value());
+    "deprecatedFirstTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type." deprecated_first_timestamp(value: impl Part<Time>) set("deprecatedFirstTimestamp", value.into_value());
+    "deprecatedLastTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type." deprecated_last_timestamp(value: impl Part<Time>) set("deprecatedLastTimestamp", value.into_value());
+    "deprecatedCount is the deprecated field assuring backward compatibility with core.v1 Event type." deprecated_count(value: i32) set("deprecatedCount", Ok(value.into()));
+});
 
-impl Apply<k8s_openapi::api::events::v1::Event, BuiltIn> {
-    /// eventTime is the time when this Event was first observed.
-    #[inline]
-    pub fn event_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.fields.set("eventTime", value.into_value());
-        self
-    }
-    /// series is data about the Event series this event represents or nil if it's a singleton Event.
-    #[inline]
-    pub fn series(mut self, value: crate::events::v1::EventSeriesApply) -> Self {
-        self.fields.set("series", value.0.into_value());
-        self
-    }
-    /// reportingController is the name of the controller that emitted this Event, e.g.
-    #[inline]
-    pub fn reporting_controller(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reportingController", text(value));
-        self
-    }
-    /// reportingInstance is the ID of the controller instance, e.g.
-    #[inline]
-    pub fn reporting_instance(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reportingInstance", text(value));
-        self
-    }
-    /// action is what action was taken/failed regarding to the regarding object.
-    #[inline]
-    pub fn action(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("action", text(value));
-        self
-    }
-    /// reason is why the action was taken.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reason", text(value));
-        self
-    }
-    /// regarding contains the object this Event is about.
-    #[inline]
-    pub fn regarding(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.fields.set("regarding", value.0.into_value());
-        self
-    }
-    /// related is the optional secondary object for more complex actions.
-    #[inline]
-    pub fn related(mut self, value: crate::core::v1::ObjectReferenceApply) -> Self {
-        self.fields.set("related", value.0.into_value());
-        self
-    }
-    /// note is a human-readable description of the status of this operation.
-    #[inline]
-    pub fn note(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("note", text(value));
-        self
-    }
-    /// type is the type of this event (Normal, Warning), new types could be added in the future.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("type", text(value));
-        self
-    }
-    /// deprecatedSource is the deprecated field assuring backward compatibility with core.v1 Event type.
-    #[inline]
-    pub fn deprecated_source(mut self, value: crate::core::v1::EventSourceApply) -> Self {
-        self.fields.set("deprecatedSource", value.0.into_value());
-        self
-    }
-    /// deprecatedFirstTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type.
-    #[inline]
-    pub fn deprecated_first_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.fields.set("deprecatedFirstTimestamp", value.into_value());
-        self
-    }
-    /// deprecatedLastTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type.
-    #[inline]
-    pub fn deprecated_last_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.fields.set("deprecatedLastTimestamp", value.into_value());
-        self
-    }
-    /// deprecatedCount is the deprecated field assuring backward compatibility with core.v1 Event type.
-    #[inline]
-    pub fn deprecated_count(mut self, value: i32) -> Self {
-        self.fields.set("deprecatedCount", Ok(value.into()));
-        self
-    }
-}
-root!(EventApply, k8s_openapi::api::events::v1::Event, "io.k8s.api.events.v1.Event");
-
-part!("EventSeries contain information on series of events, i.e.", EventSeriesApply);
-
-impl EventSeriesApply {
-    /// count is the number of occurrences in this series up to the last heartbeat time.
-    #[inline]
-    pub fn count(mut self, value: i32) -> Self {
-        self.0.set("count", Ok(value.into()));
-        self
-    }
-    /// lastObservedTime is the time when last Event from the series was seen before last heartbeat.
-    #[inline]
-    pub fn last_observed_time(mut self, value: impl Part<MicroTime>) -> Self {
-        self.0.set("lastObservedTime", value.into_value());
-        self
-    }
-}
+part!("EventSeries contain information on series of events, i.e.", EventSeriesApply {
+    "count is the number of occurrences in this series up to the last heartbeat time." count(value: i32) set("count", Ok(value.into()));
+    "lastObservedTime is the time when last Event from the series was seen before last heartbeat." last_observed_time(value: impl Part<MicroTime>) set("lastObservedTime", value.into_value());
+});
 typed!(EventSeriesApply, k8s_openapi::api::events::v1::EventSeries, "io.k8s.api.events.v1.EventSeries");

@@ -4,454 +4,142 @@
 
 use crate::generated::*;
 
-part!("ExemptPriorityLevelConfiguration describes the configurable aspects of the handling of exempt requests.", ExemptPriorityLevelConfigurationApply);
-
-impl ExemptPriorityLevelConfigurationApply {
-    /// \`nominalConcurrencyShares\` (NCS) contributes to the computation of the NominalConcurrencyLimit (NominalCL) of this level.
-    #[inline]
-    pub fn nominal_concurrency_shares(mut self, value: i32) -> Self {
-        self.0.set("nominalConcurrencyShares", Ok(value.into()));
-        self
-    }
-    /// \`lendablePercent\` prescribes the fraction of the level's NominalCL that can be borrowed by other priority levels.
-    #[inline]
-    pub fn lendable_percent(mut self, value: i32) -> Self {
-        self.0.set("lendablePercent", Ok(value.into()));
-        self
-    }
-}
+part!("ExemptPriorityLevelConfiguration describes the configurable aspects of the handling of exempt requests.", ExemptPriorityLevelConfigurationApply {
+    "\\`nominalConcurrencyShares\\` (NCS) contributes to the computation of the NominalConcurrencyLimit (NominalCL) of this level." nominal_concurrency_shares(value: i32) set("nominalConcurrencyShares", Ok(value.into()));
+    "\\`lendablePercent\\` prescribes the fraction of the level's NominalCL that can be borrowed by other priority levels." lendable_percent(value: i32) set("lendablePercent", Ok(value.into()));
+});
 typed!(ExemptPriorityLevelConfigurationApply, k8s_openapi::api::flowcontrol::v1::ExemptPriorityLevelConfiguration, "io.k8s.api.flowcontrol.v1.ExemptPriorityLevelConfiguration");
 
-part!("FlowDistinguisherMethod specifies the method of a flow distinguisher.", FlowDistinguisherMethodApply);
-
-impl FlowDistinguisherMethodApply {
-    /// \`type\` is the type of flow distinguisher method The supported types are "ByUser" and "ByNamespace".
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-}
+part!("FlowDistinguisherMethod specifies the method of a flow distinguisher.", FlowDistinguisherMethodApply {
+    "\\`type\\` is the type of flow distinguisher method The supported types are \"ByUser\" and \"ByNamespace\"." type_(value: impl Into<String>) set("type", text(value));
+});
 typed!(FlowDistinguisherMethodApply, k8s_openapi::api::flowcontrol::v1::FlowDistinguisherMethod, "io.k8s.api.flowcontrol.v1.FlowDistinguisherMethod");
 
 /// FlowSchema defines the schema of a group of flows.
 pub type FlowSchemaApply = Apply<k8s_openapi::api::flowcontrol::v1::FlowSchema, BuiltIn>;
+root!(FlowSchemaApply, k8s_openapi::api::flowcontrol::v1::FlowSchema, "io.k8s.api.flowcontrol.v1.FlowSchema" {
+    "\\`spec\\` is the specification of the desired behavior of a FlowSchema." spec(value: crate::flowcontrol::v1::FlowSchemaSpecApply) set("spec", value.0.into_value());
+    "\\`status\\` is the current status of a FlowSchema." status(value: crate::flowcontrol::v1::FlowSchemaStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::flowcontrol::v1::FlowSchema, BuiltIn> {
-    /// \`spec\` is the specification of the desired behavior of a FlowSchema.
-    #[inline]
-    pub fn spec(mut self, value: crate::flowcontrol::v1::FlowSchemaSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// \`status\` is the current status of a FlowSchema.
-    #[inline]
-    pub fn status(mut self, value: crate::flowcontrol::v1::FlowSchemaStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(FlowSchemaApply, k8s_openapi::api::flowcontrol::v1::FlowSchema, "io.k8s.api.flowcontrol.v1.FlowSchema");
-
-part!("FlowSchemaCondition describes conditions for a FlowSchema.", FlowSchemaConditionApply);
-
-impl FlowSchemaConditionApply {
-    /// \`type\` is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// \`status\` is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// \`lastTransitionTime\` is the last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// \`reason\` is a unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// \`message\` is a human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("FlowSchemaCondition describes conditions for a FlowSchema.", FlowSchemaConditionApply {
+    "\\`type\\` is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "\\`status\\` is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "\\`lastTransitionTime\\` is the last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "\\`reason\\` is a unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "\\`message\\` is a human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(FlowSchemaConditionApply, k8s_openapi::api::flowcontrol::v1::FlowSchemaCondition, "io.k8s.api.flowcontrol.v1.FlowSchemaCondition");
 
-part!("FlowSchemaSpec describes how the FlowSchema's specification looks like.", FlowSchemaSpecApply);
-
-impl FlowSchemaSpecApply {
-    /// \`priorityLevelConfiguration\` should reference a PriorityLevelConfiguration in the cluster.
-    #[inline]
-    pub fn priority_level_configuration(mut self, value: crate::flowcontrol::v1::PriorityLevelConfigurationReferenceApply) -> Self {
-        self.0.set("priorityLevelConfiguration", value.0.into_value());
-        self
-    }
-    /// \`matchingPrecedence\` is used to choose among the FlowSchemas that match a given request.
-    #[inline]
-    pub fn matching_precedence(mut self, value: i32) -> Self {
-        self.0.set("matchingPrecedence", Ok(value.into()));
-        self
-    }
-    /// \`distinguisherMethod\` defines how to compute the flow distinguisher for requests that match this schema.
-    #[inline]
-    pub fn distinguisher_method(mut self, value: crate::flowcontrol::v1::FlowDistinguisherMethodApply) -> Self {
-        self.0.set("distinguisherMethod", value.0.into_value());
-        self
-    }
-    /// \`rules\` describes which requests will match this flow schema.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::PolicyRulesWithSubjectsApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("FlowSchemaSpec describes how the FlowSchema's specification looks like.", FlowSchemaSpecApply {
+    "\\`priorityLevelConfiguration\\` should reference a PriorityLevelConfiguration in the cluster." priority_level_configuration(value: crate::flowcontrol::v1::PriorityLevelConfigurationReferenceApply) set("priorityLevelConfiguration", value.0.into_value());
+    "\\`matchingPrecedence\\` is used to choose among the FlowSchemas that match a given request." matching_precedence(value: i32) set("matchingPrecedence", Ok(value.into()));
+    "\\`distinguisherMethod\\` defines how to compute the flow distinguisher for requests that match this schema." distinguisher_method(value: crate::flowcontrol::v1::FlowDistinguisherMethodApply) set("distinguisherMethod", value.0.into_value());
+    "\\`rules\\` describes which requests will match this flow schema." rules(value: impl IntoIterator<Item = crate::flowcontrol::v1::PolicyRulesWithSubjectsApply>) set("rules", list(value, |value| value.0.into_value()));
+});
 typed!(FlowSchemaSpecApply, k8s_openapi::api::flowcontrol::v1::FlowSchemaSpec, "io.k8s.api.flowcontrol.v1.FlowSchemaSpec");
 
-part!("FlowSchemaStatus represents the current state of a FlowSchema.", FlowSchemaStatusApply);
-
-impl FlowSchemaStatusApply {
-    /// \`conditions\` is a list of the current states of FlowSchema.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::FlowSchemaConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("FlowSchemaStatus represents the current state of a FlowSchema.", FlowSchemaStatusApply {
+    "\\`conditions\\` is a list of the current states of FlowSchema." conditions(value: impl IntoIterator<Item = crate::flowcontrol::v1::FlowSchemaConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(FlowSchemaStatusApply, k8s_openapi::api::flowcontrol::v1::FlowSchemaStatus, "io.k8s.api.flowcontrol.v1.FlowSchemaStatus");
 
-part!("GroupSubject holds detailed information for group-kind subject.", GroupSubjectApply);
-
-impl GroupSubjectApply {
-    /// name is the user group that matches, or "\*" to match all user groups.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("GroupSubject holds detailed information for group-kind subject.", GroupSubjectApply {
+    "name is the user group that matches, or \"\\*\" to match all user groups." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(GroupSubjectApply, k8s_openapi::api::flowcontrol::v1::GroupSubject, "io.k8s.api.flowcontrol.v1.GroupSubject");
 
-part!("LimitResponse defines how to handle requests that can not be executed right now.", LimitResponseApply);
-
-impl LimitResponseApply {
-    /// \`type\` is "Queue" or "Reject".
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// \`queuing\` holds the configuration parameters for queuing.
-    #[inline]
-    pub fn queuing(mut self, value: crate::flowcontrol::v1::QueuingConfigurationApply) -> Self {
-        self.0.set("queuing", value.0.into_value());
-        self
-    }
-}
+part!("LimitResponse defines how to handle requests that can not be executed right now.", LimitResponseApply {
+    "\\`type\\` is \"Queue\" or \"Reject\"." type_(value: impl Into<String>) set("type", text(value));
+    "\\`queuing\\` holds the configuration parameters for queuing." queuing(value: crate::flowcontrol::v1::QueuingConfigurationApply) set("queuing", value.0.into_value());
+});
 typed!(LimitResponseApply, k8s_openapi::api::flowcontrol::v1::LimitResponse, "io.k8s.api.flowcontrol.v1.LimitResponse");
 
-part!("LimitedPriorityLevelConfiguration specifies how to handle requests that are subject to limits.", LimitedPriorityLevelConfigurationApply);
-
-impl LimitedPriorityLevelConfigurationApply {
-    /// \`nominalConcurrencyShares\` (NCS) contributes to the computation of the NominalConcurrencyLimit (NominalCL) of this level.
-    #[inline]
-    pub fn nominal_concurrency_shares(mut self, value: i32) -> Self {
-        self.0.set("nominalConcurrencyShares", Ok(value.into()));
-        self
-    }
-    /// \`limitResponse\` indicates what to do with requests that can not be executed right now.
-    #[inline]
-    pub fn limit_response(mut self, value: crate::flowcontrol::v1::LimitResponseApply) -> Self {
-        self.0.set("limitResponse", value.0.into_value());
-        self
-    }
-    /// \`lendablePercent\` prescribes the fraction of the level's NominalCL that can be borrowed by other priority levels.
-    #[inline]
-    pub fn lendable_percent(mut self, value: i32) -> Self {
-        self.0.set("lendablePercent", Ok(value.into()));
-        self
-    }
-    /// \`borrowingLimitPercent\`, if present, configures a limit on how many seats this priority level can borrow from other priority levels.
-    #[inline]
-    pub fn borrowing_limit_percent(mut self, value: i32) -> Self {
-        self.0.set("borrowingLimitPercent", Ok(value.into()));
-        self
-    }
-}
+part!("LimitedPriorityLevelConfiguration specifies how to handle requests that are subject to limits.", LimitedPriorityLevelConfigurationApply {
+    "\\`nominalConcurrencyShares\\` (NCS) contributes to the computation of the NominalConcurrencyLimit (NominalCL) of this level." nominal_concurrency_shares(value: i32) set("nominalConcurrencyShares", Ok(value.into()));
+    "\\`limitResponse\\` indicates what to do with requests that can not be executed right now." limit_response(value: crate::flowcontrol::v1::LimitResponseApply) set("limitResponse", value.0.into_value());
+    "\\`lendablePercent\\` prescribes the fraction of the level's NominalCL that can be borrowed by other priority levels." lendable_percent(value: i32) set("lendablePercent", Ok(value.into()));
+    "\\`borrowingLimitPercent\\`, if present, configures a limit on how many seats this priority level can borrow from other priority levels." borrowing_limit_percent(value: i32) set("borrowingLimitPercent", Ok(value.into()));
+});
 typed!(LimitedPriorityLevelConfigurationApply, k8s_openapi::api::flowcontrol::v1::LimitedPriorityLevelConfiguration, "io.k8s.api.flowcontrol.v1.LimitedPriorityLevelConfiguration");
 
-part!("NonResourcePolicyRule is a predicate that matches non-resource requests according to their verb and the target non-resource URL.", NonResourcePolicyRuleApply);
-
-impl NonResourcePolicyRuleApply {
-    /// \`verbs\` is a list of matching verbs and may not be empty.
-    #[inline]
-    pub fn verbs(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("verbs", list(value, |value| text(value)));
-        self
-    }
-    /// \`nonResourceURLs\` is a set of url prefixes that a user should have access to and may not be empty.
-    #[inline]
-    pub fn non_resource_urls(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("nonResourceURLs", list(value, |value| text(value)));
-        self
-    }
-}
+part!("NonResourcePolicyRule is a predicate that matches non-resource requests according to their verb and the target non-resource URL.", NonResourcePolicyRuleApply {
+    "\\`verbs\\` is a list of matching verbs and may not be empty." verbs(value: impl IntoIterator<Item = impl Into<String>>) add("verbs", list(value, |value| text(value)));
+    "\\`nonResourceURLs\\` is a set of url prefixes that a user should have access to and may not be empty." non_resource_urls(value: impl IntoIterator<Item = impl Into<String>>) add("nonResourceURLs", list(value, |value| text(value)));
+});
 typed!(NonResourcePolicyRuleApply, k8s_openapi::api::flowcontrol::v1::NonResourcePolicyRule, "io.k8s.api.flowcontrol.v1.NonResourcePolicyRule");
 
-part!("PolicyRulesWithSubjects prescribes a test that applies to a request to an apiserver.", PolicyRulesWithSubjectsApply);
-
-impl PolicyRulesWithSubjectsApply {
-    /// subjects is the list of normal user, serviceaccount, or group that this rule cares about.
-    #[inline]
-    pub fn subjects(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::SubjectApply>) -> Self {
-        self.0.set("subjects", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// \`resourceRules\` is a slice of ResourcePolicyRules that identify matching requests according to their verb and the target resource.
-    #[inline]
-    pub fn resource_rules(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::ResourcePolicyRuleApply>) -> Self {
-        self.0.set("resourceRules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// \`nonResourceRules\` is a list of NonResourcePolicyRules that identify matching requests according to their verb and the target non-resource URL.
-    #[inline]
-    pub fn non_resource_rules(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::NonResourcePolicyRuleApply>) -> Self {
-        self.0.set("nonResourceRules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("PolicyRulesWithSubjects prescribes a test that applies to a request to an apiserver.", PolicyRulesWithSubjectsApply {
+    "subjects is the list of normal user, serviceaccount, or group that this rule cares about." subjects(value: impl IntoIterator<Item = crate::flowcontrol::v1::SubjectApply>) set("subjects", list(value, |value| value.0.into_value()));
+    "\\`resourceRules\\` is a slice of ResourcePolicyRules that identify matching requests according to their verb and the target resource." resource_rules(value: impl IntoIterator<Item = crate::flowcontrol::v1::ResourcePolicyRuleApply>) set("resourceRules", list(value, |value| value.0.into_value()));
+    "\\`nonResourceRules\\` is a list of NonResourcePolicyRules that identify matching requests according to their verb and the target non-resource URL." non_resource_rules(value: impl IntoIterator<Item = crate::flowcontrol::v1::NonResourcePolicyRuleApply>) set("nonResourceRules", list(value, |value| value.0.into_value()));
+});
 typed!(PolicyRulesWithSubjectsApply, k8s_openapi::api::flowcontrol::v1::PolicyRulesWithSubjects, "io.k8s.api.flowcontrol.v1.PolicyRulesWithSubjects");
 
 /// PriorityLevelConfiguration represents the configuration of a priority level.
 pub type PriorityLevelConfigurationApply = Apply<k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration, BuiltIn>;
+root!(PriorityLevelConfigurationApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration, "io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration" {
+    "\\`spec\\` is the specification of the desired behavior of a \"request-priority\"." spec(value: crate::flowcontrol::v1::PriorityLevelConfigurationSpecApply) set("spec", value.0.into_value());
+    "\\`status\\` is the current status of a \"request-priority\"." status(value: crate::flowcontrol::v1::PriorityLevelConfigurationStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration, BuiltIn> {
-    /// \`spec\` is the specification of the desired behavior of a "request-priority".
-    #[inline]
-    pub fn spec(mut self, value: crate::flowcontrol::v1::PriorityLevelConfigurationSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// \`status\` is the current status of a "request-priority".
-    #[inline]
-    pub fn status(mut self, value: crate::flowcontrol::v1::PriorityLevelConfigurationStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(PriorityLevelConfigurationApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration, "io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration");
-
-part!("PriorityLevelConfigurationCondition defines the condition of priority level.", PriorityLevelConfigurationConditionApply);
-
-impl PriorityLevelConfigurationConditionApply {
-    /// \`type\` is the type of the condition.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// \`status\` is the status of the condition.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// \`lastTransitionTime\` is the last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// \`reason\` is a unique, one-word, CamelCase reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// \`message\` is a human-readable message indicating details about last transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("PriorityLevelConfigurationCondition defines the condition of priority level.", PriorityLevelConfigurationConditionApply {
+    "\\`type\\` is the type of the condition." type_(value: impl Into<String>) set("type", text(value));
+    "\\`status\\` is the status of the condition." status(value: impl Into<String>) set("status", text(value));
+    "\\`lastTransitionTime\\` is the last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "\\`reason\\` is a unique, one-word, CamelCase reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "\\`message\\` is a human-readable message indicating details about last transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(PriorityLevelConfigurationConditionApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationCondition, "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition");
 
-part!("PriorityLevelConfigurationReference contains information that points to the \"request-priority\" being used.", PriorityLevelConfigurationReferenceApply);
-
-impl PriorityLevelConfigurationReferenceApply {
-    /// \`name\` is the name of the priority level configuration being referenced Required.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("PriorityLevelConfigurationReference contains information that points to the \"request-priority\" being used.", PriorityLevelConfigurationReferenceApply {
+    "\\`name\\` is the name of the priority level configuration being referenced Required." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(PriorityLevelConfigurationReferenceApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationReference, "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationReference");
 
-part!("PriorityLevelConfigurationSpec specifies the configuration of a priority level.", PriorityLevelConfigurationSpecApply);
-
-impl PriorityLevelConfigurationSpecApply {
-    /// \`type\` indicates whether this priority level is subject to limitation on request execution.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// \`limited\` specifies how requests are handled for a Limited priority level.
-    #[inline]
-    pub fn limited(mut self, value: crate::flowcontrol::v1::LimitedPriorityLevelConfigurationApply) -> Self {
-        self.0.set("limited", value.0.into_value());
-        self
-    }
-    /// \`exempt\` specifies how requests are handled for an exempt priority level.
-    #[inline]
-    pub fn exempt(mut self, value: crate::flowcontrol::v1::ExemptPriorityLevelConfigurationApply) -> Self {
-        self.0.set("exempt", value.0.into_value());
-        self
-    }
-}
+part!("PriorityLevelConfigurationSpec specifies the configuration of a priority level.", PriorityLevelConfigurationSpecApply {
+    "\\`type\\` indicates whether this priority level is subject to limitation on request execution." type_(value: impl Into<String>) set("type", text(value));
+    "\\`limited\\` specifies how requests are handled for a Limited priority level." limited(value: crate::flowcontrol::v1::LimitedPriorityLevelConfigurationApply) set("limited", value.0.into_value());
+    "\\`exempt\\` specifies how requests are handled for an exempt priority level." exempt(value: crate::flowcontrol::v1::ExemptPriorityLevelConfigurationApply) set("exempt", value.0.into_value());
+});
 typed!(PriorityLevelConfigurationSpecApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationSpec, "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationSpec");
 
-part!("PriorityLevelConfigurationStatus represents the current state of a \"request-priority\".", PriorityLevelConfigurationStatusApply);
-
-impl PriorityLevelConfigurationStatusApply {
-    /// \`conditions\` is the current state of "request-priority".
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::flowcontrol::v1::PriorityLevelConfigurationConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("PriorityLevelConfigurationStatus represents the current state of a \"request-priority\".", PriorityLevelConfigurationStatusApply {
+    "\\`conditions\\` is the current state of \"request-priority\"." conditions(value: impl IntoIterator<Item = crate::flowcontrol::v1::PriorityLevelConfigurationConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(PriorityLevelConfigurationStatusApply, k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationStatus, "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus");
 
-part!("QueuingConfiguration holds the configuration parameters for queuing.", QueuingConfigurationApply);
-
-impl QueuingConfigurationApply {
-    /// \`queues\` is the number of queues for this priority level.
-    #[inline]
-    pub fn queues(mut self, value: i32) -> Self {
-        self.0.set("queues", Ok(value.into()));
-        self
-    }
-    /// \`handSize\` is a small positive number that configures the shuffle sharding of requests into queues.
-    #[inline]
-    pub fn hand_size(mut self, value: i32) -> Self {
-        self.0.set("handSize", Ok(value.into()));
-        self
-    }
-    /// \`queueLengthLimit\` is the maximum number of requests allowed to be waiting in a given queue of this priority level at a time; excess requests are rejected.
-    #[inline]
-    pub fn queue_length_limit(mut self, value: i32) -> Self {
-        self.0.set("queueLengthLimit", Ok(value.into()));
-        self
-    }
-}
+part!("QueuingConfiguration holds the configuration parameters for queuing.", QueuingConfigurationApply {
+    "\\`queues\\` is the number of queues for this priority level." queues(value: i32) set("queues", Ok(value.into()));
+    "\\`handSize\\` is a small positive number that configures the shuffle sharding of requests into queues." hand_size(value: i32) set("handSize", Ok(value.into()));
+    "\\`queueLengthLimit\\` is the maximum number of requests allowed to be waiting in a given queue of this priority level at a time; excess requests are rejected." queue_length_limit(value: i32) set("queueLengthLimit", Ok(value.into()));
+});
 typed!(QueuingConfigurationApply, k8s_openapi::api::flowcontrol::v1::QueuingConfiguration, "io.k8s.api.flowcontrol.v1.QueuingConfiguration");
 
-part!("ResourcePolicyRule is a predicate that matches some resource requests, testing the request's verb and the target resource.", ResourcePolicyRuleApply);
-
-impl ResourcePolicyRuleApply {
-    /// \`verbs\` is a list of matching verbs and may not be empty.
-    #[inline]
-    pub fn verbs(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("verbs", list(value, |value| text(value)));
-        self
-    }
-    /// \`apiGroups\` is a list of matching API groups and may not be empty.
-    #[inline]
-    pub fn api_groups(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("apiGroups", list(value, |value| text(value)));
-        self
-    }
-    /// \`resources\` is a list of matching resources (i.e., lowercase and plural) with, if desired, subresource.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("resources", list(value, |value| text(value)));
-        self
-    }
-    /// \`clusterScope\` indicates whether to match requests that do not specify a namespace (which happens either because the resource is not namespaced or the request …
-    #[inline]
-    pub fn cluster_scope(mut self, value: bool) -> Self {
-        self.0.set("clusterScope", Ok(value.into()));
-        self
-    }
-    /// \`namespaces\` is a list of target namespaces that restricts matches.
-    #[inline]
-    pub fn namespaces(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("namespaces", list(value, |value| text(value)));
-        self
-    }
-}
+part!("ResourcePolicyRule is a predicate that matches some resource requests, testing the request's verb and the target resource.", ResourcePolicyRuleApply {
+    "\\`verbs\\` is a list of matching verbs and may not be empty." verbs(value: impl IntoIterator<Item = impl Into<String>>) add("verbs", list(value, |value| text(value)));
+    "\\`apiGroups\\` is a list of matching API groups and may not be empty." api_groups(value: impl IntoIterator<Item = impl Into<String>>) add("apiGroups", list(value, |value| text(value)));
+    "\\`resources\\` is a list of matching resources (i.e., lowercase and plural) with, if desired, subresource." resources(value: impl IntoIterator<Item = impl Into<String>>) add("resources", list(value, |value| text(value)));
+    "\\`clusterScope\\` indicates whether to match requests that do not specify a namespace (which happens either because the resource is not namespaced or the request …" cluster_scope(value: bool) set("clusterScope", Ok(value.into()));
+    "\\`namespaces\\` is a list of target namespaces that restricts matches." namespaces(value: impl IntoIterator<Item = impl Into<String>>) add("namespaces", list(value, |value| text(value)));
+});
 typed!(ResourcePolicyRuleApply, k8s_openapi::api::flowcontrol::v1::ResourcePolicyRule, "io.k8s.api.flowcontrol.v1.ResourcePolicyRule");
 
-part!("ServiceAccountSubject holds detailed information for service-account-kind subject.", ServiceAccountSubjectApply);
-
-impl ServiceAccountSubjectApply {
-    /// \`namespace\` is the namespace of matching ServiceAccount objects.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// \`name\` is the name of matching ServiceAccount objects, or "\*" to match regardless of name.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("ServiceAccountSubject holds detailed information for service-account-kind subject.", ServiceAccountSubjectApply {
+    "\\`namespace\\` is the namespace of matching ServiceAccount objects." namespace(value: impl Into<String>) set("namespace", text(value));
+    "\\`name\\` is the name of matching ServiceAccount objects, or \"\\*\" to match regardless of name." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(ServiceAccountSubjectApply, k8s_openapi::api::flowcontrol::v1::ServiceAccountSubject, "io.k8s.api.flowcontrol.v1.ServiceAccountSubject");
 
-part!("Subject matches the originator of a request, as identified by the request authentication system.", SubjectApply);
-
-impl SubjectApply {
-    /// \`kind\` indicates which one of the other fields is non-empty.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// \`user\` matches based on username.
-    #[inline]
-    pub fn user(mut self, value: crate::flowcontrol::v1::UserSubjectApply) -> Self {
-        self.0.set("user", value.0.into_value());
-        self
-    }
-    /// \`group\` matches based on user group name.
-    #[inline]
-    pub fn group(mut self, value: crate::flowcontrol::v1::GroupSubjectApply) -> Self {
-        self.0.set("group", value.0.into_value());
-        self
-    }
-    /// \`serviceAccount\` matches ServiceAccounts.
-    #[inline]
-    pub fn service_account(mut self, value: crate::flowcontrol::v1::ServiceAccountSubjectApply) -> Self {
-        self.0.set("serviceAccount", value.0.into_value());
-        self
-    }
-}
+part!("Subject matches the originator of a request, as identified by the request authentication system.", SubjectApply {
+    "\\`kind\\` indicates which one of the other fields is non-empty." kind(value: impl Into<String>) set("kind", text(value));
+    "\\`user\\` matches based on username." user(value: crate::flowcontrol::v1::UserSubjectApply) set("user", value.0.into_value());
+    "\\`group\\` matches based on user group name." group(value: crate::flowcontrol::v1::GroupSubjectApply) set("group", value.0.into_value());
+    "\\`serviceAccount\\` matches ServiceAccounts." service_account(value: crate::flowcontrol::v1::ServiceAccountSubjectApply) set("serviceAccount", value.0.into_value());
+});
 typed!(SubjectApply, k8s_openapi::api::flowcontrol::v1::Subject, "io.k8s.api.flowcontrol.v1.Subject");
 
-part!("UserSubject holds detailed information for user-kind subject.", UserSubjectApply);
-
-impl UserSubjectApply {
-    /// \`name\` is the username that matches, or "\*" to match all usernames.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("UserSubject holds detailed information for user-kind subject.", UserSubjectApply {
+    "\\`name\\` is the username that matches, or \"\\*\" to match all usernames." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(UserSubjectApply, k8s_openapi::api::flowcontrol::v1::UserSubject, "io.k8s.api.flowcontrol.v1.UserSubject");

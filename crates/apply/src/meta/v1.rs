@@ -4,272 +4,65 @@
 
 use crate::generated::*;
 
-part!("Condition contains details for one aspect of the current state of this API Resource.", ConditionApply);
-
-impl ConditionApply {
-    /// type of condition in CamelCase or in foo.example.com/CamelCase.
-    #[inline]
-    pub fn type_(mut self, value: impl Into<String>) -> Self {
-        self.0.set("type", text(value));
-        self
-    }
-    /// status of the condition, one of True, False, Unknown.
-    #[inline]
-    pub fn status(mut self, value: impl Into<String>) -> Self {
-        self.0.set("status", text(value));
-        self
-    }
-    /// observedGeneration represents the .metadata.generation that the condition was set based upon.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// lastTransitionTime is the last time the condition transitioned from one status to another.
-    #[inline]
-    pub fn last_transition_time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("lastTransitionTime", value.into_value());
-        self
-    }
-    /// reason contains a programmatic identifier indicating the reason for the condition's last transition.
-    #[inline]
-    pub fn reason(mut self, value: impl Into<String>) -> Self {
-        self.0.set("reason", text(value));
-        self
-    }
-    /// message is a human readable message indicating details about the transition.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-}
+part!("Condition contains details for one aspect of the current state of this API Resource.", ConditionApply {
+    "type of condition in CamelCase or in foo.example.com/CamelCase." type_(value: impl Into<String>) set("type", text(value));
+    "status of the condition, one of True, False, Unknown." status(value: impl Into<String>) set("status", text(value));
+    "observedGeneration represents the .metadata.generation that the condition was set based upon." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "lastTransitionTime is the last time the condition transitioned from one status to another." last_transition_time(value: impl Part<Time>) set("lastTransitionTime", value.into_value());
+    "reason contains a programmatic identifier indicating the reason for the condition's last transition." reason(value: impl Into<String>) set("reason", text(value));
+    "message is a human readable message indicating details about the transition." message(value: impl Into<String>) set("message", text(value));
+});
 typed!(ConditionApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition");
 
-part!("A label selector is a label query over a set of resources.", LabelSelectorApply);
-
-impl LabelSelectorApply {
-    /// matchLabels is a map of {key,value} pairs.
-    #[inline]
-    pub fn match_labels(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("matchLabels", entries(value, |value| text(value)));
-        self
-    }
-    /// matchExpressions is a list of label selector requirements.
-    #[inline]
-    pub fn match_expressions(mut self, value: impl IntoIterator<Item = crate::meta::v1::LabelSelectorRequirementApply>) -> Self {
-        self.0.set("matchExpressions", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("A label selector is a label query over a set of resources.", LabelSelectorApply {
+    "matchLabels is a map of {key,value} pairs." match_labels(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("matchLabels", entries(value, |value| text(value)));
+    "matchExpressions is a list of label selector requirements." match_expressions(value: impl IntoIterator<Item = crate::meta::v1::LabelSelectorRequirementApply>) set("matchExpressions", list(value, |value| value.0.into_value()));
+});
 typed!(LabelSelectorApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector");
 
-part!("A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values.", LabelSelectorRequirementApply);
-
-impl LabelSelectorRequirementApply {
-    /// key is the label key that the selector applies to.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// operator represents a key's relationship to a set of values.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// values is an array of string values.
-    #[inline]
-    pub fn values(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("values", list(value, |value| text(value)));
-        self
-    }
-}
+part!("A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values.", LabelSelectorRequirementApply {
+    "key is the label key that the selector applies to." key(value: impl Into<String>) set("key", text(value));
+    "operator represents a key's relationship to a set of values." operator(value: impl Into<String>) set("operator", text(value));
+    "values is an array of string values." values(value: impl IntoIterator<Item = impl Into<String>>) set("values", list(value, |value| text(value)));
+});
 typed!(LabelSelectorRequirementApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement");
 
-part!("ManagedFieldsEntry is a workflow-id, a FieldSet and the group version of the resource that the fieldset applies to.", ManagedFieldsEntryApply);
-
-impl ManagedFieldsEntryApply {
-    /// Manager is an identifier of the workflow managing these fields.
-    #[inline]
-    pub fn manager(mut self, value: impl Into<String>) -> Self {
-        self.0.set("manager", text(value));
-        self
-    }
-    /// Operation is the type of operation which lead to this ManagedFieldsEntry being created.
-    #[inline]
-    pub fn operation(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operation", text(value));
-        self
-    }
-    /// APIVersion defines the version of this resource that this field set applies to.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-    /// Time is the timestamp of when the ManagedFields entry was added.
-    #[inline]
-    pub fn time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("time", value.into_value());
-        self
-    }
-    /// FieldsType is the discriminator for the different fields format and version.
-    #[inline]
-    pub fn fields_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fieldsType", text(value));
-        self
-    }
-    /// FieldsV1 holds the first JSON version format as described in the "FieldsV1" type.
-    #[inline]
-    pub fn fields_v1(mut self, value: impl Serialize) -> Self {
-        self.0.set("fieldsV1", to_value(value));
-        self
-    }
-    /// Subresource is the name of the subresource used to update that object, or empty string if the object was updated through the main resource.
-    #[inline]
-    pub fn subresource(mut self, value: impl Into<String>) -> Self {
-        self.0.set("subresource", text(value));
-        self
-    }
-}
+part!("ManagedFieldsEntry is a workflow-id, a FieldSet and the group version of the resource that the fieldset applies to.", ManagedFieldsEntryApply {
+    "Manager is an identifier of the workflow managing these fields." manager(value: impl Into<String>) set("manager", text(value));
+    "Operation is the type of operation which lead to this ManagedFieldsEntry being created." operation(value: impl Into<String>) set("operation", text(value));
+    "APIVersion defines the version of this resource that this field set applies to." api_version(value: impl Into<String>) set("apiVersion", text(value));
+    "Time is the timestamp of when the ManagedFields entry was added." time(value: impl Part<Time>) set("time", value.into_value());
+    "FieldsType is the discriminator for the different fields format and version." fields_type(value: impl Into<String>) set("fieldsType", text(value));
+    "FieldsV1 holds the first JSON version format as described in the \"FieldsV1\" type." fields_v1(value: impl Serialize) set("fieldsV1", to_value(value));
+    "Subresource is the name of the subresource used to update that object, or empty string if the object was updated through the main resource." subresource(value: impl Into<String>) set("subresource", text(value));
+});
 typed!(ManagedFieldsEntryApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry, "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry");
 
-part!("ObjectMeta is metadata that all persisted resources must have, which includes all objects users must create.", ObjectMetaApply);
-
-impl ObjectMetaApply {
-    /// Name must be unique within a namespace.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// GenerateName is an optional prefix, used by the server, to generate a unique name ONLY IF the Name field has not been provided.
-    #[inline]
-    pub fn generate_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("generateName", text(value));
-        self
-    }
-    /// Namespace defines the space within which each name must be unique.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// Deprecated: selfLink is a legacy read-only field that is no longer populated by the system.
-    #[inline]
-    pub fn self_link(mut self, value: impl Into<String>) -> Self {
-        self.0.set("selfLink", text(value));
-        self
-    }
-    /// UID is the unique in time and space value for this object.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-    /// An opaque value that represents the internal version of this object that can be used by clients to determine when objects have changed.
-    #[inline]
-    pub fn resource_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resourceVersion", text(value));
-        self
-    }
-    /// A sequence number representing a specific generation of the desired state.
-    #[inline]
-    pub fn generation(mut self, value: i64) -> Self {
-        self.0.set("generation", Ok(value.into()));
-        self
-    }
-    /// CreationTimestamp is a timestamp representing the server time when this object was created.
-    #[inline]
-    pub fn creation_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("creationTimestamp", value.into_value());
-        self
-    }
-    /// DeletionTimestamp is RFC 3339 date and time at which this resource will be deleted.
-    #[inline]
-    pub fn deletion_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("deletionTimestamp", value.into_value());
-        self
-    }
-    /// Number of seconds allowed for this object to gracefully terminate before it will be removed from the system.
-    #[inline]
-    pub fn deletion_grace_period_seconds(mut self, value: i64) -> Self {
-        self.0.set("deletionGracePeriodSeconds", Ok(value.into()));
-        self
-    }
-    /// Map of string keys and values that can be used to organize and categorize (scope and select) objects.
-    #[inline]
-    pub fn labels(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("labels", entries(value, |value| text(value)));
-        self
-    }
-    /// Annotations is an unstructured key value map stored with a resource that may be set by external tools to store and retrieve arbitrary metadata.
-    #[inline]
-    pub fn annotations(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("annotations", entries(value, |value| text(value)));
-        self
-    }
-    /// List of objects depended by this object.
-    #[inline]
-    pub fn owner_references(mut self, value: impl IntoIterator<Item = crate::meta::v1::OwnerReferenceApply>) -> Self {
-        self.0.add_keyed("ownerReferences", list(value, |value| value.0.into_value()), &[("uid", None)]);
-        self
-    }
-    /// Must be empty before the object is deleted from the registry.
-    #[inline]
-    pub fn finalizers(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("finalizers", list(value, |value| text(value)));
-        self
-    }
-    /// ManagedFields maps workflow-id and version to the set of fields that are managed by that workflow.
-    #[inline]
-    pub fn managed_fields(mut self, value: impl IntoIterator<Item = crate::meta::v1::ManagedFieldsEntryApply>) -> Self {
-        self.0.set("managedFields", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("ObjectMeta is metadata that all persisted resources must have, which includes all objects users must create.", ObjectMetaApply {
+    "Name must be unique within a namespace." name(value: impl Into<String>) set("name", text(value));
+    "GenerateName is an optional prefix, used by the server, to generate a unique name ONLY IF the Name field has not been provided." generate_name(value: impl Into<String>) set("generateName", text(value));
+    "Namespace defines the space within which each name must be unique." namespace(value: impl Into<String>) set("namespace", text(value));
+    "Deprecated: selfLink is a legacy read-only field that is no longer populated by the system." self_link(value: impl Into<String>) set("selfLink", text(value));
+    "UID is the unique in time and space value for this object." uid(value: impl Into<String>) set("uid", text(value));
+    "An opaque value that represents the internal version of this object that can be used by clients to determine when objects have changed." resource_version(value: impl Into<String>) set("resourceVersion", text(value));
+    "A sequence number representing a specific generation of the desired state." generation(value: i64) set("generation", Ok(value.into()));
+    "CreationTimestamp is a timestamp representing the server time when this object was created." creation_timestamp(value: impl Part<Time>) set("creationTimestamp", value.into_value());
+    "DeletionTimestamp is RFC 3339 date and time at which this resource will be deleted." deletion_timestamp(value: impl Part<Time>) set("deletionTimestamp", value.into_value());
+    "Number of seconds allowed for this object to gracefully terminate before it will be removed from the system." deletion_grace_period_seconds(value: i64) set("deletionGracePeriodSeconds", Ok(value.into()));
+    "Map of string keys and values that can be used to organize and categorize (scope and select) objects." labels(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("labels", entries(value, |value| text(value)));
+    "Annotations is an unstructured key value map stored with a resource that may be set by external tools to store and retrieve arbitrary metadata." annotations(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("annotations", entries(value, |value| text(value)));
+    "List of objects depended by this object." owner_references(value: impl IntoIterator<Item = crate::meta::v1::OwnerReferenceApply>) add_keyed("ownerReferences", list(value, |value| value.0.into_value()), &[("uid", None)]);
+    "Must be empty before the object is deleted from the registry." finalizers(value: impl IntoIterator<Item = impl Into<String>>) add("finalizers", list(value, |value| text(value)));
+    "ManagedFields maps workflow-id and version to the set of fields that are managed by that workflow." managed_fields(value: impl IntoIterator<Item = crate::meta::v1::ManagedFieldsEntryApply>) set("managedFields", list(value, |value| value.0.into_value()));
+});
 typed!(ObjectMetaApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
 
-part!("OwnerReference contains enough information to let you identify an owning object.", OwnerReferenceApply);
-
-impl OwnerReferenceApply {
-    /// API version of the referent.
-    #[inline]
-    pub fn api_version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiVersion", text(value));
-        self
-    }
-    /// Kind of the referent.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// Name of the referent.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// UID of the referent.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-    /// If true, this reference points to the managing controller.
-    #[inline]
-    pub fn controller(mut self, value: bool) -> Self {
-        self.0.set("controller", Ok(value.into()));
-        self
-    }
-    /// If true, AND if the owner has the "foregroundDeletion" finalizer, then the owner cannot be deleted from the key-value store until this reference is removed.
-    #[inline]
-    pub fn block_owner_deletion(mut self, value: bool) -> Self {
-        self.0.set("blockOwnerDeletion", Ok(value.into()));
-        self
-    }
-}
+part!("OwnerReference contains enough information to let you identify an owning object.", OwnerReferenceApply {
+    "API version of the referent." api_version(value: impl Into<String>) set("apiVersion", text(value));
+    "Kind of the referent." kind(value: impl Into<String>) set("kind", text(value));
+    "Name of the referent." name(value: impl Into<String>) set("name", text(value));
+    "UID of the referent." uid(value: impl Into<String>) set("uid", text(value));
+    "If true, this reference points to the managing controller." controller(value: bool) set("controller", Ok(value.into()));
+    "If true, AND if the owner has the \"foregroundDeletion\" finalizer, then the owner cannot be deleted from the key-value store until this reference is removed." block_owner_deletion(value: bool) set("blockOwnerDeletion", Ok(value.into()));
+});
 typed!(OwnerReferenceApply, k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference, "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference");

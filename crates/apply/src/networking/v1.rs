@@ -4,559 +4,186 @@
 
 use crate::generated::*;
 
-part!("HTTPIngressPath associates a path with a backend.", HTTPIngressPathApply);
-
-impl HTTPIngressPathApply {
-    /// path is matched against the path of an incoming request.
-    #[inline]
-    pub fn path(mut self, value: impl Into<String>) -> Self {
-        self.0.set("path", text(value));
-        self
-    }
-    /// pathType determines the interpretation of the path matching.
-    #[inline]
-    pub fn path_type(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pathType", text(value));
-        self
-    }
-    /// backend defines the referenced service endpoint to which the traffic will be forwarded to.
-    #[inline]
-    pub fn backend(mut self, value: crate::networking::v1::IngressBackendApply) -> Self {
-        self.0.set("backend", value.0.into_value());
-        self
-    }
-}
+part!("HTTPIngressPath associates a path with a backend.", HTTPIngressPathApply {
+    "path is matched against the path of an incoming request." path(value: impl Into<String>) set("path", text(value));
+    "pathType determines the interpretation of the path matching." path_type(value: impl Into<String>) set("pathType", text(value));
+    "backend defines the referenced service endpoint to which the traffic will be forwarded to." backend(value: crate::networking::v1::IngressBackendApply) set("backend", value.0.into_value());
+});
 typed!(HTTPIngressPathApply, k8s_openapi::api::networking::v1::HTTPIngressPath, "io.k8s.api.networking.v1.HTTPIngressPath");
 
-part!("HTTPIngressRuleValue is a list of http selectors pointing to backends.", HTTPIngressRuleValueApply);
-
-impl HTTPIngressRuleValueApply {
-    /// paths is a collection of paths that map requests to backends.
-    #[inline]
-    pub fn paths(mut self, value: impl IntoIterator<Item = crate::networking::v1::HTTPIngressPathApply>) -> Self {
-        self.0.set("paths", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("HTTPIngressRuleValue is a list of http selectors pointing to backends.", HTTPIngressRuleValueApply {
+    "paths is a collection of paths that map requests to backends." paths(value: impl IntoIterator<Item = crate::networking::v1::HTTPIngressPathApply>) set("paths", list(value, |value| value.0.into_value()));
+});
 typed!(HTTPIngressRuleValueApply, k8s_openapi::api::networking::v1::HTTPIngressRuleValue, "io.k8s.api.networking.v1.HTTPIngressRuleValue");
 
 /// IPAddress represents a single IP of a single IP Family.
 pub type IPAddressApply = Apply<k8s_openapi::api::networking::v1::IPAddress, BuiltIn>;
+root!(IPAddressApply, k8s_openapi::api::networking::v1::IPAddress, "io.k8s.api.networking.v1.IPAddress" {
+    "spec is the desired state of the IPAddress." spec(value: crate::networking::v1::IPAddressSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::networking::v1::IPAddress, BuiltIn> {
-    /// spec is the desired state of the IPAddress.
-    #[inline]
-    pub fn spec(mut self, value: crate::networking::v1::IPAddressSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(IPAddressApply, k8s_openapi::api::networking::v1::IPAddress, "io.k8s.api.networking.v1.IPAddress");
-
-part!("IPAddressSpec describe the attributes in an IP Address.", IPAddressSpecApply);
-
-impl IPAddressSpecApply {
-    /// ParentRef references the resource that an IPAddress is attached to.
-    #[inline]
-    pub fn parent_ref(mut self, value: crate::networking::v1::ParentReferenceApply) -> Self {
-        self.0.set("parentRef", value.0.into_value());
-        self
-    }
-}
+part!("IPAddressSpec describe the attributes in an IP Address.", IPAddressSpecApply {
+    "ParentRef references the resource that an IPAddress is attached to." parent_ref(value: crate::networking::v1::ParentReferenceApply) set("parentRef", value.0.into_value());
+});
 typed!(IPAddressSpecApply, k8s_openapi::api::networking::v1::IPAddressSpec, "io.k8s.api.networking.v1.IPAddressSpec");
 
-part!("IPBlock describes a particular CIDR (Ex.", IPBlockApply);
-
-impl IPBlockApply {
-    /// cidr is a string representing the IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64".
-    #[inline]
-    pub fn cidr(mut self, value: impl Into<String>) -> Self {
-        self.0.set("cidr", text(value));
-        self
-    }
-    /// except is a slice of CIDRs that should not be included within an IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64" Except values will be rejected …
-    #[inline]
-    pub fn except(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("except", list(value, |value| text(value)));
-        self
-    }
-}
+part!("IPBlock describes a particular CIDR (Ex.", IPBlockApply {
+    "cidr is a string representing the IPBlock Valid examples are \"192.168.1.0/24\" or \"2001:db8::/64\"." cidr(value: impl Into<String>) set("cidr", text(value));
+    "except is a slice of CIDRs that should not be included within an IPBlock Valid examples are \"192.168.1.0/24\" or \"2001:db8::/64\" Except values will be rejected …" except(value: impl IntoIterator<Item = impl Into<String>>) set("except", list(value, |value| text(value)));
+});
 typed!(IPBlockApply, k8s_openapi::api::networking::v1::IPBlock, "io.k8s.api.networking.v1.IPBlock");
 
 /// Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend.
 pub type IngressApply = Apply<k8s_openapi::api::networking::v1::Ingress, BuiltIn>;
+root!(IngressApply, k8s_openapi::api::networking::v1::Ingress, "io.k8s.api.networking.v1.Ingress" {
+    "spec is the desired state of the Ingress." spec(value: crate::networking::v1::IngressSpecApply) set("spec", value.0.into_value());
+    "status is the current state of the Ingress." status(value: crate::networking::v1::IngressStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::networking::v1::Ingress, BuiltIn> {
-    /// spec is the desired state of the Ingress.
-    #[inline]
-    pub fn spec(mut self, value: crate::networking::v1::IngressSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status is the current state of the Ingress.
-    #[inline]
-    pub fn status(mut self, value: crate::networking::v1::IngressStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(IngressApply, k8s_openapi::api::networking::v1::Ingress, "io.k8s.api.networking.v1.Ingress");
-
-part!("IngressBackend describes all endpoints for a given service and port.", IngressBackendApply);
-
-impl IngressBackendApply {
-    /// service references a service as a backend.
-    #[inline]
-    pub fn service(mut self, value: crate::networking::v1::IngressServiceBackendApply) -> Self {
-        self.0.set("service", value.0.into_value());
-        self
-    }
-    /// resource is an ObjectRef to another Kubernetes resource in the namespace of the Ingress object.
-    #[inline]
-    pub fn resource(mut self, value: crate::core::v1::TypedLocalObjectReferenceApply) -> Self {
-        self.0.set("resource", value.0.into_value());
-        self
-    }
-}
+part!("IngressBackend describes all endpoints for a given service and port.", IngressBackendApply {
+    "service references a service as a backend." service(value: crate::networking::v1::IngressServiceBackendApply) set("service", value.0.into_value());
+    "resource is an ObjectRef to another Kubernetes resource in the namespace of the Ingress object." resource(value: crate::core::v1::TypedLocalObjectReferenceApply) set("resource", value.0.into_value());
+});
 typed!(IngressBackendApply, k8s_openapi::api::networking::v1::IngressBackend, "io.k8s.api.networking.v1.IngressBackend");
 
 /// IngressClass represents the class of the Ingress, referenced by the Ingress Spec.
 pub type IngressClassApply = Apply<k8s_openapi::api::networking::v1::IngressClass, BuiltIn>;
+root!(IngressClassApply, k8s_openapi::api::networking::v1::IngressClass, "io.k8s.api.networking.v1.IngressClass" {
+    "spec is the desired state of the IngressClass." spec(value: crate::networking::v1::IngressClassSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::networking::v1::IngressClass, BuiltIn> {
-    /// spec is the desired state of the IngressClass.
-    #[inline]
-    pub fn spec(mut self, value: crate::networking::v1::IngressClassSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(IngressClassApply, k8s_openapi::api::networking::v1::IngressClass, "io.k8s.api.networking.v1.IngressClass");
-
-part!("IngressClassParametersReference identifies an API object.", IngressClassParametersReferenceApply);
-
-impl IngressClassParametersReferenceApply {
-    /// apiGroup is the group for the resource being referenced.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// kind is the type of resource being referenced.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// name is the name of resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// scope represents if this refers to a cluster or namespace scoped resource.
-    #[inline]
-    pub fn scope(mut self, value: impl Into<String>) -> Self {
-        self.0.set("scope", text(value));
-        self
-    }
-    /// namespace is the namespace of the resource being referenced.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-}
+part!("IngressClassParametersReference identifies an API object.", IngressClassParametersReferenceApply {
+    "apiGroup is the group for the resource being referenced." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "kind is the type of resource being referenced." kind(value: impl Into<String>) set("kind", text(value));
+    "name is the name of resource being referenced." name(value: impl Into<String>) set("name", text(value));
+    "scope represents if this refers to a cluster or namespace scoped resource." scope(value: impl Into<String>) set("scope", text(value));
+    "namespace is the namespace of the resource being referenced." namespace(value: impl Into<String>) set("namespace", text(value));
+});
 typed!(IngressClassParametersReferenceApply, k8s_openapi::api::networking::v1::IngressClassParametersReference, "io.k8s.api.networking.v1.IngressClassParametersReference");
 
-part!("IngressClassSpec provides information about the class of an Ingress.", IngressClassSpecApply);
-
-impl IngressClassSpecApply {
-    /// controller refers to the name of the controller that should handle this class.
-    #[inline]
-    pub fn controller(mut self, value: impl Into<String>) -> Self {
-        self.0.set("controller", text(value));
-        self
-    }
-    /// parameters is a link to a custom resource containing additional configuration for the controller.
-    #[inline]
-    pub fn parameters(mut self, value: crate::networking::v1::IngressClassParametersReferenceApply) -> Self {
-        self.0.set("parameters", value.0.into_value());
-        self
-    }
-}
+part!("IngressClassSpec provides information about the class of an Ingress.", IngressClassSpecApply {
+    "controller refers to the name of the controller that should handle this class." controller(value: impl Into<String>) set("controller", text(value));
+    "parameters is a link to a custom resource containing additional configuration for the controller." parameters(value: crate::networking::v1::IngressClassParametersReferenceApply) set("parameters", value.0.into_value());
+});
 typed!(IngressClassSpecApply, k8s_openapi::api::networking::v1::IngressClassSpec, "io.k8s.api.networking.v1.IngressClassSpec");
 
-part!("IngressLoadBalancerIngress represents the status of a load-balancer ingress point.", IngressLoadBalancerIngressApply);
-
-impl IngressLoadBalancerIngressApply {
-    /// ip is set for load-balancer ingress points that are IP based.
-    #[inline]
-    pub fn ip(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ip", text(value));
-        self
-    }
-    /// hostname is set for load-balancer ingress points that are DNS based.
-    #[inline]
-    pub fn hostname(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hostname", text(value));
-        self
-    }
-    /// ports provides information about the ports exposed by this LoadBalancer.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::networking::v1::IngressPortStatusApply>) -> Self {
-        self.0.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("IngressLoadBalancerIngress represents the status of a load-balancer ingress point.", IngressLoadBalancerIngressApply {
+    "ip is set for load-balancer ingress points that are IP based." ip(value: impl Into<String>) set("ip", text(value));
+    "hostname is set for load-balancer ingress points that are DNS based." hostname(value: impl Into<String>) set("hostname", text(value));
+    "ports provides information about the ports exposed by this LoadBalancer." ports(value: impl IntoIterator<Item = crate::networking::v1::IngressPortStatusApply>) set("ports", list(value, |value| value.0.into_value()));
+});
 typed!(IngressLoadBalancerIngressApply, k8s_openapi::api::networking::v1::IngressLoadBalancerIngress, "io.k8s.api.networking.v1.IngressLoadBalancerIngress");
 
-part!("IngressLoadBalancerStatus represents the status of a load-balancer.", IngressLoadBalancerStatusApply);
-
-impl IngressLoadBalancerStatusApply {
-    /// ingress is a list containing ingress points for the load-balancer.
-    #[inline]
-    pub fn ingress(mut self, value: impl IntoIterator<Item = crate::networking::v1::IngressLoadBalancerIngressApply>) -> Self {
-        self.0.set("ingress", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("IngressLoadBalancerStatus represents the status of a load-balancer.", IngressLoadBalancerStatusApply {
+    "ingress is a list containing ingress points for the load-balancer." ingress(value: impl IntoIterator<Item = crate::networking::v1::IngressLoadBalancerIngressApply>) set("ingress", list(value, |value| value.0.into_value()));
+});
 typed!(IngressLoadBalancerStatusApply, k8s_openapi::api::networking::v1::IngressLoadBalancerStatus, "io.k8s.api.networking.v1.IngressLoadBalancerStatus");
 
-part!("IngressPortStatus represents the error condition of a service port.", IngressPortStatusApply);
-
-impl IngressPortStatusApply {
-    /// port is the port number of the ingress port.
-    #[inline]
-    pub fn port(mut self, value: i32) -> Self {
-        self.0.set("port", Ok(value.into()));
-        self
-    }
-    /// protocol is the protocol of the ingress port.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified …
-    #[inline]
-    pub fn error(mut self, value: impl Into<String>) -> Self {
-        self.0.set("error", text(value));
-        self
-    }
-}
+part!("IngressPortStatus represents the error condition of a service port.", IngressPortStatusApply {
+    "port is the port number of the ingress port." port(value: i32) set("port", Ok(value.into()));
+    "protocol is the protocol of the ingress port." protocol(value: impl Into<String>) set("protocol", text(value));
+    "error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified …" error(value: impl Into<String>) set("error", text(value));
+});
 typed!(IngressPortStatusApply, k8s_openapi::api::networking::v1::IngressPortStatus, "io.k8s.api.networking.v1.IngressPortStatus");
 
-part!("IngressRule represents the rules mapping the paths under a specified host to the related backend services.", IngressRuleApply);
-
-impl IngressRuleApply {
-    /// host is the fully qualified domain name of a network host, as defined by RFC 3986.
-    #[inline]
-    pub fn host(mut self, value: impl Into<String>) -> Self {
-        self.0.set("host", text(value));
-        self
-    }
-    /// Sets `http`.
-    #[inline]
-    pub fn http(mut self, value: crate::networking::v1::HTTPIngressRuleValueApply) -> Self {
-        self.0.set("http", value.0.into_value());
-        self
-    }
-}
+part!("IngressRule represents the rules mapping the paths under a specified host to the related backend services.", IngressRuleApply {
+    "host is the fully qualified domain name of a network host, as defined by RFC 3986." host(value: impl Into<String>) set("host", text(value));
+    "Sets `http`." http(value: crate::networking::v1::HTTPIngressRuleValueApply) set("http", value.0.into_value());
+});
 typed!(IngressRuleApply, k8s_openapi::api::networking::v1::IngressRule, "io.k8s.api.networking.v1.IngressRule");
 
-part!("IngressServiceBackend references a Kubernetes Service as a Backend.", IngressServiceBackendApply);
-
-impl IngressServiceBackendApply {
-    /// name is the referenced service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// port of the referenced service.
-    #[inline]
-    pub fn port(mut self, value: crate::networking::v1::ServiceBackendPortApply) -> Self {
-        self.0.set("port", value.0.into_value());
-        self
-    }
-}
+part!("IngressServiceBackend references a Kubernetes Service as a Backend.", IngressServiceBackendApply {
+    "name is the referenced service." name(value: impl Into<String>) set("name", text(value));
+    "port of the referenced service." port(value: crate::networking::v1::ServiceBackendPortApply) set("port", value.0.into_value());
+});
 typed!(IngressServiceBackendApply, k8s_openapi::api::networking::v1::IngressServiceBackend, "io.k8s.api.networking.v1.IngressServiceBackend");
 
-part!("IngressSpec describes the Ingress the user wishes to exist.", IngressSpecApply);
-
-impl IngressSpecApply {
-    /// ingressClassName is the name of an IngressClass cluster resource.
-    #[inline]
-    pub fn ingress_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("ingressClassName", text(value));
-        self
-    }
-    /// defaultBackend is the backend that should handle requests that don't match any rule.
-    #[inline]
-    pub fn default_backend(mut self, value: crate::networking::v1::IngressBackendApply) -> Self {
-        self.0.set("defaultBackend", value.0.into_value());
-        self
-    }
-    /// tls represents the TLS configuration.
-    #[inline]
-    pub fn tls(mut self, value: impl IntoIterator<Item = crate::networking::v1::IngressTLSApply>) -> Self {
-        self.0.set("tls", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// rules is a list of host rules used to configure the Ingress.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::networking::v1::IngressRuleApply>) -> Self {
-        self.0.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("IngressSpec describes the Ingress the user wishes to exist.", IngressSpecApply {
+    "ingressClassName is the name of an IngressClass cluster resource." ingress_class_name(value: impl Into<String>) set("ingressClassName", text(value));
+    "defaultBackend is the backend that should handle requests that don't match any rule." default_backend(value: crate::networking::v1::IngressBackendApply) set("defaultBackend", value.0.into_value());
+    "tls represents the TLS configuration." tls(value: impl IntoIterator<Item = crate::networking::v1::IngressTLSApply>) set("tls", list(value, |value| value.0.into_value()));
+    "rules is a list of host rules used to configure the Ingress." rules(value: impl IntoIterator<Item = crate::networking::v1::IngressRuleApply>) set("rules", list(value, |value| value.0.into_value()));
+});
 typed!(IngressSpecApply, k8s_openapi::api::networking::v1::IngressSpec, "io.k8s.api.networking.v1.IngressSpec");
 
-part!("IngressStatus describe the current state of the Ingress.", IngressStatusApply);
-
-impl IngressStatusApply {
-    /// loadBalancer contains the current status of the load-balancer.
-    #[inline]
-    pub fn load_balancer(mut self, value: crate::networking::v1::IngressLoadBalancerStatusApply) -> Self {
-        self.0.set("loadBalancer", value.0.into_value());
-        self
-    }
-}
+part!("IngressStatus describe the current state of the Ingress.", IngressStatusApply {
+    "loadBalancer contains the current status of the load-balancer." load_balancer(value: crate::networking::v1::IngressLoadBalancerStatusApply) set("loadBalancer", value.0.into_value());
+});
 typed!(IngressStatusApply, k8s_openapi::api::networking::v1::IngressStatus, "io.k8s.api.networking.v1.IngressStatus");
 
-part!("IngressTLS describes the transport layer security associated with an ingress.", IngressTLSApply);
-
-impl IngressTLSApply {
-    /// hosts is a list of hosts included in the TLS certificate.
-    #[inline]
-    pub fn hosts(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("hosts", list(value, |value| text(value)));
-        self
-    }
-    /// secretName is the name of the secret used to terminate TLS traffic on port 443.
-    #[inline]
-    pub fn secret_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("secretName", text(value));
-        self
-    }
-}
+part!("IngressTLS describes the transport layer security associated with an ingress.", IngressTLSApply {
+    "hosts is a list of hosts included in the TLS certificate." hosts(value: impl IntoIterator<Item = impl Into<String>>) set("hosts", list(value, |value| text(value)));
+    "secretName is the name of the secret used to terminate TLS traffic on port 443." secret_name(value: impl Into<String>) set("secretName", text(value));
+});
 typed!(IngressTLSApply, k8s_openapi::api::networking::v1::IngressTLS, "io.k8s.api.networking.v1.IngressTLS");
 
 /// NetworkPolicy describes what network traffic is allowed for a set of Pods.
 pub type NetworkPolicyApply = Apply<k8s_openapi::api::networking::v1::NetworkPolicy, BuiltIn>;
+root!(NetworkPolicyApply, k8s_openapi::api::networking::v1::NetworkPolicy, "io.k8s.api.networking.v1.NetworkPolicy" {
+    "spec represents the specification of the desired behavior for this NetworkPolicy." spec(value: crate::networking::v1::NetworkPolicySpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::networking::v1::NetworkPolicy, BuiltIn> {
-    /// spec represents the specification of the desired behavior for this NetworkPolicy.
-    #[inline]
-    pub fn spec(mut self, value: crate::networking::v1::NetworkPolicySpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(NetworkPolicyApply, k8s_openapi::api::networking::v1::NetworkPolicy, "io.k8s.api.networking.v1.NetworkPolicy");
-
-part!("NetworkPolicyEgressRule describes a particular set of traffic that is allowed out of pods matched by a NetworkPolicySpec's podSelector.", NetworkPolicyEgressRuleApply);
-
-impl NetworkPolicyEgressRuleApply {
-    /// ports is a list of destination ports for outgoing traffic.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPortApply>) -> Self {
-        self.0.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// to is a list of destinations for outgoing traffic of pods selected for this rule.
-    #[inline]
-    pub fn to(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPeerApply>) -> Self {
-        self.0.set("to", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("NetworkPolicyEgressRule describes a particular set of traffic that is allowed out of pods matched by a NetworkPolicySpec's podSelector.", NetworkPolicyEgressRuleApply {
+    "ports is a list of destination ports for outgoing traffic." ports(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPortApply>) set("ports", list(value, |value| value.0.into_value()));
+    "to is a list of destinations for outgoing traffic of pods selected for this rule." to(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPeerApply>) set("to", list(value, |value| value.0.into_value()));
+});
 typed!(NetworkPolicyEgressRuleApply, k8s_openapi::api::networking::v1::NetworkPolicyEgressRule, "io.k8s.api.networking.v1.NetworkPolicyEgressRule");
 
-part!("NetworkPolicyIngressRule describes a particular set of traffic that is allowed to the pods matched by a NetworkPolicySpec's podSelector.", NetworkPolicyIngressRuleApply);
-
-impl NetworkPolicyIngressRuleApply {
-    /// ports is a list of ports which should be made accessible on the pods selected for this rule.
-    #[inline]
-    pub fn ports(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPortApply>) -> Self {
-        self.0.set("ports", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// from is a list of sources which should be able to access the pods selected for this rule.
-    #[inline]
-    pub fn from(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPeerApply>) -> Self {
-        self.0.set("from", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("NetworkPolicyIngressRule describes a particular set of traffic that is allowed to the pods matched by a NetworkPolicySpec's podSelector.", NetworkPolicyIngressRuleApply {
+    "ports is a list of ports which should be made accessible on the pods selected for this rule." ports(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPortApply>) set("ports", list(value, |value| value.0.into_value()));
+    "from is a list of sources which should be able to access the pods selected for this rule." from(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyPeerApply>) set("from", list(value, |value| value.0.into_value()));
+});
 typed!(NetworkPolicyIngressRuleApply, k8s_openapi::api::networking::v1::NetworkPolicyIngressRule, "io.k8s.api.networking.v1.NetworkPolicyIngressRule");
 
-part!("NetworkPolicyPeer describes a peer to allow traffic to/from.", NetworkPolicyPeerApply);
-
-impl NetworkPolicyPeerApply {
-    /// podSelector is a label selector which selects pods.
-    #[inline]
-    pub fn pod_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("podSelector", value.0.into_value());
-        self
-    }
-    /// namespaceSelector selects namespaces using cluster-scoped labels.
-    #[inline]
-    pub fn namespace_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("namespaceSelector", value.0.into_value());
-        self
-    }
-    /// ipBlock defines policy on a particular IPBlock.
-    #[inline]
-    pub fn ip_block(mut self, value: crate::networking::v1::IPBlockApply) -> Self {
-        self.0.set("ipBlock", value.0.into_value());
-        self
-    }
-}
+part!("NetworkPolicyPeer describes a peer to allow traffic to/from.", NetworkPolicyPeerApply {
+    "podSelector is a label selector which selects pods." pod_selector(value: crate::meta::v1::LabelSelectorApply) set("podSelector", value.0.into_value());
+    "namespaceSelector selects namespaces using cluster-scoped labels." namespace_selector(value: crate::meta::v1::LabelSelectorApply) set("namespaceSelector", value.0.into_value());
+    "ipBlock defines policy on a particular IPBlock." ip_block(value: crate::networking::v1::IPBlockApply) set("ipBlock", value.0.into_value());
+});
 typed!(NetworkPolicyPeerApply, k8s_openapi::api::networking::v1::NetworkPolicyPeer, "io.k8s.api.networking.v1.NetworkPolicyPeer");
 
-part!("NetworkPolicyPort describes a port to allow traffic on.", NetworkPolicyPortApply);
-
-impl NetworkPolicyPortApply {
-    /// protocol represents the protocol (TCP, UDP, or SCTP) which traffic must match.
-    #[inline]
-    pub fn protocol(mut self, value: impl Into<String>) -> Self {
-        self.0.set("protocol", text(value));
-        self
-    }
-    /// port represents the port on the given protocol.
-    #[inline]
-    pub fn port(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("port", value.into_value());
-        self
-    }
-    /// endPort indicates that the range of ports from port to endPort if set, inclusive, should be allowed by the policy.
-    #[inline]
-    pub fn end_port(mut self, value: i32) -> Self {
-        self.0.set("endPort", Ok(value.into()));
-        self
-    }
-}
+part!("NetworkPolicyPort describes a port to allow traffic on.", NetworkPolicyPortApply {
+    "protocol represents the protocol (TCP, UDP, or SCTP) which traffic must match." protocol(value: impl Into<String>) set("protocol", text(value));
+    "port represents the port on the given protocol." port(value: impl Part<IntOrString>) set("port", value.into_value());
+    "endPort indicates that the range of ports from port to endPort if set, inclusive, should be allowed by the policy." end_port(value: i32) set("endPort", Ok(value.into()));
+});
 typed!(NetworkPolicyPortApply, k8s_openapi::api::networking::v1::NetworkPolicyPort, "io.k8s.api.networking.v1.NetworkPolicyPort");
 
-part!("NetworkPolicySpec provides the specification of a NetworkPolicy.", NetworkPolicySpecApply);
-
-impl NetworkPolicySpecApply {
-    /// podSelector selects the pods to which this NetworkPolicy object applies.
-    #[inline]
-    pub fn pod_selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("podSelector", value.0.into_value());
-        self
-    }
-    /// ingress is a list of ingress rules to be applied to the selected pods.
-    #[inline]
-    pub fn ingress(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyIngressRuleApply>) -> Self {
-        self.0.set("ingress", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// egress is a list of egress rules to be applied to the selected pods.
-    #[inline]
-    pub fn egress(mut self, value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyEgressRuleApply>) -> Self {
-        self.0.set("egress", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// policyTypes is a list of rule types that the NetworkPolicy relates to.
-    #[inline]
-    pub fn policy_types(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("policyTypes", list(value, |value| text(value)));
-        self
-    }
-}
+part!("NetworkPolicySpec provides the specification of a NetworkPolicy.", NetworkPolicySpecApply {
+    "podSelector selects the pods to which this NetworkPolicy object applies." pod_selector(value: crate::meta::v1::LabelSelectorApply) set("podSelector", value.0.into_value());
+    "ingress is a list of ingress rules to be applied to the selected pods." ingress(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyIngressRuleApply>) set("ingress", list(value, |value| value.0.into_value()));
+    "egress is a list of egress rules to be applied to the selected pods." egress(value: impl IntoIterator<Item = crate::networking::v1::NetworkPolicyEgressRuleApply>) set("egress", list(value, |value| value.0.into_value()));
+    "policyTypes is a list of rule types that the NetworkPolicy relates to." policy_types(value: impl IntoIterator<Item = impl Into<String>>) set("policyTypes", list(value, |value| text(value)));
+});
 typed!(NetworkPolicySpecApply, k8s_openapi::api::networking::v1::NetworkPolicySpec, "io.k8s.api.networking.v1.NetworkPolicySpec");
 
-part!("ParentReference describes a reference to a parent object.", ParentReferenceApply);
-
-impl ParentReferenceApply {
-    /// Group is the group of the object being referenced.
-    #[inline]
-    pub fn group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("group", text(value));
-        self
-    }
-    /// Resource is the resource of the object being referenced.
-    #[inline]
-    pub fn resource(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resource", text(value));
-        self
-    }
-    /// Namespace is the namespace of the object being referenced.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-    /// Name is the name of the object being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("ParentReference describes a reference to a parent object.", ParentReferenceApply {
+    "Group is the group of the object being referenced." group(value: impl Into<String>) set("group", text(value));
+    "Resource is the resource of the object being referenced." resource(value: impl Into<String>) set("resource", text(value));
+    "Namespace is the namespace of the object being referenced." namespace(value: impl Into<String>) set("namespace", text(value));
+    "Name is the name of the object being referenced." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(ParentReferenceApply, k8s_openapi::api::networking::v1::ParentReference, "io.k8s.api.networking.v1.ParentReference");
 
-part!("ServiceBackendPort is the service port being referenced.", ServiceBackendPortApply);
-
-impl ServiceBackendPortApply {
-    /// name is the name of the port on the Service.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// number is the numerical port number (e.g.
-    #[inline]
-    pub fn number(mut self, value: i32) -> Self {
-        self.0.set("number", Ok(value.into()));
-        self
-    }
-}
+part!("ServiceBackendPort is the service port being referenced.", ServiceBackendPortApply {
+    "name is the name of the port on the Service." name(value: impl Into<String>) set("name", text(value));
+    "number is the numerical port number (e.g." number(value: i32) set("number", Ok(value.into()));
+});
 typed!(ServiceBackendPortApply, k8s_openapi::api::networking::v1::ServiceBackendPort, "io.k8s.api.networking.v1.ServiceBackendPort");
 
 /// ServiceCIDR defines a range of IP addresses using CIDR format (e.g.
 pub type ServiceCIDRApply = Apply<k8s_openapi::api::networking::v1::ServiceCIDR, BuiltIn>;
+root!(ServiceCIDRApply, k8s_openapi::api::networking::v1::ServiceCIDR, "io.k8s.api.networking.v1.ServiceCIDR" {
+    "spec is the desired state of the ServiceCIDR." spec(value: crate::networking::v1::ServiceCIDRSpecApply) set("spec", value.0.into_value());
+    "status represents the current state of the ServiceCIDR." status(value: crate::networking::v1::ServiceCIDRStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::networking::v1::ServiceCIDR, BuiltIn> {
-    /// spec is the desired state of the ServiceCIDR.
-    #[inline]
-    pub fn spec(mut self, value: crate::networking::v1::ServiceCIDRSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status represents the current state of the ServiceCIDR.
-    #[inline]
-    pub fn status(mut self, value: crate::networking::v1::ServiceCIDRStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ServiceCIDRApply, k8s_openapi::api::networking::v1::ServiceCIDR, "io.k8s.api.networking.v1.ServiceCIDR");
-
-part!("ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services.", ServiceCIDRSpecApply);
-
-impl ServiceCIDRSpecApply {
-    /// CIDRs defines the IP blocks in CIDR notation (e.g.
-    #[inline]
-    pub fn cidrs(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("cidrs", list(value, |value| text(value)));
-        self
-    }
-}
+part!("ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services.", ServiceCIDRSpecApply {
+    "CIDRs defines the IP blocks in CIDR notation (e.g." cidrs(value: impl IntoIterator<Item = impl Into<String>>) set("cidrs", list(value, |value| text(value)));
+});
 typed!(ServiceCIDRSpecApply, k8s_openapi::api::networking::v1::ServiceCIDRSpec, "io.k8s.api.networking.v1.ServiceCIDRSpec");
 
-part!("ServiceCIDRStatus describes the current state of the ServiceCIDR.", ServiceCIDRStatusApply);
-
-impl ServiceCIDRStatusApply {
-    /// conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("ServiceCIDRStatus describes the current state of the ServiceCIDR.", ServiceCIDRStatusApply {
+    "conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR." conditions(value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(ServiceCIDRStatusApply, k8s_openapi::api::networking::v1::ServiceCIDRStatus, "io.k8s.api.networking.v1.ServiceCIDRStatus");

@@ -4,57 +4,21 @@
 
 use crate::generated::*;
 
-part!("Overhead structure represents the resource overhead associated with running a pod.", OverheadApply);
-
-impl OverheadApply {
-    /// podFixed represents the fixed resource overhead associated with running a pod.
-    #[inline]
-    pub fn pod_fixed(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("podFixed", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("Overhead structure represents the resource overhead associated with running a pod.", OverheadApply {
+    "podFixed represents the fixed resource overhead associated with running a pod." pod_fixed(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("podFixed", entries(value, |value| value.into_value()));
+});
 typed!(OverheadApply, k8s_openapi::api::node::v1::Overhead, "io.k8s.api.node.v1.Overhead");
 
 /// RuntimeClass defines a class of container runtime supported in the cluster.
 pub type RuntimeClassApply = Apply<k8s_openapi::api::node::v1::RuntimeClass, BuiltIn>;
+root!(RuntimeClassApply, k8s_openapi::api::node::v1::RuntimeClass, "io.k8s.api.node.v1.RuntimeClass" {
+    "handler specifies the underlying runtime and configuration that the CRI implementation will use to handle pods of this class." handler(value: impl Into<String>) set("handler", text(value));
+    "overhead represents the resource overhead associated with running a pod for a given RuntimeClass." overhead(value: crate::node::v1::OverheadApply) set("overhead", value.0.into_value());
+    "scheduling holds the scheduling constraints to ensure that pods running with this RuntimeClass are scheduled to nodes that support it." scheduling(value: crate::node::v1::SchedulingApply) set("scheduling", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::node::v1::RuntimeClass, BuiltIn> {
-    /// handler specifies the underlying runtime and configuration that the CRI implementation will use to handle pods of this class.
-    #[inline]
-    pub fn handler(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("handler", text(value));
-        self
-    }
-    /// overhead represents the resource overhead associated with running a pod for a given RuntimeClass.
-    #[inline]
-    pub fn overhead(mut self, value: crate::node::v1::OverheadApply) -> Self {
-        self.fields.set("overhead", value.0.into_value());
-        self
-    }
-    /// scheduling holds the scheduling constraints to ensure that pods running with this RuntimeClass are scheduled to nodes that support it.
-    #[inline]
-    pub fn scheduling(mut self, value: crate::node::v1::SchedulingApply) -> Self {
-        self.fields.set("scheduling", value.0.into_value());
-        self
-    }
-}
-root!(RuntimeClassApply, k8s_openapi::api::node::v1::RuntimeClass, "io.k8s.api.node.v1.RuntimeClass");
-
-part!("Scheduling specifies the scheduling constraints for nodes supporting a RuntimeClass.", SchedulingApply);
-
-impl SchedulingApply {
-    /// nodeSelector lists labels that must be present on nodes that support this RuntimeClass.
-    #[inline]
-    pub fn node_selector(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.set("nodeSelector", entries(value, |value| text(value)));
-        self
-    }
-    /// tolerations are appended (excluding duplicates) to pods running with this RuntimeClass during admission, effectively unioning the set of nodes tolerated by the …
-    #[inline]
-    pub fn tolerations(mut self, value: impl IntoIterator<Item = crate::core::v1::TolerationApply>) -> Self {
-        self.0.set("tolerations", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Scheduling specifies the scheduling constraints for nodes supporting a RuntimeClass.", SchedulingApply {
+    "nodeSelector lists labels that must be present on nodes that support this RuntimeClass." node_selector(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) set("nodeSelector", entries(value, |value| text(value)));
+    "tolerations are appended (excluding duplicates) to pods running with this RuntimeClass during admission, effectively unioning the set of nodes tolerated by the …" tolerations(value: impl IntoIterator<Item = crate::core::v1::TolerationApply>) set("tolerations", list(value, |value| value.0.into_value()));
+});
 typed!(SchedulingApply, k8s_openapi::api::node::v1::Scheduling, "io.k8s.api.node.v1.Scheduling");

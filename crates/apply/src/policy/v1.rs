@@ -6,97 +6,26 @@ use crate::generated::*;
 
 /// PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods.
 pub type PodDisruptionBudgetApply = Apply<k8s_openapi::api::policy::v1::PodDisruptionBudget, BuiltIn>;
+root!(PodDisruptionBudgetApply, k8s_openapi::api::policy::v1::PodDisruptionBudget, "io.k8s.api.policy.v1.PodDisruptionBudget" {
+    "Specification of the desired behavior of the PodDisruptionBudget." spec(value: crate::policy::v1::PodDisruptionBudgetSpecApply) set("spec", value.0.into_value());
+    "Most recently observed status of the PodDisruptionBudget." status(value: crate::policy::v1::PodDisruptionBudgetStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::policy::v1::PodDisruptionBudget, BuiltIn> {
-    /// Specification of the desired behavior of the PodDisruptionBudget.
-    #[inline]
-    pub fn spec(mut self, value: crate::policy::v1::PodDisruptionBudgetSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Most recently observed status of the PodDisruptionBudget.
-    #[inline]
-    pub fn status(mut self, value: crate::policy::v1::PodDisruptionBudgetStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(PodDisruptionBudgetApply, k8s_openapi::api::policy::v1::PodDisruptionBudget, "io.k8s.api.policy.v1.PodDisruptionBudget");
-
-part!("PodDisruptionBudgetSpec is a description of a PodDisruptionBudget.", PodDisruptionBudgetSpecApply);
-
-impl PodDisruptionBudgetSpecApply {
-    /// An eviction is allowed if at least "minAvailable" pods selected by "selector" will still be available after the eviction, i.e.
-    #[inline]
-    pub fn min_available(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("minAvailable", value.into_value());
-        self
-    }
-    /// Label query over pods whose evictions are managed by the disruption budget.
-    #[inline]
-    pub fn selector(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.0.set("selector", value.0.into_value());
-        self
-    }
-    /// An eviction is allowed if at most "maxUnavailable" pods selected by "selector" are unavailable after the eviction, i.e.
-    #[inline]
-    pub fn max_unavailable(mut self, value: impl Part<IntOrString>) -> Self {
-        self.0.set("maxUnavailable", value.into_value());
-        self
-    }
-    /// UnhealthyPodEvictionPolicy defines the criteria for when unhealthy pods should be considered for eviction.
-    #[inline]
-    pub fn unhealthy_pod_eviction_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("unhealthyPodEvictionPolicy", text(value));
-        self
-    }
-}
+part!("PodDisruptionBudgetSpec is a description of a PodDisruptionBudget.", PodDisruptionBudgetSpecApply {
+    "An eviction is allowed if at least \"minAvailable\" pods selected by \"selector\" will still be available after the eviction, i.e." min_available(value: impl Part<IntOrString>) set("minAvailable", value.into_value());
+    "Label query over pods whose evictions are managed by the disruption budget." selector(value: crate::meta::v1::LabelSelectorApply) set("selector", value.0.into_value());
+    "An eviction is allowed if at most \"maxUnavailable\" pods selected by \"selector\" are unavailable after the eviction, i.e." max_unavailable(value: impl Part<IntOrString>) set("maxUnavailable", value.into_value());
+    "UnhealthyPodEvictionPolicy defines the criteria for when unhealthy pods should be considered for eviction." unhealthy_pod_eviction_policy(value: impl Into<String>) set("unhealthyPodEvictionPolicy", text(value));
+});
 typed!(PodDisruptionBudgetSpecApply, k8s_openapi::api::policy::v1::PodDisruptionBudgetSpec, "io.k8s.api.policy.v1.PodDisruptionBudgetSpec");
 
-part!("PodDisruptionBudgetStatus represents information about the status of a PodDisruptionBudget.", PodDisruptionBudgetStatusApply);
-
-impl PodDisruptionBudgetStatusApply {
-    /// Most recent generation observed when updating this PDB status.
-    #[inline]
-    pub fn observed_generation(mut self, value: i64) -> Self {
-        self.0.set("observedGeneration", Ok(value.into()));
-        self
-    }
-    /// DisruptedPods contains information about pods whose eviction was processed by the API server eviction subresource handler but has not yet been observed by the …
-    #[inline]
-    pub fn disrupted_pods(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Time>)>) -> Self {
-        self.0.extend("disruptedPods", entries(value, |value| value.into_value()));
-        self
-    }
-    /// Number of pod disruptions that are currently allowed.
-    #[inline]
-    pub fn disruptions_allowed(mut self, value: i32) -> Self {
-        self.0.set("disruptionsAllowed", Ok(value.into()));
-        self
-    }
-    /// current number of healthy pods.
-    #[inline]
-    pub fn current_healthy(mut self, value: i32) -> Self {
-        self.0.set("currentHealthy", Ok(value.into()));
-        self
-    }
-    /// minimum desired number of healthy pods.
-    #[inline]
-    pub fn desired_healthy(mut self, value: i32) -> Self {
-        self.0.set("desiredHealthy", Ok(value.into()));
-        self
-    }
-    /// total number of pods counted by this disruption budget.
-    #[inline]
-    pub fn expected_pods(mut self, value: i32) -> Self {
-        self.0.set("expectedPods", Ok(value.into()));
-        self
-    }
-    /// Conditions contain conditions for PDB.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-}
+part!("PodDisruptionBudgetStatus represents information about the status of a PodDisruptionBudget.", PodDisruptionBudgetStatusApply {
+    "Most recent generation observed when updating this PDB status." observed_generation(value: i64) set("observedGeneration", Ok(value.into()));
+    "DisruptedPods contains information about pods whose eviction was processed by the API server eviction subresource handler but has not yet been observed by the …" disrupted_pods(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Time>)>) extend("disruptedPods", entries(value, |value| value.into_value()));
+    "Number of pod disruptions that are currently allowed." disruptions_allowed(value: i32) set("disruptionsAllowed", Ok(value.into()));
+    "current number of healthy pods." current_healthy(value: i32) set("currentHealthy", Ok(value.into()));
+    "minimum desired number of healthy pods." desired_healthy(value: i32) set("desiredHealthy", Ok(value.into()));
+    "total number of pods counted by this disruption budget." expected_pods(value: i32) set("expectedPods", Ok(value.into()));
+    "Conditions contain conditions for PDB." conditions(value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+});
 typed!(PodDisruptionBudgetStatusApply, k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus, "io.k8s.api.policy.v1.PodDisruptionBudgetStatus");

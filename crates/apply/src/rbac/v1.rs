@@ -4,174 +4,58 @@
 
 use crate::generated::*;
 
-part!("AggregationRule describes how to locate ClusterRoles to aggregate into the ClusterRole.", AggregationRuleApply);
-
-impl AggregationRuleApply {
-    /// ClusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create the rules.
-    #[inline]
-    pub fn cluster_role_selectors(mut self, value: impl IntoIterator<Item = crate::meta::v1::LabelSelectorApply>) -> Self {
-        self.0.set("clusterRoleSelectors", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("AggregationRule describes how to locate ClusterRoles to aggregate into the ClusterRole.", AggregationRuleApply {
+    "ClusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create the rules." cluster_role_selectors(value: impl IntoIterator<Item = crate::meta::v1::LabelSelectorApply>) set("clusterRoleSelectors", list(value, |value| value.0.into_value()));
+});
 typed!(AggregationRuleApply, k8s_openapi::api::rbac::v1::AggregationRule, "io.k8s.api.rbac.v1.AggregationRule");
 
 /// ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding.
 pub type ClusterRoleApply = Apply<k8s_openapi::api::rbac::v1::ClusterRole, BuiltIn>;
-
-impl Apply<k8s_openapi::api::rbac::v1::ClusterRole, BuiltIn> {
-    /// Rules holds all the PolicyRules for this ClusterRole.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::rbac::v1::PolicyRuleApply>) -> Self {
-        self.fields.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// AggregationRule is an optional field that describes how to build the Rules for this ClusterRole.
-    #[inline]
-    pub fn aggregation_rule(mut self, value: crate::rbac::v1::AggregationRuleApply) -> Self {
-        self.fields.set("aggregationRule", value.0.into_value());
-        self
-    }
-}
-root!(ClusterRoleApply, k8s_openapi::api::rbac::v1::ClusterRole, "io.k8s.api.rbac.v1.ClusterRole");
+root!(ClusterRoleApply, k8s_openapi::api::rbac::v1::ClusterRole, "io.k8s.api.rbac.v1.ClusterRole" {
+    "Rules holds all the PolicyRules for this ClusterRole." rules(value: impl IntoIterator<Item = crate::rbac::v1::PolicyRuleApply>) set("rules", list(value, |value| value.0.into_value()));
+    "AggregationRule is an optional field that describes how to build the Rules for this ClusterRole." aggregation_rule(value: crate::rbac::v1::AggregationRuleApply) set("aggregationRule", value.0.into_value());
+});
 
 /// ClusterRoleBinding references a ClusterRole, but not contain it.
 pub type ClusterRoleBindingApply = Apply<k8s_openapi::api::rbac::v1::ClusterRoleBinding, BuiltIn>;
+root!(ClusterRoleBindingApply, k8s_openapi::api::rbac::v1::ClusterRoleBinding, "io.k8s.api.rbac.v1.ClusterRoleBinding" {
+    "Subjects holds references to the objects the role applies to." subjects(value: impl IntoIterator<Item = crate::rbac::v1::SubjectApply>) set("subjects", list(value, |value| value.0.into_value()));
+    "RoleRef can only reference a ClusterRole in the global namespace." role_ref(value: crate::rbac::v1::RoleRefApply) set("roleRef", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::rbac::v1::ClusterRoleBinding, BuiltIn> {
-    /// Subjects holds references to the objects the role applies to.
-    #[inline]
-    pub fn subjects(mut self, value: impl IntoIterator<Item = crate::rbac::v1::SubjectApply>) -> Self {
-        self.fields.set("subjects", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// RoleRef can only reference a ClusterRole in the global namespace.
-    #[inline]
-    pub fn role_ref(mut self, value: crate::rbac::v1::RoleRefApply) -> Self {
-        self.fields.set("roleRef", value.0.into_value());
-        self
-    }
-}
-root!(ClusterRoleBindingApply, k8s_openapi::api::rbac::v1::ClusterRoleBinding, "io.k8s.api.rbac.v1.ClusterRoleBinding");
-
-part!("PolicyRule holds information that describes a policy rule, but does not contain information about who the rule applies to or which namespace the rule applies to.", PolicyRuleApply);
-
-impl PolicyRuleApply {
-    /// Verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule.
-    #[inline]
-    pub fn verbs(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("verbs", list(value, |value| text(value)));
-        self
-    }
-    /// APIGroups is the name of the APIGroup that contains the resources.
-    #[inline]
-    pub fn api_groups(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("apiGroups", list(value, |value| text(value)));
-        self
-    }
-    /// Resources is a list of resources this rule applies to.
-    #[inline]
-    pub fn resources(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("resources", list(value, |value| text(value)));
-        self
-    }
-    /// ResourceNames is an optional white list of names that the rule applies to.
-    #[inline]
-    pub fn resource_names(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("resourceNames", list(value, |value| text(value)));
-        self
-    }
-    /// NonResourceURLs is a set of partial urls that a user should have access to.
-    #[inline]
-    pub fn non_resource_urls(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("nonResourceURLs", list(value, |value| text(value)));
-        self
-    }
-}
+part!("PolicyRule holds information that describes a policy rule, but does not contain information about who the rule applies to or which namespace the rule applies to.", PolicyRuleApply {
+    "Verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule." verbs(value: impl IntoIterator<Item = impl Into<String>>) set("verbs", list(value, |value| text(value)));
+    "APIGroups is the name of the APIGroup that contains the resources." api_groups(value: impl IntoIterator<Item = impl Into<String>>) set("apiGroups", list(value, |value| text(value)));
+    "Resources is a list of resources this rule applies to." resources(value: impl IntoIterator<Item = impl Into<String>>) set("resources", list(value, |value| text(value)));
+    "ResourceNames is an optional white list of names that the rule applies to." resource_names(value: impl IntoIterator<Item = impl Into<String>>) set("resourceNames", list(value, |value| text(value)));
+    "NonResourceURLs is a set of partial urls that a user should have access to." non_resource_urls(value: impl IntoIterator<Item = impl Into<String>>) set("nonResourceURLs", list(value, |value| text(value)));
+});
 typed!(PolicyRuleApply, k8s_openapi::api::rbac::v1::PolicyRule, "io.k8s.api.rbac.v1.PolicyRule");
 
 /// Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
 pub type RoleApply = Apply<k8s_openapi::api::rbac::v1::Role, BuiltIn>;
-
-impl Apply<k8s_openapi::api::rbac::v1::Role, BuiltIn> {
-    /// Rules holds all the PolicyRules for this Role.
-    #[inline]
-    pub fn rules(mut self, value: impl IntoIterator<Item = crate::rbac::v1::PolicyRuleApply>) -> Self {
-        self.fields.set("rules", list(value, |value| value.0.into_value()));
-        self
-    }
-}
-root!(RoleApply, k8s_openapi::api::rbac::v1::Role, "io.k8s.api.rbac.v1.Role");
+root!(RoleApply, k8s_openapi::api::rbac::v1::Role, "io.k8s.api.rbac.v1.Role" {
+    "Rules holds all the PolicyRules for this Role." rules(value: impl IntoIterator<Item = crate::rbac::v1::PolicyRuleApply>) set("rules", list(value, |value| value.0.into_value()));
+});
 
 /// RoleBinding references a role, but does not contain it.
 pub type RoleBindingApply = Apply<k8s_openapi::api::rbac::v1::RoleBinding, BuiltIn>;
+root!(RoleBindingApply, k8s_openapi::api::rbac::v1::RoleBinding, "io.k8s.api.rbac.v1.RoleBinding" {
+    "Subjects holds references to the objects the role applies to." subjects(value: impl IntoIterator<Item = crate::rbac::v1::SubjectApply>) set("subjects", list(value, |value| value.0.into_value()));
+    "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace." role_ref(value: crate::rbac::v1::RoleRefApply) set("roleRef", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::rbac::v1::RoleBinding, BuiltIn> {
-    /// Subjects holds references to the objects the role applies to.
-    #[inline]
-    pub fn subjects(mut self, value: impl IntoIterator<Item = crate::rbac::v1::SubjectApply>) -> Self {
-        self.fields.set("subjects", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.
-    #[inline]
-    pub fn role_ref(mut self, value: crate::rbac::v1::RoleRefApply) -> Self {
-        self.fields.set("roleRef", value.0.into_value());
-        self
-    }
-}
-root!(RoleBindingApply, k8s_openapi::api::rbac::v1::RoleBinding, "io.k8s.api.rbac.v1.RoleBinding");
-
-part!("RoleRef contains information that points to the role being used.", RoleRefApply);
-
-impl RoleRefApply {
-    /// APIGroup is the group for the resource being referenced.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// Kind is the type of resource being referenced.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// Name is the name of resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-}
+part!("RoleRef contains information that points to the role being used.", RoleRefApply {
+    "APIGroup is the group for the resource being referenced." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "Kind is the type of resource being referenced." kind(value: impl Into<String>) set("kind", text(value));
+    "Name is the name of resource being referenced." name(value: impl Into<String>) set("name", text(value));
+});
 typed!(RoleRefApply, k8s_openapi::api::rbac::v1::RoleRef, "io.k8s.api.rbac.v1.RoleRef");
 
-part!("Subject contains a reference to the object or user identities a role binding applies to.", SubjectApply);
-
-impl SubjectApply {
-    /// Kind of object being referenced.
-    #[inline]
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.0.set("kind", text(value));
-        self
-    }
-    /// APIGroup holds the API group of the referenced subject.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// Name of the object being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Namespace of the referenced object.
-    #[inline]
-    pub fn namespace(mut self, value: impl Into<String>) -> Self {
-        self.0.set("namespace", text(value));
-        self
-    }
-}
+part!("Subject contains a reference to the object or user identities a role binding applies to.", SubjectApply {
+    "Kind of object being referenced." kind(value: impl Into<String>) set("kind", text(value));
+    "APIGroup holds the API group of the referenced subject." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "Name of the object being referenced." name(value: impl Into<String>) set("name", text(value));
+    "Namespace of the referenced object." namespace(value: impl Into<String>) set("namespace", text(value));
+});
 typed!(SubjectApply, k8s_openapi::api::rbac::v1::Subject, "io.k8s.api.rbac.v1.Subject");

@@ -4,1045 +4,302 @@
 
 use crate::generated::*;
 
-part!("AllocatedDeviceStatus contains the status of an allocated device, if the driver chooses to report it.", AllocatedDeviceStatusApply);
-
-impl AllocatedDeviceStatusApply {
-    /// Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the allocation once the claim is needed on a node.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// This name together with the driver name and the device name field identify which device was allocated (\`\<driver name\>/\<pool name\>/\<device name\>\`).
-    #[inline]
-    pub fn pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pool", text(value));
-        self
-    }
-    /// Device references one device instance via its name in the driver's resource pool.
-    #[inline]
-    pub fn device(mut self, value: impl Into<String>) -> Self {
-        self.0.set("device", text(value));
-        self
-    }
-    /// ShareID uniquely identifies an individual allocation share of the device.
-    #[inline]
-    pub fn share_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("shareID", text(value));
-        self
-    }
-    /// Conditions contains the latest observation of the device's state.
-    #[inline]
-    pub fn conditions(mut self, value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) -> Self {
-        self.0.add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
-        self
-    }
-    /// Data contains arbitrary driver-specific data.
-    #[inline]
-    pub fn data(mut self, value: impl Serialize) -> Self {
-        self.0.set("data", to_value(value));
-        self
-    }
-    /// NetworkData contains network-related information specific to the device.
-    #[inline]
-    pub fn network_data(mut self, value: crate::resource::v1::NetworkDeviceDataApply) -> Self {
-        self.0.set("networkData", value.0.into_value());
-        self
-    }
-}
+part!("AllocatedDeviceStatus contains the status of an allocated device, if the driver chooses to report it.", AllocatedDeviceStatusApply {
+    "Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the allocation once the claim is needed on a node." driver(value: impl Into<String>) set("driver", text(value));
+    "This name together with the driver name and the device name field identify which device was allocated (\\`\\<driver name\\>/\\<pool name\\>/\\<device name\\>\\`)." pool(value: impl Into<String>) set("pool", text(value));
+    "Device references one device instance via its name in the driver's resource pool." device(value: impl Into<String>) set("device", text(value));
+    "ShareID uniquely identifies an individual allocation share of the device." share_id(value: impl Into<String>) set("shareID", text(value));
+    "Conditions contains the latest observation of the device's state." conditions(value: impl IntoIterator<Item = crate::meta::v1::ConditionApply>) add_keyed("conditions", list(value, |value| value.0.into_value()), &[("type", None)]);
+    "Data contains arbitrary driver-specific data." data(value: impl Serialize) set("data", to_value(value));
+    "NetworkData contains network-related information specific to the device." network_data(value: crate::resource::v1::NetworkDeviceDataApply) set("networkData", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(AllocatedDeviceStatusApply, k8s_openapi::api::resource::v1::AllocatedDeviceStatus, "io.k8s.api.resource.v1.AllocatedDeviceStatus"); }
 
-part!("AllocationResult contains attributes of an allocated resource.", AllocationResultApply);
-
-impl AllocationResultApply {
-    /// Devices is the result of allocating devices.
-    #[inline]
-    pub fn devices(mut self, value: crate::resource::v1::DeviceAllocationResultApply) -> Self {
-        self.0.set("devices", value.0.into_value());
-        self
-    }
-    /// NodeSelector defines where the allocated resources are available.
-    #[inline]
-    pub fn node_selector(mut self, value: crate::core::v1::NodeSelectorApply) -> Self {
-        self.0.set("nodeSelector", value.0.into_value());
-        self
-    }
-    /// AllocationTimestamp stores the time when the resources were allocated.
-    #[inline]
-    pub fn allocation_timestamp(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("allocationTimestamp", value.into_value());
-        self
-    }
-}
+part!("AllocationResult contains attributes of an allocated resource.", AllocationResultApply {
+    "Devices is the result of allocating devices." devices(value: crate::resource::v1::DeviceAllocationResultApply) set("devices", value.0.into_value());
+    "NodeSelector defines where the allocated resources are available." node_selector(value: crate::core::v1::NodeSelectorApply) set("nodeSelector", value.0.into_value());
+    "AllocationTimestamp stores the time when the resources were allocated." allocation_timestamp(value: impl Part<Time>) set("allocationTimestamp", value.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(AllocationResultApply, k8s_openapi::api::resource::v1::AllocationResult, "io.k8s.api.resource.v1.AllocationResult"); }
 
-part!("CELDeviceSelector contains a CEL expression for selecting a device.", CELDeviceSelectorApply);
-
-impl CELDeviceSelectorApply {
-    /// Expression is a CEL expression which evaluates a single device.
-    #[inline]
-    pub fn expression(mut self, value: impl Into<String>) -> Self {
-        self.0.set("expression", text(value));
-        self
-    }
-}
+part!("CELDeviceSelector contains a CEL expression for selecting a device.", CELDeviceSelectorApply {
+    "Expression is a CEL expression which evaluates a single device." expression(value: impl Into<String>) set("expression", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CELDeviceSelectorApply, k8s_openapi::api::resource::v1::CELDeviceSelector, "io.k8s.api.resource.v1.CELDeviceSelector"); }
 
-part!("CapacityRequestPolicy defines how requests consume device capacity.", CapacityRequestPolicyApply);
-
-impl CapacityRequestPolicyApply {
-    /// Default specifies how much of this capacity is consumed by a request that does not contain an entry for it in DeviceRequest's Capacity.
-    #[inline]
-    pub fn default(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("default", value.into_value());
-        self
-    }
-    /// ValidValues defines a set of acceptable quantity values in consuming requests.
-    #[inline]
-    pub fn valid_values(mut self, value: impl IntoIterator<Item = impl Part<Quantity>>) -> Self {
-        self.0.set("validValues", list(value, |value| value.into_value()));
-        self
-    }
-    /// ValidRange defines an acceptable quantity value range in consuming requests.
-    #[inline]
-    pub fn valid_range(mut self, value: crate::resource::v1::CapacityRequestPolicyRangeApply) -> Self {
-        self.0.set("validRange", value.0.into_value());
-        self
-    }
-}
+part!("CapacityRequestPolicy defines how requests consume device capacity.", CapacityRequestPolicyApply {
+    "Default specifies how much of this capacity is consumed by a request that does not contain an entry for it in DeviceRequest's Capacity." default(value: impl Part<Quantity>) set("default", value.into_value());
+    "ValidValues defines a set of acceptable quantity values in consuming requests." valid_values(value: impl IntoIterator<Item = impl Part<Quantity>>) set("validValues", list(value, |value| value.into_value()));
+    "ValidRange defines an acceptable quantity value range in consuming requests." valid_range(value: crate::resource::v1::CapacityRequestPolicyRangeApply) set("validRange", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CapacityRequestPolicyApply, k8s_openapi::api::resource::v1::CapacityRequestPolicy, "io.k8s.api.resource.v1.CapacityRequestPolicy"); }
 
-part!("CapacityRequestPolicyRange defines a valid range for consumable capacity values.", CapacityRequestPolicyRangeApply);
-
-impl CapacityRequestPolicyRangeApply {
-    /// Min specifies the minimum capacity allowed for a consumption request.
-    #[inline]
-    pub fn min(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("min", value.into_value());
-        self
-    }
-    /// Max defines the upper limit for capacity that can be requested.
-    #[inline]
-    pub fn max(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("max", value.into_value());
-        self
-    }
-    /// Step defines the step size between valid capacity amounts within the range.
-    #[inline]
-    pub fn step(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("step", value.into_value());
-        self
-    }
-}
+part!("CapacityRequestPolicyRange defines a valid range for consumable capacity values.", CapacityRequestPolicyRangeApply {
+    "Min specifies the minimum capacity allowed for a consumption request." min(value: impl Part<Quantity>) set("min", value.into_value());
+    "Max defines the upper limit for capacity that can be requested." max(value: impl Part<Quantity>) set("max", value.into_value());
+    "Step defines the step size between valid capacity amounts within the range." step(value: impl Part<Quantity>) set("step", value.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CapacityRequestPolicyRangeApply, k8s_openapi::api::resource::v1::CapacityRequestPolicyRange, "io.k8s.api.resource.v1.CapacityRequestPolicyRange"); }
 
-part!("CapacityRequirements defines the capacity requirements for a specific device request.", CapacityRequirementsApply);
-
-impl CapacityRequirementsApply {
-    /// Requests represent individual device resource requests for distinct resources, all of which must be provided by the device.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("requests", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("CapacityRequirements defines the capacity requirements for a specific device request.", CapacityRequirementsApply {
+    "Requests represent individual device resource requests for distinct resources, all of which must be provided by the device." requests(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("requests", entries(value, |value| value.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CapacityRequirementsApply, k8s_openapi::api::resource::v1::CapacityRequirements, "io.k8s.api.resource.v1.CapacityRequirements"); }
 
-part!("Counter describes a quantity associated with a device.", CounterApply);
-
-impl CounterApply {
-    /// Value defines how much of a certain device counter is available.
-    #[inline]
-    pub fn value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("value", value.into_value());
-        self
-    }
-}
+part!("Counter describes a quantity associated with a device.", CounterApply {
+    "Value defines how much of a certain device counter is available." value(value: impl Part<Quantity>) set("value", value.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CounterApply, k8s_openapi::api::resource::v1::Counter, "io.k8s.api.resource.v1.Counter"); }
 
-part!("CounterSet defines a named set of counters that are available to be used by devices defined in the ResourcePool.", CounterSetApply);
-
-impl CounterSetApply {
-    /// Name defines the name of the counter set.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Counters defines the set of counters for this CounterSet The name of each counter must be unique in that set and must be a DNS label.
-    #[inline]
-    pub fn counters(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::CounterApply)>) -> Self {
-        self.0.extend("counters", entries(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("CounterSet defines a named set of counters that are available to be used by devices defined in the ResourcePool.", CounterSetApply {
+    "Name defines the name of the counter set." name(value: impl Into<String>) set("name", text(value));
+    "Counters defines the set of counters for this CounterSet The name of each counter must be unique in that set and must be a DNS label." counters(value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::CounterApply)>) extend("counters", entries(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(CounterSetApply, k8s_openapi::api::resource::v1::CounterSet, "io.k8s.api.resource.v1.CounterSet"); }
 
-part!("Device represents one individual hardware instance that can be selected based on its attributes.", DeviceApply);
-
-impl DeviceApply {
-    /// Name is unique identifier among all devices managed by the driver in the pool.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Attributes defines the set of attributes for this device.
-    #[inline]
-    pub fn attributes(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::DeviceAttributeApply)>) -> Self {
-        self.0.extend("attributes", entries(value, |value| value.0.into_value()));
-        self
-    }
-    /// Capacity defines the set of capacities for this device.
-    #[inline]
-    pub fn capacity(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::DeviceCapacityApply)>) -> Self {
-        self.0.extend("capacity", entries(value, |value| value.0.into_value()));
-        self
-    }
-    /// ConsumesCounters defines a list of references to sharedCounters and the set of counters that the device will consume from those counter sets.
-    #[inline]
-    pub fn consumes_counters(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceCounterConsumptionApply>) -> Self {
-        self.0.set("consumesCounters", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// NodeName identifies the node where the device is available.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-    /// NodeSelector defines the nodes where the device is available.
-    #[inline]
-    pub fn node_selector(mut self, value: crate::core::v1::NodeSelectorApply) -> Self {
-        self.0.set("nodeSelector", value.0.into_value());
-        self
-    }
-    /// AllNodes indicates that all nodes have access to the device.
-    #[inline]
-    pub fn all_nodes(mut self, value: bool) -> Self {
-        self.0.set("allNodes", Ok(value.into()));
-        self
-    }
-    /// If specified, these are the driver-defined taints.
-    #[inline]
-    pub fn taints(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceTaintApply>) -> Self {
-        self.0.set("taints", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// BindsToNode indicates if the usage of an allocation involving this device has to be limited to exactly the node that was chosen when allocating the claim.
-    #[inline]
-    pub fn binds_to_node(mut self, value: bool) -> Self {
-        self.0.set("bindsToNode", Ok(value.into()));
-        self
-    }
-    /// BindingConditions defines the conditions for proceeding with binding.
-    #[inline]
-    pub fn binding_conditions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("bindingConditions", list(value, |value| text(value)));
-        self
-    }
-    /// BindingFailureConditions defines the conditions for binding failure.
-    #[inline]
-    pub fn binding_failure_conditions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("bindingFailureConditions", list(value, |value| text(value)));
-        self
-    }
-    /// AllowMultipleAllocations marks whether the device is allowed to be allocated to multiple DeviceRequests.
-    #[inline]
-    pub fn allow_multiple_allocations(mut self, value: bool) -> Self {
-        self.0.set("allowMultipleAllocations", Ok(value.into()));
-        self
-    }
-    /// NodeAllocatableResourceMappings defines the mapping of node resources that are managed by the DRA driver exposing this device.
-    #[inline]
-    pub fn node_allocatable_resource_mappings(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::NodeAllocatableResourceMappingApply)>) -> Self {
-        self.0.extend("nodeAllocatableResourceMappings", entries(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("Device represents one individual hardware instance that can be selected based on its attributes.", DeviceApply {
+    "Name is unique identifier among all devices managed by the driver in the pool." name(value: impl Into<String>) set("name", text(value));
+    "Attributes defines the set of attributes for this device." attributes(value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::DeviceAttributeApply)>) extend("attributes", entries(value, |value| value.0.into_value()));
+    "Capacity defines the set of capacities for this device." capacity(value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::DeviceCapacityApply)>) extend("capacity", entries(value, |value| value.0.into_value()));
+    "ConsumesCounters defines a list of references to sharedCounters and the set of counters that the device will consume from those counter sets." consumes_counters(value: impl IntoIterator<Item = crate::resource::v1::DeviceCounterConsumptionApply>) set("consumesCounters", list(value, |value| value.0.into_value()));
+    "NodeName identifies the node where the device is available." node_name(value: impl Into<String>) set("nodeName", text(value));
+    "NodeSelector defines the nodes where the device is available." node_selector(value: crate::core::v1::NodeSelectorApply) set("nodeSelector", value.0.into_value());
+    "AllNodes indicates that all nodes have access to the device." all_nodes(value: bool) set("allNodes", Ok(value.into()));
+    "If specified, these are the driver-defined taints." taints(value: impl IntoIterator<Item = crate::resource::v1::DeviceTaintApply>) set("taints", list(value, |value| value.0.into_value()));
+    "BindsToNode indicates if the usage of an allocation involving this device has to be limited to exactly the node that was chosen when allocating the claim." binds_to_node(value: bool) set("bindsToNode", Ok(value.into()));
+    "BindingConditions defines the conditions for proceeding with binding." binding_conditions(value: impl IntoIterator<Item = impl Into<String>>) set("bindingConditions", list(value, |value| text(value)));
+    "BindingFailureConditions defines the conditions for binding failure." binding_failure_conditions(value: impl IntoIterator<Item = impl Into<String>>) set("bindingFailureConditions", list(value, |value| text(value)));
+    "AllowMultipleAllocations marks whether the device is allowed to be allocated to multiple DeviceRequests." allow_multiple_allocations(value: bool) set("allowMultipleAllocations", Ok(value.into()));
+    "NodeAllocatableResourceMappings defines the mapping of node resources that are managed by the DRA driver exposing this device." node_allocatable_resource_mappings(value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::NodeAllocatableResourceMappingApply)>) extend("nodeAllocatableResourceMappings", entries(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceApply, k8s_openapi::api::resource::v1::Device, "io.k8s.api.resource.v1.Device"); }
 
-part!("DeviceAllocationConfiguration gets embedded in an AllocationResult.", DeviceAllocationConfigurationApply);
-
-impl DeviceAllocationConfigurationApply {
-    /// Source records whether the configuration comes from a class and thus is not something that a normal user would have been able to set or from a claim.
-    #[inline]
-    pub fn source(mut self, value: impl Into<String>) -> Self {
-        self.0.set("source", text(value));
-        self
-    }
-    /// Requests lists the names of requests where the configuration applies.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("requests", list(value, |value| text(value)));
-        self
-    }
-    /// Opaque provides driver-specific configuration parameters.
-    #[inline]
-    pub fn opaque(mut self, value: crate::resource::v1::OpaqueDeviceConfigurationApply) -> Self {
-        self.0.set("opaque", value.0.into_value());
-        self
-    }
-}
+part!("DeviceAllocationConfiguration gets embedded in an AllocationResult.", DeviceAllocationConfigurationApply {
+    "Source records whether the configuration comes from a class and thus is not something that a normal user would have been able to set or from a claim." source(value: impl Into<String>) set("source", text(value));
+    "Requests lists the names of requests where the configuration applies." requests(value: impl IntoIterator<Item = impl Into<String>>) set("requests", list(value, |value| text(value)));
+    "Opaque provides driver-specific configuration parameters." opaque(value: crate::resource::v1::OpaqueDeviceConfigurationApply) set("opaque", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceAllocationConfigurationApply, k8s_openapi::api::resource::v1::DeviceAllocationConfiguration, "io.k8s.api.resource.v1.DeviceAllocationConfiguration"); }
 
-part!("DeviceAllocationResult is the result of allocating devices.", DeviceAllocationResultApply);
-
-impl DeviceAllocationResultApply {
-    /// Results lists all allocated devices.
-    #[inline]
-    pub fn results(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceRequestAllocationResultApply>) -> Self {
-        self.0.set("results", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// This field is a combination of all the claim and class configuration parameters.
-    #[inline]
-    pub fn config(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceAllocationConfigurationApply>) -> Self {
-        self.0.set("config", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("DeviceAllocationResult is the result of allocating devices.", DeviceAllocationResultApply {
+    "Results lists all allocated devices." results(value: impl IntoIterator<Item = crate::resource::v1::DeviceRequestAllocationResultApply>) set("results", list(value, |value| value.0.into_value()));
+    "This field is a combination of all the claim and class configuration parameters." config(value: impl IntoIterator<Item = crate::resource::v1::DeviceAllocationConfigurationApply>) set("config", list(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceAllocationResultApply, k8s_openapi::api::resource::v1::DeviceAllocationResult, "io.k8s.api.resource.v1.DeviceAllocationResult"); }
 
-part!("DeviceAttribute must have exactly one field set.", DeviceAttributeApply);
-
-impl DeviceAttributeApply {
-    /// IntValue is a number.
-    #[inline]
-    pub fn int(mut self, value: i64) -> Self {
-        self.0.set("int", Ok(value.into()));
-        self
-    }
-    /// BoolValue is a true/false value.
-    #[inline]
-    pub fn bool(mut self, value: bool) -> Self {
-        self.0.set("bool", Ok(value.into()));
-        self
-    }
-    /// StringValue is a string.
-    #[inline]
-    pub fn string(mut self, value: impl Into<String>) -> Self {
-        self.0.set("string", text(value));
-        self
-    }
-    /// VersionValue is a semantic version according to semver.org spec 2.0.0.
-    #[inline]
-    pub fn version(mut self, value: impl Into<String>) -> Self {
-        self.0.set("version", text(value));
-        self
-    }
-    /// IntValues is a non-empty list of numbers.
-    #[inline]
-    pub fn ints(mut self, value: impl IntoIterator<Item = i64>) -> Self {
-        self.0.set("ints", list(value, |value| Ok(value.into())));
-        self
-    }
-    /// BoolValues is a non-empty list of true/false values.
-    #[inline]
-    pub fn bools(mut self, value: impl IntoIterator<Item = bool>) -> Self {
-        self.0.set("bools", list(value, |value| Ok(value.into())));
-        self
-    }
-    /// StringValues is a non-empty list of strings.
-    #[inline]
-    pub fn strings(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("strings", list(value, |value| text(value)));
-        self
-    }
-    /// VersionValues is a non-empty list of semantic versions according to semver.org spec 2.0.0.
-    #[inline]
-    pub fn versions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("versions", list(value, |value| text(value)));
-        self
-    }
-}
+part!("DeviceAttribute must have exactly one field set.", DeviceAttributeApply {
+    "IntValue is a number." int(value: i64) set("int", Ok(value.into()));
+    "BoolValue is a true/false value." bool(value: bool) set("bool", Ok(value.into()));
+    "StringValue is a string." string(value: impl Into<String>) set("string", text(value));
+    "VersionValue is a semantic version according to semver.org spec 2.0.0." version(value: impl Into<String>) set("version", text(value));
+    "IntValues is a non-empty list of numbers." ints(value: impl IntoIterator<Item = i64>) set("ints", list(value, |value| Ok(value.into())));
+    "BoolValues is a non-empty list of true/false values." bools(value: impl IntoIterator<Item = bool>) set("bools", list(value, |value| Ok(value.into())));
+    "StringValues is a non-empty list of strings." strings(value: impl IntoIterator<Item = impl Into<String>>) set("strings", list(value, |value| text(value)));
+    "VersionValues is a non-empty list of semantic versions according to semver.org spec 2.0.0." versions(value: impl IntoIterator<Item = impl Into<String>>) set("versions", list(value, |value| text(value)));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceAttributeApply, k8s_openapi::api::resource::v1::DeviceAttribute, "io.k8s.api.resource.v1.DeviceAttribute"); }
 
-part!("DeviceCapacity describes a quantity associated with a device.", DeviceCapacityApply);
-
-impl DeviceCapacityApply {
-    /// Value defines how much of a certain capacity that device has.
-    #[inline]
-    pub fn value(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("value", value.into_value());
-        self
-    }
-    /// RequestPolicy defines how this DeviceCapacity must be consumed when the device is allowed to be shared by multiple allocations.
-    #[inline]
-    pub fn request_policy(mut self, value: crate::resource::v1::CapacityRequestPolicyApply) -> Self {
-        self.0.set("requestPolicy", value.0.into_value());
-        self
-    }
-}
+part!("DeviceCapacity describes a quantity associated with a device.", DeviceCapacityApply {
+    "Value defines how much of a certain capacity that device has." value(value: impl Part<Quantity>) set("value", value.into_value());
+    "RequestPolicy defines how this DeviceCapacity must be consumed when the device is allowed to be shared by multiple allocations." request_policy(value: crate::resource::v1::CapacityRequestPolicyApply) set("requestPolicy", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceCapacityApply, k8s_openapi::api::resource::v1::DeviceCapacity, "io.k8s.api.resource.v1.DeviceCapacity"); }
 
-part!("DeviceClaim defines how to request devices with a ResourceClaim.", DeviceClaimApply);
-
-impl DeviceClaimApply {
-    /// Requests represent individual requests for distinct devices which must all be satisfied.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceRequestApply>) -> Self {
-        self.0.set("requests", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// These constraints must be satisfied by the set of devices that get allocated for the claim.
-    #[inline]
-    pub fn constraints(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceConstraintApply>) -> Self {
-        self.0.set("constraints", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// This field holds configuration for multiple potential drivers which could satisfy requests in this claim.
-    #[inline]
-    pub fn config(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceClaimConfigurationApply>) -> Self {
-        self.0.set("config", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("DeviceClaim defines how to request devices with a ResourceClaim.", DeviceClaimApply {
+    "Requests represent individual requests for distinct devices which must all be satisfied." requests(value: impl IntoIterator<Item = crate::resource::v1::DeviceRequestApply>) set("requests", list(value, |value| value.0.into_value()));
+    "These constraints must be satisfied by the set of devices that get allocated for the claim." constraints(value: impl IntoIterator<Item = crate::resource::v1::DeviceConstraintApply>) set("constraints", list(value, |value| value.0.into_value()));
+    "This field holds configuration for multiple potential drivers which could satisfy requests in this claim." config(value: impl IntoIterator<Item = crate::resource::v1::DeviceClaimConfigurationApply>) set("config", list(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceClaimApply, k8s_openapi::api::resource::v1::DeviceClaim, "io.k8s.api.resource.v1.DeviceClaim"); }
 
-part!("DeviceClaimConfiguration is used for configuration parameters in DeviceClaim.", DeviceClaimConfigurationApply);
-
-impl DeviceClaimConfigurationApply {
-    /// Requests lists the names of requests where the configuration applies.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("requests", list(value, |value| text(value)));
-        self
-    }
-    /// Opaque provides driver-specific configuration parameters.
-    #[inline]
-    pub fn opaque(mut self, value: crate::resource::v1::OpaqueDeviceConfigurationApply) -> Self {
-        self.0.set("opaque", value.0.into_value());
-        self
-    }
-}
+part!("DeviceClaimConfiguration is used for configuration parameters in DeviceClaim.", DeviceClaimConfigurationApply {
+    "Requests lists the names of requests where the configuration applies." requests(value: impl IntoIterator<Item = impl Into<String>>) set("requests", list(value, |value| text(value)));
+    "Opaque provides driver-specific configuration parameters." opaque(value: crate::resource::v1::OpaqueDeviceConfigurationApply) set("opaque", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceClaimConfigurationApply, k8s_openapi::api::resource::v1::DeviceClaimConfiguration, "io.k8s.api.resource.v1.DeviceClaimConfiguration"); }
 
 k8s_openapi::k8s_if_ge_1_34! {
 /// DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors.
 pub type DeviceClassApply = Apply<k8s_openapi::api::resource::v1::DeviceClass, BuiltIn>;
-
-impl Apply<k8s_openapi::api::resource::v1::DeviceClass, BuiltIn> {
-    /// Spec defines what can be allocated and how to configure it.
-    #[inline]
-    pub fn spec(mut self, value: crate::resource::v1::DeviceClassSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(DeviceClassApply, k8s_openapi::api::resource::v1::DeviceClass, "io.k8s.api.resource.v1.DeviceClass");
+root!(DeviceClassApply, k8s_openapi::api::resource::v1::DeviceClass, "io.k8s.api.resource.v1.DeviceClass" {
+    "Spec defines what can be allocated and how to configure it." spec(value: crate::resource::v1::DeviceClassSpecApply) set("spec", value.0.into_value());
+});
 }
 
-part!("DeviceClassConfiguration is used in DeviceClass.", DeviceClassConfigurationApply);
-
-impl DeviceClassConfigurationApply {
-    /// Opaque provides driver-specific configuration parameters.
-    #[inline]
-    pub fn opaque(mut self, value: crate::resource::v1::OpaqueDeviceConfigurationApply) -> Self {
-        self.0.set("opaque", value.0.into_value());
-        self
-    }
-}
+part!("DeviceClassConfiguration is used in DeviceClass.", DeviceClassConfigurationApply {
+    "Opaque provides driver-specific configuration parameters." opaque(value: crate::resource::v1::OpaqueDeviceConfigurationApply) set("opaque", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceClassConfigurationApply, k8s_openapi::api::resource::v1::DeviceClassConfiguration, "io.k8s.api.resource.v1.DeviceClassConfiguration"); }
 
-part!("DeviceClassSpec is used in a \\[DeviceClass\\] to define what can be allocated and how to configure it.", DeviceClassSpecApply);
-
-impl DeviceClassSpecApply {
-    /// Each selector must be satisfied by a device which is claimed via this class.
-    #[inline]
-    pub fn selectors(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) -> Self {
-        self.0.set("selectors", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Config defines configuration parameters that apply to each device that is claimed via this class.
-    #[inline]
-    pub fn config(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceClassConfigurationApply>) -> Self {
-        self.0.set("config", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// ExtendedResourceName is the extended resource name for the devices of this class.
-    #[inline]
-    pub fn extended_resource_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("extendedResourceName", text(value));
-        self
-    }
-}
+part!("DeviceClassSpec is used in a \\[DeviceClass\\] to define what can be allocated and how to configure it.", DeviceClassSpecApply {
+    "Each selector must be satisfied by a device which is claimed via this class." selectors(value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) set("selectors", list(value, |value| value.0.into_value()));
+    "Config defines configuration parameters that apply to each device that is claimed via this class." config(value: impl IntoIterator<Item = crate::resource::v1::DeviceClassConfigurationApply>) set("config", list(value, |value| value.0.into_value()));
+    "ExtendedResourceName is the extended resource name for the devices of this class." extended_resource_name(value: impl Into<String>) set("extendedResourceName", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceClassSpecApply, k8s_openapi::api::resource::v1::DeviceClassSpec, "io.k8s.api.resource.v1.DeviceClassSpec"); }
 
-part!("DeviceConstraint must have exactly one field set besides Requests.", DeviceConstraintApply);
-
-impl DeviceConstraintApply {
-    /// Requests is a list of the one or more requests in this claim which must co-satisfy this constraint.
-    #[inline]
-    pub fn requests(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("requests", list(value, |value| text(value)));
-        self
-    }
-    /// MatchAttribute requires that all devices in question have this attribute and that its type and value are the same across those devices.
-    #[inline]
-    pub fn match_attribute(mut self, value: impl Into<String>) -> Self {
-        self.0.set("matchAttribute", text(value));
-        self
-    }
-    /// DistinctAttribute requires that all devices in question have this attribute and that its type and value are unique across those devices.
-    #[inline]
-    pub fn distinct_attribute(mut self, value: impl Into<String>) -> Self {
-        self.0.set("distinctAttribute", text(value));
-        self
-    }
-}
+part!("DeviceConstraint must have exactly one field set besides Requests.", DeviceConstraintApply {
+    "Requests is a list of the one or more requests in this claim which must co-satisfy this constraint." requests(value: impl IntoIterator<Item = impl Into<String>>) set("requests", list(value, |value| text(value)));
+    "MatchAttribute requires that all devices in question have this attribute and that its type and value are the same across those devices." match_attribute(value: impl Into<String>) set("matchAttribute", text(value));
+    "DistinctAttribute requires that all devices in question have this attribute and that its type and value are unique across those devices." distinct_attribute(value: impl Into<String>) set("distinctAttribute", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceConstraintApply, k8s_openapi::api::resource::v1::DeviceConstraint, "io.k8s.api.resource.v1.DeviceConstraint"); }
 
-part!("DeviceCounterConsumption defines a set of counters that a device will consume from a CounterSet.", DeviceCounterConsumptionApply);
-
-impl DeviceCounterConsumptionApply {
-    /// CounterSet is the name of the set from which the counters defined will be consumed.
-    #[inline]
-    pub fn counter_set(mut self, value: impl Into<String>) -> Self {
-        self.0.set("counterSet", text(value));
-        self
-    }
-    /// Counters defines the counters that will be consumed by the device.
-    #[inline]
-    pub fn counters(mut self, value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::CounterApply)>) -> Self {
-        self.0.extend("counters", entries(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("DeviceCounterConsumption defines a set of counters that a device will consume from a CounterSet.", DeviceCounterConsumptionApply {
+    "CounterSet is the name of the set from which the counters defined will be consumed." counter_set(value: impl Into<String>) set("counterSet", text(value));
+    "Counters defines the counters that will be consumed by the device." counters(value: impl IntoIterator<Item = (impl Into<String>, crate::resource::v1::CounterApply)>) extend("counters", entries(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceCounterConsumptionApply, k8s_openapi::api::resource::v1::DeviceCounterConsumption, "io.k8s.api.resource.v1.DeviceCounterConsumption"); }
 
-part!("DeviceRequest is a request for devices required for a claim.", DeviceRequestApply);
-
-impl DeviceRequestApply {
-    /// Name can be used to reference this request in a pod.spec.containers\[\].resources.claims entry and in a constraint of the claim.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Exactly specifies the details for a single request that must be met exactly for the request to be satisfied.
-    #[inline]
-    pub fn exactly(mut self, value: crate::resource::v1::ExactDeviceRequestApply) -> Self {
-        self.0.set("exactly", value.0.into_value());
-        self
-    }
-    /// FirstAvailable contains subrequests, of which exactly one will be selected by the scheduler.
-    #[inline]
-    pub fn first_available(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceSubRequestApply>) -> Self {
-        self.0.set("firstAvailable", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("DeviceRequest is a request for devices required for a claim.", DeviceRequestApply {
+    "Name can be used to reference this request in a pod.spec.containers\\[\\].resources.claims entry and in a constraint of the claim." name(value: impl Into<String>) set("name", text(value));
+    "Exactly specifies the details for a single request that must be met exactly for the request to be satisfied." exactly(value: crate::resource::v1::ExactDeviceRequestApply) set("exactly", value.0.into_value());
+    "FirstAvailable contains subrequests, of which exactly one will be selected by the scheduler." first_available(value: impl IntoIterator<Item = crate::resource::v1::DeviceSubRequestApply>) set("firstAvailable", list(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceRequestApply, k8s_openapi::api::resource::v1::DeviceRequest, "io.k8s.api.resource.v1.DeviceRequest"); }
 
-part!("DeviceRequestAllocationResult contains the allocation result for one request.", DeviceRequestAllocationResultApply);
-
-impl DeviceRequestAllocationResultApply {
-    /// Request is the name of the request in the claim which caused this device to be allocated.
-    #[inline]
-    pub fn request(mut self, value: impl Into<String>) -> Self {
-        self.0.set("request", text(value));
-        self
-    }
-    /// Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the allocation once the claim is needed on a node.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// This name together with the driver name and the device name field identify which device was allocated (\`\<driver name\>/\<pool name\>/\<device name\>\`).
-    #[inline]
-    pub fn pool(mut self, value: impl Into<String>) -> Self {
-        self.0.set("pool", text(value));
-        self
-    }
-    /// Device references one device instance via its name in the driver's resource pool.
-    #[inline]
-    pub fn device(mut self, value: impl Into<String>) -> Self {
-        self.0.set("device", text(value));
-        self
-    }
-    /// AdminAccess indicates that this device was allocated for administrative access.
-    #[inline]
-    pub fn admin_access(mut self, value: bool) -> Self {
-        self.0.set("adminAccess", Ok(value.into()));
-        self
-    }
-    /// A copy of all tolerations specified in the request at the time when the device got allocated.
-    #[inline]
-    pub fn tolerations(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) -> Self {
-        self.0.set("tolerations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// BindingConditions contains a copy of the BindingConditions from the corresponding ResourceSlice at the time of allocation.
-    #[inline]
-    pub fn binding_conditions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("bindingConditions", list(value, |value| text(value)));
-        self
-    }
-    /// BindingFailureConditions contains a copy of the BindingFailureConditions from the corresponding ResourceSlice at the time of allocation.
-    #[inline]
-    pub fn binding_failure_conditions(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("bindingFailureConditions", list(value, |value| text(value)));
-        self
-    }
-    /// ShareID uniquely identifies an individual allocation share of the device, used when the device supports multiple simultaneous allocations.
-    #[inline]
-    pub fn share_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("shareID", text(value));
-        self
-    }
-    /// ConsumedCapacity tracks the amount of capacity consumed per device as part of the claim request.
-    #[inline]
-    pub fn consumed_capacity(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) -> Self {
-        self.0.extend("consumedCapacity", entries(value, |value| value.into_value()));
-        self
-    }
-}
+part!("DeviceRequestAllocationResult contains the allocation result for one request.", DeviceRequestAllocationResultApply {
+    "Request is the name of the request in the claim which caused this device to be allocated." request(value: impl Into<String>) set("request", text(value));
+    "Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the allocation once the claim is needed on a node." driver(value: impl Into<String>) set("driver", text(value));
+    "This name together with the driver name and the device name field identify which device was allocated (\\`\\<driver name\\>/\\<pool name\\>/\\<device name\\>\\`)." pool(value: impl Into<String>) set("pool", text(value));
+    "Device references one device instance via its name in the driver's resource pool." device(value: impl Into<String>) set("device", text(value));
+    "AdminAccess indicates that this device was allocated for administrative access." admin_access(value: bool) set("adminAccess", Ok(value.into()));
+    "A copy of all tolerations specified in the request at the time when the device got allocated." tolerations(value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) set("tolerations", list(value, |value| value.0.into_value()));
+    "BindingConditions contains a copy of the BindingConditions from the corresponding ResourceSlice at the time of allocation." binding_conditions(value: impl IntoIterator<Item = impl Into<String>>) set("bindingConditions", list(value, |value| text(value)));
+    "BindingFailureConditions contains a copy of the BindingFailureConditions from the corresponding ResourceSlice at the time of allocation." binding_failure_conditions(value: impl IntoIterator<Item = impl Into<String>>) set("bindingFailureConditions", list(value, |value| text(value)));
+    "ShareID uniquely identifies an individual allocation share of the device, used when the device supports multiple simultaneous allocations." share_id(value: impl Into<String>) set("shareID", text(value));
+    "ConsumedCapacity tracks the amount of capacity consumed per device as part of the claim request." consumed_capacity(value: impl IntoIterator<Item = (impl Into<String>, impl Part<Quantity>)>) extend("consumedCapacity", entries(value, |value| value.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceRequestAllocationResultApply, k8s_openapi::api::resource::v1::DeviceRequestAllocationResult, "io.k8s.api.resource.v1.DeviceRequestAllocationResult"); }
 
-part!("DeviceSelector must have exactly one field set.", DeviceSelectorApply);
-
-impl DeviceSelectorApply {
-    /// CEL contains a CEL expression for selecting a device.
-    #[inline]
-    pub fn cel(mut self, value: crate::resource::v1::CELDeviceSelectorApply) -> Self {
-        self.0.set("cel", value.0.into_value());
-        self
-    }
-}
+part!("DeviceSelector must have exactly one field set.", DeviceSelectorApply {
+    "CEL contains a CEL expression for selecting a device." cel(value: crate::resource::v1::CELDeviceSelectorApply) set("cel", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceSelectorApply, k8s_openapi::api::resource::v1::DeviceSelector, "io.k8s.api.resource.v1.DeviceSelector"); }
 
-part!("DeviceSubRequest describes a request for device provided in the claim.spec.devices.requests\\[\\].firstAvailable array.", DeviceSubRequestApply);
-
-impl DeviceSubRequestApply {
-    /// Name can be used to reference this subrequest in the list of constraints or the list of configurations for the claim.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// DeviceClassName references a specific DeviceClass, which can define additional configuration and selectors to be inherited by this subrequest.
-    #[inline]
-    pub fn device_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("deviceClassName", text(value));
-        self
-    }
-    /// Selectors define criteria which must be satisfied by a specific device in order for that device to be considered for this subrequest.
-    #[inline]
-    pub fn selectors(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) -> Self {
-        self.0.set("selectors", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// AllocationMode and its related fields define how devices are allocated to satisfy this subrequest.
-    #[inline]
-    pub fn allocation_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("allocationMode", text(value));
-        self
-    }
-    /// Count is used only when the count mode is "ExactCount".
-    #[inline]
-    pub fn count(mut self, value: i64) -> Self {
-        self.0.set("count", Ok(value.into()));
-        self
-    }
-    /// If specified, the request's tolerations.
-    #[inline]
-    pub fn tolerations(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) -> Self {
-        self.0.set("tolerations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Capacity define resource requirements against each capacity.
-    #[inline]
-    pub fn capacity(mut self, value: crate::resource::v1::CapacityRequirementsApply) -> Self {
-        self.0.set("capacity", value.0.into_value());
-        self
-    }
-}
+part!("DeviceSubRequest describes a request for device provided in the claim.spec.devices.requests\\[\\].firstAvailable array.", DeviceSubRequestApply {
+    "Name can be used to reference this subrequest in the list of constraints or the list of configurations for the claim." name(value: impl Into<String>) set("name", text(value));
+    "DeviceClassName references a specific DeviceClass, which can define additional configuration and selectors to be inherited by this subrequest." device_class_name(value: impl Into<String>) set("deviceClassName", text(value));
+    "Selectors define criteria which must be satisfied by a specific device in order for that device to be considered for this subrequest." selectors(value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) set("selectors", list(value, |value| value.0.into_value()));
+    "AllocationMode and its related fields define how devices are allocated to satisfy this subrequest." allocation_mode(value: impl Into<String>) set("allocationMode", text(value));
+    "Count is used only when the count mode is \"ExactCount\"." count(value: i64) set("count", Ok(value.into()));
+    "If specified, the request's tolerations." tolerations(value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) set("tolerations", list(value, |value| value.0.into_value()));
+    "Capacity define resource requirements against each capacity." capacity(value: crate::resource::v1::CapacityRequirementsApply) set("capacity", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceSubRequestApply, k8s_openapi::api::resource::v1::DeviceSubRequest, "io.k8s.api.resource.v1.DeviceSubRequest"); }
 
-part!("The device this taint is attached to has the \"effect\" on any claim which does not tolerate the taint and, through the claim, to pods using the claim.", DeviceTaintApply);
-
-impl DeviceTaintApply {
-    /// The taint key to be applied to a device.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// The taint value corresponding to the taint key.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-    /// The effect of the taint on claims that do not tolerate the taint and through such claims on the pods using them.
-    #[inline]
-    pub fn effect(mut self, value: impl Into<String>) -> Self {
-        self.0.set("effect", text(value));
-        self
-    }
-    /// TimeAdded represents the time at which the taint was added or (only in a DeviceTaintRule) the effect was modified.
-    #[inline]
-    pub fn time_added(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("timeAdded", value.into_value());
-        self
-    }
-}
+part!("The device this taint is attached to has the \"effect\" on any claim which does not tolerate the taint and, through the claim, to pods using the claim.", DeviceTaintApply {
+    "The taint key to be applied to a device." key(value: impl Into<String>) set("key", text(value));
+    "The taint value corresponding to the taint key." value(value: impl Into<String>) set("value", text(value));
+    "The effect of the taint on claims that do not tolerate the taint and through such claims on the pods using them." effect(value: impl Into<String>) set("effect", text(value));
+    "TimeAdded represents the time at which the taint was added or (only in a DeviceTaintRule) the effect was modified." time_added(value: impl Part<Time>) set("timeAdded", value.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceTaintApply, k8s_openapi::api::resource::v1::DeviceTaint, "io.k8s.api.resource.v1.DeviceTaint"); }
 
-part!("The ResourceClaim this DeviceToleration is attached to tolerates any taint that matches the triple \\<key,value,effect\\> using the matching operator \\<operator\\>.", DeviceTolerationApply);
-
-impl DeviceTolerationApply {
-    /// Key is the taint key that the toleration applies to.
-    #[inline]
-    pub fn key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("key", text(value));
-        self
-    }
-    /// Operator represents a key's relationship to the value.
-    #[inline]
-    pub fn operator(mut self, value: impl Into<String>) -> Self {
-        self.0.set("operator", text(value));
-        self
-    }
-    /// Value is the taint value the toleration matches to.
-    #[inline]
-    pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.0.set("value", text(value));
-        self
-    }
-    /// Effect indicates the taint effect to match.
-    #[inline]
-    pub fn effect(mut self, value: impl Into<String>) -> Self {
-        self.0.set("effect", text(value));
-        self
-    }
-    /// TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint.
-    #[inline]
-    pub fn toleration_seconds(mut self, value: i64) -> Self {
-        self.0.set("tolerationSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("The ResourceClaim this DeviceToleration is attached to tolerates any taint that matches the triple \\<key,value,effect\\> using the matching operator \\<operator\\>.", DeviceTolerationApply {
+    "Key is the taint key that the toleration applies to." key(value: impl Into<String>) set("key", text(value));
+    "Operator represents a key's relationship to the value." operator(value: impl Into<String>) set("operator", text(value));
+    "Value is the taint value the toleration matches to." value(value: impl Into<String>) set("value", text(value));
+    "Effect indicates the taint effect to match." effect(value: impl Into<String>) set("effect", text(value));
+    "TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint." toleration_seconds(value: i64) set("tolerationSeconds", Ok(value.into()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(DeviceTolerationApply, k8s_openapi::api::resource::v1::DeviceToleration, "io.k8s.api.resource.v1.DeviceToleration"); }
 
-part!("ExactDeviceRequest is a request for one or more identical devices.", ExactDeviceRequestApply);
-
-impl ExactDeviceRequestApply {
-    /// DeviceClassName references a specific DeviceClass, which can define additional configuration and selectors to be inherited by this request.
-    #[inline]
-    pub fn device_class_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("deviceClassName", text(value));
-        self
-    }
-    /// Selectors define criteria which must be satisfied by a specific device in order for that device to be considered for this request.
-    #[inline]
-    pub fn selectors(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) -> Self {
-        self.0.set("selectors", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// AllocationMode and its related fields define how devices are allocated to satisfy this request.
-    #[inline]
-    pub fn allocation_mode(mut self, value: impl Into<String>) -> Self {
-        self.0.set("allocationMode", text(value));
-        self
-    }
-    /// Count is used only when the count mode is "ExactCount".
-    #[inline]
-    pub fn count(mut self, value: i64) -> Self {
-        self.0.set("count", Ok(value.into()));
-        self
-    }
-    /// AdminAccess indicates that this is a claim for administrative access to the device(s).
-    #[inline]
-    pub fn admin_access(mut self, value: bool) -> Self {
-        self.0.set("adminAccess", Ok(value.into()));
-        self
-    }
-    /// If specified, the request's tolerations.
-    #[inline]
-    pub fn tolerations(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) -> Self {
-        self.0.set("tolerations", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// Capacity define resource requirements against each capacity.
-    #[inline]
-    pub fn capacity(mut self, value: crate::resource::v1::CapacityRequirementsApply) -> Self {
-        self.0.set("capacity", value.0.into_value());
-        self
-    }
-}
+part!("ExactDeviceRequest is a request for one or more identical devices.", ExactDeviceRequestApply {
+    "DeviceClassName references a specific DeviceClass, which can define additional configuration and selectors to be inherited by this request." device_class_name(value: impl Into<String>) set("deviceClassName", text(value));
+    "Selectors define criteria which must be satisfied by a specific device in order for that device to be considered for this request." selectors(value: impl IntoIterator<Item = crate::resource::v1::DeviceSelectorApply>) set("selectors", list(value, |value| value.0.into_value()));
+    "AllocationMode and its related fields define how devices are allocated to satisfy this request." allocation_mode(value: impl Into<String>) set("allocationMode", text(value));
+    "Count is used only when the count mode is \"ExactCount\"." count(value: i64) set("count", Ok(value.into()));
+    "AdminAccess indicates that this is a claim for administrative access to the device(s)." admin_access(value: bool) set("adminAccess", Ok(value.into()));
+    "If specified, the request's tolerations." tolerations(value: impl IntoIterator<Item = crate::resource::v1::DeviceTolerationApply>) set("tolerations", list(value, |value| value.0.into_value()));
+    "Capacity define resource requirements against each capacity." capacity(value: crate::resource::v1::CapacityRequirementsApply) set("capacity", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ExactDeviceRequestApply, k8s_openapi::api::resource::v1::ExactDeviceRequest, "io.k8s.api.resource.v1.ExactDeviceRequest"); }
 
-part!("NetworkDeviceData provides network-related details for the allocated device.", NetworkDeviceDataApply);
-
-impl NetworkDeviceDataApply {
-    /// InterfaceName specifies the name of the network interface associated with the allocated device.
-    #[inline]
-    pub fn interface_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("interfaceName", text(value));
-        self
-    }
-    /// IPs lists the network addresses assigned to the device's network interface.
-    #[inline]
-    pub fn ips(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("ips", list(value, |value| text(value)));
-        self
-    }
-    /// HardwareAddress represents the hardware address (e.g.
-    #[inline]
-    pub fn hardware_address(mut self, value: impl Into<String>) -> Self {
-        self.0.set("hardwareAddress", text(value));
-        self
-    }
-}
+part!("NetworkDeviceData provides network-related details for the allocated device.", NetworkDeviceDataApply {
+    "InterfaceName specifies the name of the network interface associated with the allocated device." interface_name(value: impl Into<String>) set("interfaceName", text(value));
+    "IPs lists the network addresses assigned to the device's network interface." ips(value: impl IntoIterator<Item = impl Into<String>>) set("ips", list(value, |value| text(value)));
+    "HardwareAddress represents the hardware address (e.g." hardware_address(value: impl Into<String>) set("hardwareAddress", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(NetworkDeviceDataApply, k8s_openapi::api::resource::v1::NetworkDeviceData, "io.k8s.api.resource.v1.NetworkDeviceData"); }
 
-part!("NodeAllocatableResourceMapping defines the translation between the DRA device/capacity units requested to the corresponding quantity of the node allocatable …", NodeAllocatableResourceMappingApply);
+part!("NodeAllocatableResourceMapping defines the translation between the DRA device/capacity units requested to the corresponding quantity of the node allocatable …", NodeAllocatableResourceMappingApply {
+    "CapacityKey references a capacity name defined as a key in the \\`spec.devices\\[\\*\\].capacity\\` map." capacity_key(value: impl Into<String>) set("capacityKey", text(value));
+    "AllocationMultiplier is used as a multiplier for the allocated device count or the allocated capacity in the claim." allocation_multiplier(value: impl Part<Quantity>) set("allocationMultiplier", value.into_value());
+});
 
-impl NodeAllocatableResourceMappingApply {
-    /// CapacityKey references a capacity name defined as a key in the \`spec.devices\[\*\].capacity\` map.
-    #[inline]
-    pub fn capacity_key(mut self, value: impl Into<String>) -> Self {
-        self.0.set("capacityKey", text(value));
-        self
-    }
-    /// AllocationMultiplier is used as a multiplier for the allocated device count or the allocated capacity in the claim.
-    #[inline]
-    pub fn allocation_multiplier(mut self, value: impl Part<Quantity>) -> Self {
-        self.0.set("allocationMultiplier", value.into_value());
-        self
-    }
-}
-
-part!("OpaqueDeviceConfiguration contains configuration parameters for a driver in a format defined by the driver vendor.", OpaqueDeviceConfigurationApply);
-
-impl OpaqueDeviceConfigurationApply {
-    /// Driver is used to determine which kubelet plugin needs to be passed these configuration parameters.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// Parameters can contain arbitrary data.
-    #[inline]
-    pub fn parameters(mut self, value: impl Serialize) -> Self {
-        self.0.set("parameters", to_value(value));
-        self
-    }
-}
+part!("OpaqueDeviceConfiguration contains configuration parameters for a driver in a format defined by the driver vendor.", OpaqueDeviceConfigurationApply {
+    "Driver is used to determine which kubelet plugin needs to be passed these configuration parameters." driver(value: impl Into<String>) set("driver", text(value));
+    "Parameters can contain arbitrary data." parameters(value: impl Serialize) set("parameters", to_value(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(OpaqueDeviceConfigurationApply, k8s_openapi::api::resource::v1::OpaqueDeviceConfiguration, "io.k8s.api.resource.v1.OpaqueDeviceConfiguration"); }
 
 k8s_openapi::k8s_if_ge_1_34! {
 /// ResourceClaim describes a request for access to resources in the cluster, for use by workloads.
 pub type ResourceClaimApply = Apply<k8s_openapi::api::resource::v1::ResourceClaim, BuiltIn>;
-
-impl Apply<k8s_openapi::api::resource::v1::ResourceClaim, BuiltIn> {
-    /// Spec describes what is being requested and how to configure it.
-    #[inline]
-    pub fn spec(mut self, value: crate::resource::v1::ResourceClaimSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// Status describes whether the claim is ready to use and what has been allocated.
-    #[inline]
-    pub fn status(mut self, value: crate::resource::v1::ResourceClaimStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(ResourceClaimApply, k8s_openapi::api::resource::v1::ResourceClaim, "io.k8s.api.resource.v1.ResourceClaim");
+root!(ResourceClaimApply, k8s_openapi::api::resource::v1::ResourceClaim, "io.k8s.api.resource.v1.ResourceClaim" {
+    "Spec describes what is being requested and how to configure it." spec(value: crate::resource::v1::ResourceClaimSpecApply) set("spec", value.0.into_value());
+    "Status describes whether the claim is ready to use and what has been allocated." status(value: crate::resource::v1::ResourceClaimStatusApply) set("status", value.0.into_value());
+});
 }
 
-part!("ResourceClaimConsumerReference contains enough information to let you locate the consumer of a ResourceClaim.", ResourceClaimConsumerReferenceApply);
-
-impl ResourceClaimConsumerReferenceApply {
-    /// APIGroup is the group for the resource being referenced.
-    #[inline]
-    pub fn api_group(mut self, value: impl Into<String>) -> Self {
-        self.0.set("apiGroup", text(value));
-        self
-    }
-    /// Resource is the type of resource being referenced, for example "pods".
-    #[inline]
-    pub fn resource(mut self, value: impl Into<String>) -> Self {
-        self.0.set("resource", text(value));
-        self
-    }
-    /// Name is the name of resource being referenced.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// UID identifies exactly one incarnation of the resource.
-    #[inline]
-    pub fn uid(mut self, value: impl Into<String>) -> Self {
-        self.0.set("uid", text(value));
-        self
-    }
-}
+part!("ResourceClaimConsumerReference contains enough information to let you locate the consumer of a ResourceClaim.", ResourceClaimConsumerReferenceApply {
+    "APIGroup is the group for the resource being referenced." api_group(value: impl Into<String>) set("apiGroup", text(value));
+    "Resource is the type of resource being referenced, for example \"pods\"." resource(value: impl Into<String>) set("resource", text(value));
+    "Name is the name of resource being referenced." name(value: impl Into<String>) set("name", text(value));
+    "UID identifies exactly one incarnation of the resource." uid(value: impl Into<String>) set("uid", text(value));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourceClaimConsumerReferenceApply, k8s_openapi::api::resource::v1::ResourceClaimConsumerReference, "io.k8s.api.resource.v1.ResourceClaimConsumerReference"); }
 
-part!("ResourceClaimSpec defines what is being requested in a ResourceClaim and how to configure it.", ResourceClaimSpecApply);
-
-impl ResourceClaimSpecApply {
-    /// Devices defines how to request devices.
-    #[inline]
-    pub fn devices(mut self, value: crate::resource::v1::DeviceClaimApply) -> Self {
-        self.0.set("devices", value.0.into_value());
-        self
-    }
-}
+part!("ResourceClaimSpec defines what is being requested in a ResourceClaim and how to configure it.", ResourceClaimSpecApply {
+    "Devices defines how to request devices." devices(value: crate::resource::v1::DeviceClaimApply) set("devices", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourceClaimSpecApply, k8s_openapi::api::resource::v1::ResourceClaimSpec, "io.k8s.api.resource.v1.ResourceClaimSpec"); }
 
-part!("ResourceClaimStatus tracks whether the resource has been allocated and what the result of that was.", ResourceClaimStatusApply);
-
-impl ResourceClaimStatusApply {
-    /// Allocation is set once the claim has been allocated successfully.
-    #[inline]
-    pub fn allocation(mut self, value: crate::resource::v1::AllocationResultApply) -> Self {
-        self.0.set("allocation", value.0.into_value());
-        self
-    }
-    /// ReservedFor indicates which entities are currently allowed to use the claim.
-    #[inline]
-    pub fn reserved_for(mut self, value: impl IntoIterator<Item = crate::resource::v1::ResourceClaimConsumerReferenceApply>) -> Self {
-        self.0.add_keyed("reservedFor", list(value, |value| value.0.into_value()), &[("uid", None)]);
-        self
-    }
-    /// Devices contains the status of each device allocated for this claim, as reported by the driver.
-    #[inline]
-    pub fn devices(mut self, value: impl IntoIterator<Item = crate::resource::v1::AllocatedDeviceStatusApply>) -> Self {
-        self.0.add_keyed("devices", list(value, |value| value.0.into_value()), &[("driver", None), ("device", None), ("pool", None), ("shareID", None)]);
-        self
-    }
-}
+part!("ResourceClaimStatus tracks whether the resource has been allocated and what the result of that was.", ResourceClaimStatusApply {
+    "Allocation is set once the claim has been allocated successfully." allocation(value: crate::resource::v1::AllocationResultApply) set("allocation", value.0.into_value());
+    "ReservedFor indicates which entities are currently allowed to use the claim." reserved_for(value: impl IntoIterator<Item = crate::resource::v1::ResourceClaimConsumerReferenceApply>) add_keyed("reservedFor", list(value, |value| value.0.into_value()), &[("uid", None)]);
+    "Devices contains the status of each device allocated for this claim, as reported by the driver." devices(value: impl IntoIterator<Item = crate::resource::v1::AllocatedDeviceStatusApply>) add_keyed("devices", list(value, |value| value.0.into_value()), &[("driver", None), ("device", None), ("pool", None), ("shareID", None)]);
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourceClaimStatusApply, k8s_openapi::api::resource::v1::ResourceClaimStatus, "io.k8s.api.resource.v1.ResourceClaimStatus"); }
 
 k8s_openapi::k8s_if_ge_1_34! {
 /// ResourceClaimTemplate is used to produce ResourceClaim objects.
 pub type ResourceClaimTemplateApply = Apply<k8s_openapi::api::resource::v1::ResourceClaimTemplate, BuiltIn>;
-
-impl Apply<k8s_openapi::api::resource::v1::ResourceClaimTemplate, BuiltIn> {
-    /// Describes the ResourceClaim that is to be generated.
-    #[inline]
-    pub fn spec(mut self, value: crate::resource::v1::ResourceClaimTemplateSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(ResourceClaimTemplateApply, k8s_openapi::api::resource::v1::ResourceClaimTemplate, "io.k8s.api.resource.v1.ResourceClaimTemplate");
+root!(ResourceClaimTemplateApply, k8s_openapi::api::resource::v1::ResourceClaimTemplate, "io.k8s.api.resource.v1.ResourceClaimTemplate" {
+    "Describes the ResourceClaim that is to be generated." spec(value: crate::resource::v1::ResourceClaimTemplateSpecApply) set("spec", value.0.into_value());
+});
 }
 
-part!("ResourceClaimTemplateSpec contains the metadata and fields for a ResourceClaim.", ResourceClaimTemplateSpecApply);
-
-impl ResourceClaimTemplateSpecApply {
-    /// ObjectMeta may contain labels and annotations that will be copied into the ResourceClaim when creating it.
-    #[inline]
-    pub fn metadata(mut self, value: crate::meta::v1::ObjectMetaApply) -> Self {
-        self.0.set("metadata", value.0.into_value());
-        self
-    }
-    /// Spec for the ResourceClaim.
-    #[inline]
-    pub fn spec(mut self, value: crate::resource::v1::ResourceClaimSpecApply) -> Self {
-        self.0.set("spec", value.0.into_value());
-        self
-    }
-}
+part!("ResourceClaimTemplateSpec contains the metadata and fields for a ResourceClaim.", ResourceClaimTemplateSpecApply {
+    "ObjectMeta may contain labels and annotations that will be copied into the ResourceClaim when creating it." metadata(value: crate::meta::v1::ObjectMetaApply) set("metadata", value.0.into_value());
+    "Spec for the ResourceClaim." spec(value: crate::resource::v1::ResourceClaimSpecApply) set("spec", value.0.into_value());
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourceClaimTemplateSpecApply, k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec"); }
 
-part!("ResourcePool describes the pool that ResourceSlices belong to.", ResourcePoolApply);
-
-impl ResourcePoolApply {
-    /// Name is used to identify the pool.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// Generation tracks the change in a pool over time.
-    #[inline]
-    pub fn generation(mut self, value: i64) -> Self {
-        self.0.set("generation", Ok(value.into()));
-        self
-    }
-    /// ResourceSliceCount is the total number of ResourceSlices in the pool at this generation number.
-    #[inline]
-    pub fn resource_slice_count(mut self, value: i64) -> Self {
-        self.0.set("resourceSliceCount", Ok(value.into()));
-        self
-    }
-}
+part!("ResourcePool describes the pool that ResourceSlices belong to.", ResourcePoolApply {
+    "Name is used to identify the pool." name(value: impl Into<String>) set("name", text(value));
+    "Generation tracks the change in a pool over time." generation(value: i64) set("generation", Ok(value.into()));
+    "ResourceSliceCount is the total number of ResourceSlices in the pool at this generation number." resource_slice_count(value: i64) set("resourceSliceCount", Ok(value.into()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourcePoolApply, k8s_openapi::api::resource::v1::ResourcePool, "io.k8s.api.resource.v1.ResourcePool"); }
 
 k8s_openapi::k8s_if_ge_1_34! {
 /// ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver.
 pub type ResourceSliceApply = Apply<k8s_openapi::api::resource::v1::ResourceSlice, BuiltIn>;
-
-impl Apply<k8s_openapi::api::resource::v1::ResourceSlice, BuiltIn> {
-    /// Contains the information published by the driver.
-    #[inline]
-    pub fn spec(mut self, value: crate::resource::v1::ResourceSliceSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(ResourceSliceApply, k8s_openapi::api::resource::v1::ResourceSlice, "io.k8s.api.resource.v1.ResourceSlice");
+root!(ResourceSliceApply, k8s_openapi::api::resource::v1::ResourceSlice, "io.k8s.api.resource.v1.ResourceSlice" {
+    "Contains the information published by the driver." spec(value: crate::resource::v1::ResourceSliceSpecApply) set("spec", value.0.into_value());
+});
 }
 
-part!("ResourceSliceSpec contains the information published by the driver in one ResourceSlice.", ResourceSliceSpecApply);
-
-impl ResourceSliceSpecApply {
-    /// Driver identifies the DRA driver providing the capacity information.
-    #[inline]
-    pub fn driver(mut self, value: impl Into<String>) -> Self {
-        self.0.set("driver", text(value));
-        self
-    }
-    /// Pool describes the pool that this ResourceSlice belongs to.
-    #[inline]
-    pub fn pool(mut self, value: crate::resource::v1::ResourcePoolApply) -> Self {
-        self.0.set("pool", value.0.into_value());
-        self
-    }
-    /// NodeName identifies the node which provides the resources in this pool.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-    /// NodeSelector defines which nodes have access to the resources in the pool, when that pool is not limited to a single node.
-    #[inline]
-    pub fn node_selector(mut self, value: crate::core::v1::NodeSelectorApply) -> Self {
-        self.0.set("nodeSelector", value.0.into_value());
-        self
-    }
-    /// AllNodes indicates that all nodes have access to the resources in the pool.
-    #[inline]
-    pub fn all_nodes(mut self, value: bool) -> Self {
-        self.0.set("allNodes", Ok(value.into()));
-        self
-    }
-    /// Devices lists some or all of the devices in this pool.
-    #[inline]
-    pub fn devices(mut self, value: impl IntoIterator<Item = crate::resource::v1::DeviceApply>) -> Self {
-        self.0.set("devices", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// PerDeviceNodeSelection defines whether the access from nodes to resources in the pool is set on the ResourceSlice level or on each device.
-    #[inline]
-    pub fn per_device_node_selection(mut self, value: bool) -> Self {
-        self.0.set("perDeviceNodeSelection", Ok(value.into()));
-        self
-    }
-    /// SharedCounters defines a list of counter sets, each of which has a name and a list of counters available.
-    #[inline]
-    pub fn shared_counters(mut self, value: impl IntoIterator<Item = crate::resource::v1::CounterSetApply>) -> Self {
-        self.0.set("sharedCounters", list(value, |value| value.0.into_value()));
-        self
-    }
-}
+part!("ResourceSliceSpec contains the information published by the driver in one ResourceSlice.", ResourceSliceSpecApply {
+    "Driver identifies the DRA driver providing the capacity information." driver(value: impl Into<String>) set("driver", text(value));
+    "Pool describes the pool that this ResourceSlice belongs to." pool(value: crate::resource::v1::ResourcePoolApply) set("pool", value.0.into_value());
+    "NodeName identifies the node which provides the resources in this pool." node_name(value: impl Into<String>) set("nodeName", text(value));
+    "NodeSelector defines which nodes have access to the resources in the pool, when that pool is not limited to a single node." node_selector(value: crate::core::v1::NodeSelectorApply) set("nodeSelector", value.0.into_value());
+    "AllNodes indicates that all nodes have access to the resources in the pool." all_nodes(value: bool) set("allNodes", Ok(value.into()));
+    "Devices lists some or all of the devices in this pool." devices(value: impl IntoIterator<Item = crate::resource::v1::DeviceApply>) set("devices", list(value, |value| value.0.into_value()));
+    "PerDeviceNodeSelection defines whether the access from nodes to resources in the pool is set on the ResourceSlice level or on each device." per_device_node_selection(value: bool) set("perDeviceNodeSelection", Ok(value.into()));
+    "SharedCounters defines a list of counter sets, each of which has a name and a list of counters available." shared_counters(value: impl IntoIterator<Item = crate::resource::v1::CounterSetApply>) set("sharedCounters", list(value, |value| value.0.into_value()));
+});
 k8s_openapi::k8s_if_ge_1_34! { typed!(ResourceSliceSpecApply, k8s_openapi::api::resource::v1::ResourceSliceSpec, "io.k8s.api.resource.v1.ResourceSliceSpec"); }

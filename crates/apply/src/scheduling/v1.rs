@@ -6,31 +6,9 @@ use crate::generated::*;
 
 /// PriorityClass defines mapping from a priority class name to the priority integer value.
 pub type PriorityClassApply = Apply<k8s_openapi::api::scheduling::v1::PriorityClass, BuiltIn>;
-
-impl Apply<k8s_openapi::api::scheduling::v1::PriorityClass, BuiltIn> {
-    /// value represents the integer value of this priority class.
-    #[inline]
-    pub fn value(mut self, value: i32) -> Self {
-        self.fields.set("value", Ok(value.into()));
-        self
-    }
-    /// globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class.
-    #[inline]
-    pub fn global_default(mut self, value: bool) -> Self {
-        self.fields.set("globalDefault", Ok(value.into()));
-        self
-    }
-    /// description is an arbitrary string that usually provides guidelines on when this priority class should be used.
-    #[inline]
-    pub fn description(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("description", text(value));
-        self
-    }
-    /// preemptionPolicy is the Policy for preempting pods with lower priority.
-    #[inline]
-    pub fn preemption_policy(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("preemptionPolicy", text(value));
-        self
-    }
-}
-root!(PriorityClassApply, k8s_openapi::api::scheduling::v1::PriorityClass, "io.k8s.api.scheduling.v1.PriorityClass");
+root!(PriorityClassApply, k8s_openapi::api::scheduling::v1::PriorityClass, "io.k8s.api.scheduling.v1.PriorityClass" {
+    "value represents the integer value of this priority class." value(value: i32) set("value", Ok(value.into()));
+    "globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class." global_default(value: bool) set("globalDefault", Ok(value.into()));
+    "description is an arbitrary string that usually provides guidelines on when this priority class should be used." description(value: impl Into<String>) set("description", text(value));
+    "preemptionPolicy is the Policy for preempting pods with lower priority." preemption_policy(value: impl Into<String>) set("preemptionPolicy", text(value));
+});

@@ -6,386 +6,116 @@ use crate::generated::*;
 
 /// CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster.
 pub type CSIDriverApply = Apply<k8s_openapi::api::storage::v1::CSIDriver, BuiltIn>;
+root!(CSIDriverApply, k8s_openapi::api::storage::v1::CSIDriver, "io.k8s.api.storage.v1.CSIDriver" {
+    "spec represents the specification of the CSI Driver." spec(value: crate::storage::v1::CSIDriverSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::storage::v1::CSIDriver, BuiltIn> {
-    /// spec represents the specification of the CSI Driver.
-    #[inline]
-    pub fn spec(mut self, value: crate::storage::v1::CSIDriverSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(CSIDriverApply, k8s_openapi::api::storage::v1::CSIDriver, "io.k8s.api.storage.v1.CSIDriver");
-
-part!("CSIDriverSpec is the specification of a CSIDriver.", CSIDriverSpecApply);
-
-impl CSIDriverSpecApply {
-    /// attachRequired indicates this CSI volume driver requires an attach operation (because it implements the CSI ControllerPublishVolume() method), and that the …
-    #[inline]
-    pub fn attach_required(mut self, value: bool) -> Self {
-        self.0.set("attachRequired", Ok(value.into()));
-        self
-    }
-    /// podInfoOnMount indicates this CSI volume driver requires additional pod information (like podName, podUID, etc.) during mount operations, if set to true.
-    #[inline]
-    pub fn pod_info_on_mount(mut self, value: bool) -> Self {
-        self.0.set("podInfoOnMount", Ok(value.into()));
-        self
-    }
-    /// volumeLifecycleModes defines what kind of volumes this CSI volume driver supports.
-    #[inline]
-    pub fn volume_lifecycle_modes(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.add("volumeLifecycleModes", list(value, |value| text(value)));
-        self
-    }
-    /// storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage capacity that the driver deployment will report by creating …
-    #[inline]
-    pub fn storage_capacity(mut self, value: bool) -> Self {
-        self.0.set("storageCapacity", Ok(value.into()));
-        self
-    }
-    /// fsGroupPolicy defines if the underlying volume supports changing ownership and permission of the volume before being mounted.
-    #[inline]
-    pub fn fs_group_policy(mut self, value: impl Into<String>) -> Self {
-        self.0.set("fsGroupPolicy", text(value));
-        self
-    }
-    /// tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for to do necessary authentication.
-    #[inline]
-    pub fn token_requests(mut self, value: impl IntoIterator<Item = crate::storage::v1::TokenRequestApply>) -> Self {
-        self.0.set("tokenRequests", list(value, |value| value.0.into_value()));
-        self
-    }
-    /// requiresRepublish indicates the CSI driver wants \`NodePublishVolume\` being periodically called to reflect any possible change in the mounted volume.
-    #[inline]
-    pub fn requires_republish(mut self, value: bool) -> Self {
-        self.0.set("requiresRepublish", Ok(value.into()));
-        self
-    }
-    /// seLinuxMount specifies if the CSI driver supports "-o context" mount option.
-    #[inline]
-    pub fn se_linux_mount(mut self, value: bool) -> Self {
-        self.0.set("seLinuxMount", Ok(value.into()));
-        self
-    }
-    /// nodeAllocatableUpdatePeriodSeconds specifies the interval between periodic updates of the CSINode allocatable capacity for this driver.
-    #[inline]
-    pub fn node_allocatable_update_period_seconds(mut self, value: i64) -> Self {
-        self.0.set("nodeAllocatableUpdatePeriodSeconds", Ok(value.into()));
-        self
-    }
-    /// serviceAccountTokenInSecrets is an opt-in for CSI drivers to indicate that service account tokens should be passed via the Secrets field in …
-    #[inline]
-    pub fn service_account_token_in_secrets(mut self, value: bool) -> Self {
-        self.0.set("serviceAccountTokenInSecrets", Ok(value.into()));
-        self
-    }
-    /// PreventPodSchedulingIfMissing indicates that the CSI driver wants to prevent pod scheduling if the CSI driver on the node is missing.
-    #[inline]
-    pub fn prevent_pod_scheduling_if_missing(mut self, value: bool) -> Self {
-        self.0.set("preventPodSchedulingIfMissing", Ok(value.into()));
-        self
-    }
-}
+part!("CSIDriverSpec is the specification of a CSIDriver.", CSIDriverSpecApply {
+    "attachRequired indicates this CSI volume driver requires an attach operation (because it implements the CSI ControllerPublishVolume() method), and that the …" attach_required(value: bool) set("attachRequired", Ok(value.into()));
+    "podInfoOnMount indicates this CSI volume driver requires additional pod information (like podName, podUID, etc.) during mount operations, if set to true." pod_info_on_mount(value: bool) set("podInfoOnMount", Ok(value.into()));
+    "volumeLifecycleModes defines what kind of volumes this CSI volume driver supports." volume_lifecycle_modes(value: impl IntoIterator<Item = impl Into<String>>) add("volumeLifecycleModes", list(value, |value| text(value)));
+    "storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage capacity that the driver deployment will report by creating …" storage_capacity(value: bool) set("storageCapacity", Ok(value.into()));
+    "fsGroupPolicy defines if the underlying volume supports changing ownership and permission of the volume before being mounted." fs_group_policy(value: impl Into<String>) set("fsGroupPolicy", text(value));
+    "tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for to do necessary authentication." token_requests(value: impl IntoIterator<Item = crate::storage::v1::TokenRequestApply>) set("tokenRequests", list(value, |value| value.0.into_value()));
+    "requiresRepublish indicates the CSI driver wants \\`NodePublishVolume\\` being periodically called to reflect any possible change in the mounted volume." requires_republish(value: bool) set("requiresRepublish", Ok(value.into()));
+    "seLinuxMount specifies if the CSI driver supports \"-o context\" mount option." se_linux_mount(value: bool) set("seLinuxMount", Ok(value.into()));
+    "nodeAllocatableUpdatePeriodSeconds specifies the interval between periodic updates of the CSINode allocatable capacity for this driver." node_allocatable_update_period_seconds(value: i64) set("nodeAllocatableUpdatePeriodSeconds", Ok(value.into()));
+    "serviceAccountTokenInSecrets is an opt-in for CSI drivers to indicate that service account tokens should be passed via the Secrets field in …" service_account_token_in_secrets(value: bool) set("serviceAccountTokenInSecrets", Ok(value.into()));
+    "PreventPodSchedulingIfMissing indicates that the CSI driver wants to prevent pod scheduling if the CSI driver on the node is missing." prevent_pod_scheduling_if_missing(value: bool) set("preventPodSchedulingIfMissing", Ok(value.into()));
+});
 typed!(CSIDriverSpecApply, k8s_openapi::api::storage::v1::CSIDriverSpec, "io.k8s.api.storage.v1.CSIDriverSpec");
 
 /// CSINode holds information about all CSI drivers installed on a node.
 pub type CSINodeApply = Apply<k8s_openapi::api::storage::v1::CSINode, BuiltIn>;
+root!(CSINodeApply, k8s_openapi::api::storage::v1::CSINode, "io.k8s.api.storage.v1.CSINode" {
+    "spec is the specification of CSINode." spec(value: crate::storage::v1::CSINodeSpecApply) set("spec", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::storage::v1::CSINode, BuiltIn> {
-    /// spec is the specification of CSINode.
-    #[inline]
-    pub fn spec(mut self, value: crate::storage::v1::CSINodeSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-}
-root!(CSINodeApply, k8s_openapi::api::storage::v1::CSINode, "io.k8s.api.storage.v1.CSINode");
-
-part!("CSINodeDriver holds information about the specification of one CSI driver installed on a node.", CSINodeDriverApply);
-
-impl CSINodeDriverApply {
-    /// name represents the name of the CSI driver that this object refers to.
-    #[inline]
-    pub fn name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("name", text(value));
-        self
-    }
-    /// nodeID of the node from the driver point of view.
-    #[inline]
-    pub fn node_id(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeID", text(value));
-        self
-    }
-    /// topologyKeys is the list of keys supported by the driver.
-    #[inline]
-    pub fn topology_keys(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.0.set("topologyKeys", list(value, |value| text(value)));
-        self
-    }
-    /// allocatable represents the volume resources of a node that are available for scheduling.
-    #[inline]
-    pub fn allocatable(mut self, value: crate::storage::v1::VolumeNodeResourcesApply) -> Self {
-        self.0.set("allocatable", value.0.into_value());
-        self
-    }
-}
+part!("CSINodeDriver holds information about the specification of one CSI driver installed on a node.", CSINodeDriverApply {
+    "name represents the name of the CSI driver that this object refers to." name(value: impl Into<String>) set("name", text(value));
+    "nodeID of the node from the driver point of view." node_id(value: impl Into<String>) set("nodeID", text(value));
+    "topologyKeys is the list of keys supported by the driver." topology_keys(value: impl IntoIterator<Item = impl Into<String>>) set("topologyKeys", list(value, |value| text(value)));
+    "allocatable represents the volume resources of a node that are available for scheduling." allocatable(value: crate::storage::v1::VolumeNodeResourcesApply) set("allocatable", value.0.into_value());
+});
 typed!(CSINodeDriverApply, k8s_openapi::api::storage::v1::CSINodeDriver, "io.k8s.api.storage.v1.CSINodeDriver");
 
-part!("CSINodeSpec holds information about the specification of all CSI drivers installed on a node.", CSINodeSpecApply);
-
-impl CSINodeSpecApply {
-    /// drivers is a list of information of all CSI Drivers existing on a node.
-    #[inline]
-    pub fn drivers(mut self, value: impl IntoIterator<Item = crate::storage::v1::CSINodeDriverApply>) -> Self {
-        self.0.add_keyed("drivers", list(value, |value| value.0.into_value()), &[("name", None)]);
-        self
-    }
-}
+part!("CSINodeSpec holds information about the specification of all CSI drivers installed on a node.", CSINodeSpecApply {
+    "drivers is a list of information of all CSI Drivers existing on a node." drivers(value: impl IntoIterator<Item = crate::storage::v1::CSINodeDriverApply>) add_keyed("drivers", list(value, |value| value.0.into_value()), &[("name", None)]);
+});
 typed!(CSINodeSpecApply, k8s_openapi::api::storage::v1::CSINodeSpec, "io.k8s.api.storage.v1.CSINodeSpec");
 
 /// CSIStorageCapacity stores the result of one CSI GetCapacity call.
 pub type CSIStorageCapacityApply = Apply<k8s_openapi::api::storage::v1::CSIStorageCapacity, BuiltIn>;
-
-impl Apply<k8s_openapi::api::storage::v1::CSIStorageCapacity, BuiltIn> {
-    /// nodeTopology defines which nodes have access to the storage for which capacity was reported.
-    #[inline]
-    pub fn node_topology(mut self, value: crate::meta::v1::LabelSelectorApply) -> Self {
-        self.fields.set("nodeTopology", value.0.into_value());
-        self
-    }
-    /// storageClassName represents the name of the StorageClass that the reported capacity applies to.
-    #[inline]
-    pub fn storage_class_name(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("storageClassName", text(value));
-        self
-    }
-    /// capacity is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the previous fields.
-    #[inline]
-    pub fn capacity(mut self, value: impl Part<Quantity>) -> Self {
-        self.fields.set("capacity", value.into_value());
-        self
-    }
-    /// maximumVolumeSize is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the …
-    #[inline]
-    pub fn maximum_volume_size(mut self, value: impl Part<Quantity>) -> Self {
-        self.fields.set("maximumVolumeSize", value.into_value());
-        self
-    }
-}
-root!(CSIStorageCapacityApply, k8s_openapi::api::storage::v1::CSIStorageCapacity, "io.k8s.api.storage.v1.CSIStorageCapacity");
+root!(CSIStorageCapacityApply, k8s_openapi::api::storage::v1::CSIStorageCapacity, "io.k8s.api.storage.v1.CSIStorageCapacity" {
+    "nodeTopology defines which nodes have access to the storage for which capacity was reported." node_topology(value: crate::meta::v1::LabelSelectorApply) set("nodeTopology", value.0.into_value());
+    "storageClassName represents the name of the StorageClass that the reported capacity applies to." storage_class_name(value: impl Into<String>) set("storageClassName", text(value));
+    "capacity is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the previous fields." capacity(value: impl Part<Quantity>) set("capacity", value.into_value());
+    "maximumVolumeSize is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the …" maximum_volume_size(value: impl Part<Quantity>) set("maximumVolumeSize", value.into_value());
+});
 
 /// StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned.
 pub type StorageClassApply = Apply<k8s_openapi::api::storage::v1::StorageClass, BuiltIn>;
+root!(StorageClassApply, k8s_openapi::api::storage::v1::StorageClass, "io.k8s.api.storage.v1.StorageClass" {
+    "provisioner indicates the type of the provisioner." provisioner(value: impl Into<String>) set("provisioner", text(value));
+    "parameters holds the parameters for the provisioner that should create volumes of this storage class." parameters(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("parameters", entries(value, |value| text(value)));
+    "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class." reclaim_policy(value: impl Into<String>) set("reclaimPolicy", text(value));
+    "mountOptions controls the mountOptions for dynamically provisioned PersistentVolumes of this storage class." mount_options(value: impl IntoIterator<Item = impl Into<String>>) set("mountOptions", list(value, |value| text(value)));
+    "allowVolumeExpansion shows whether the storage class allow volume expand." allow_volume_expansion(value: bool) set("allowVolumeExpansion", Ok(value.into()));
+    "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound." volume_binding_mode(value: impl Into<String>) set("volumeBindingMode", text(value));
+    "allowedTopologies restrict the node topologies where volumes can be dynamically provisioned." allowed_topologies(value: impl IntoIterator<Item = crate::core::v1::TopologySelectorTermApply>) set("allowedTopologies", list(value, |value| value.0.into_value()));
+});
 
-impl Apply<k8s_openapi::api::storage::v1::StorageClass, BuiltIn> {
-    /// provisioner indicates the type of the provisioner.
-    #[inline]
-    pub fn provisioner(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("provisioner", text(value));
-        self
-    }
-    /// parameters holds the parameters for the provisioner that should create volumes of this storage class.
-    #[inline]
-    pub fn parameters(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.fields.extend("parameters", entries(value, |value| text(value)));
-        self
-    }
-    /// reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class.
-    #[inline]
-    pub fn reclaim_policy(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("reclaimPolicy", text(value));
-        self
-    }
-    /// mountOptions controls the mountOptions for dynamically provisioned PersistentVolumes of this storage class.
-    #[inline]
-    pub fn mount_options(mut self, value: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.fields.set("mountOptions", list(value, |value| text(value)));
-        self
-    }
-    /// allowVolumeExpansion shows whether the storage class allow volume expand.
-    #[inline]
-    pub fn allow_volume_expansion(mut self, value: bool) -> Self {
-        self.fields.set("allowVolumeExpansion", Ok(value.into()));
-        self
-    }
-    /// volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.
-    #[inline]
-    pub fn volume_binding_mode(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("volumeBindingMode", text(value));
-        self
-    }
-    /// allowedTopologies restrict the node topologies where volumes can be dynamically provisioned.
-    #[inline]
-    pub fn allowed_topologies(mut self, value: impl IntoIterator<Item = crate::core::v1::TopologySelectorTermApply>) -> Self {
-        self.fields.set("allowedTopologies", list(value, |value| value.0.into_value()));
-        self
-    }
-}
-root!(StorageClassApply, k8s_openapi::api::storage::v1::StorageClass, "io.k8s.api.storage.v1.StorageClass");
-
-part!("TokenRequest contains parameters of a service account token.", TokenRequestApply);
-
-impl TokenRequestApply {
-    /// audience is the intended audience of the token in "TokenRequestSpec".
-    #[inline]
-    pub fn audience(mut self, value: impl Into<String>) -> Self {
-        self.0.set("audience", text(value));
-        self
-    }
-    /// expirationSeconds is the duration of validity of the token in "TokenRequestSpec".
-    #[inline]
-    pub fn expiration_seconds(mut self, value: i64) -> Self {
-        self.0.set("expirationSeconds", Ok(value.into()));
-        self
-    }
-}
+part!("TokenRequest contains parameters of a service account token.", TokenRequestApply {
+    "audience is the intended audience of the token in \"TokenRequestSpec\"." audience(value: impl Into<String>) set("audience", text(value));
+    "expirationSeconds is the duration of validity of the token in \"TokenRequestSpec\"." expiration_seconds(value: i64) set("expirationSeconds", Ok(value.into()));
+});
 typed!(TokenRequestApply, k8s_openapi::api::storage::v1::TokenRequest, "io.k8s.api.storage.v1.TokenRequest");
 
 /// VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node.
 pub type VolumeAttachmentApply = Apply<k8s_openapi::api::storage::v1::VolumeAttachment, BuiltIn>;
+root!(VolumeAttachmentApply, k8s_openapi::api::storage::v1::VolumeAttachment, "io.k8s.api.storage.v1.VolumeAttachment" {
+    "spec represents specification of the desired attach/detach volume behavior." spec(value: crate::storage::v1::VolumeAttachmentSpecApply) set("spec", value.0.into_value());
+    "status represents status of the VolumeAttachment request." status(value: crate::storage::v1::VolumeAttachmentStatusApply) set("status", value.0.into_value());
+});
 
-impl Apply<k8s_openapi::api::storage::v1::VolumeAttachment, BuiltIn> {
-    /// spec represents specification of the desired attach/detach volume behavior.
-    #[inline]
-    pub fn spec(mut self, value: crate::storage::v1::VolumeAttachmentSpecApply) -> Self {
-        self.fields.set("spec", value.0.into_value());
-        self
-    }
-    /// status represents status of the VolumeAttachment request.
-    #[inline]
-    pub fn status(mut self, value: crate::storage::v1::VolumeAttachmentStatusApply) -> Self {
-        self.fields.set("status", value.0.into_value());
-        self
-    }
-}
-root!(VolumeAttachmentApply, k8s_openapi::api::storage::v1::VolumeAttachment, "io.k8s.api.storage.v1.VolumeAttachment");
-
-part!("VolumeAttachmentSource represents a volume that should be attached.", VolumeAttachmentSourceApply);
-
-impl VolumeAttachmentSourceApply {
-    /// persistentVolumeName represents the name of the persistent volume to attach.
-    #[inline]
-    pub fn persistent_volume_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("persistentVolumeName", text(value));
-        self
-    }
-    /// inlineVolumeSpec contains all the information necessary to attach a persistent volume defined by a pod's inline VolumeSource.
-    #[inline]
-    pub fn inline_volume_spec(mut self, value: crate::core::v1::PersistentVolumeSpecApply) -> Self {
-        self.0.set("inlineVolumeSpec", value.0.into_value());
-        self
-    }
-}
+part!("VolumeAttachmentSource represents a volume that should be attached.", VolumeAttachmentSourceApply {
+    "persistentVolumeName represents the name of the persistent volume to attach." persistent_volume_name(value: impl Into<String>) set("persistentVolumeName", text(value));
+    "inlineVolumeSpec contains all the information necessary to attach a persistent volume defined by a pod's inline VolumeSource." inline_volume_spec(value: crate::core::v1::PersistentVolumeSpecApply) set("inlineVolumeSpec", value.0.into_value());
+});
 typed!(VolumeAttachmentSourceApply, k8s_openapi::api::storage::v1::VolumeAttachmentSource, "io.k8s.api.storage.v1.VolumeAttachmentSource");
 
-part!("VolumeAttachmentSpec is the specification of a VolumeAttachment request.", VolumeAttachmentSpecApply);
-
-impl VolumeAttachmentSpecApply {
-    /// attacher indicates the name of the volume driver that MUST handle this request.
-    #[inline]
-    pub fn attacher(mut self, value: impl Into<String>) -> Self {
-        self.0.set("attacher", text(value));
-        self
-    }
-    /// source represents the volume that should be attached.
-    #[inline]
-    pub fn source(mut self, value: crate::storage::v1::VolumeAttachmentSourceApply) -> Self {
-        self.0.set("source", value.0.into_value());
-        self
-    }
-    /// nodeName represents the node that the volume should be attached to.
-    #[inline]
-    pub fn node_name(mut self, value: impl Into<String>) -> Self {
-        self.0.set("nodeName", text(value));
-        self
-    }
-}
+part!("VolumeAttachmentSpec is the specification of a VolumeAttachment request.", VolumeAttachmentSpecApply {
+    "attacher indicates the name of the volume driver that MUST handle this request." attacher(value: impl Into<String>) set("attacher", text(value));
+    "source represents the volume that should be attached." source(value: crate::storage::v1::VolumeAttachmentSourceApply) set("source", value.0.into_value());
+    "nodeName represents the node that the volume should be attached to." node_name(value: impl Into<String>) set("nodeName", text(value));
+});
 typed!(VolumeAttachmentSpecApply, k8s_openapi::api::storage::v1::VolumeAttachmentSpec, "io.k8s.api.storage.v1.VolumeAttachmentSpec");
 
-part!("VolumeAttachmentStatus is the status of a VolumeAttachment request.", VolumeAttachmentStatusApply);
-
-impl VolumeAttachmentStatusApply {
-    /// attached indicates the volume is successfully attached.
-    #[inline]
-    pub fn attached(mut self, value: bool) -> Self {
-        self.0.set("attached", Ok(value.into()));
-        self
-    }
-    /// attachmentMetadata is populated with any information returned by the attach operation, upon successful attach, that must be passed into subsequent …
-    #[inline]
-    pub fn attachment_metadata(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.0.extend("attachmentMetadata", entries(value, |value| text(value)));
-        self
-    }
-    /// attachError represents the last error encountered during attach operation, if any.
-    #[inline]
-    pub fn attach_error(mut self, value: crate::storage::v1::VolumeErrorApply) -> Self {
-        self.0.set("attachError", value.0.into_value());
-        self
-    }
-    /// detachError represents the last error encountered during detach operation, if any.
-    #[inline]
-    pub fn detach_error(mut self, value: crate::storage::v1::VolumeErrorApply) -> Self {
-        self.0.set("detachError", value.0.into_value());
-        self
-    }
-}
+part!("VolumeAttachmentStatus is the status of a VolumeAttachment request.", VolumeAttachmentStatusApply {
+    "attached indicates the volume is successfully attached." attached(value: bool) set("attached", Ok(value.into()));
+    "attachmentMetadata is populated with any information returned by the attach operation, upon successful attach, that must be passed into subsequent …" attachment_metadata(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("attachmentMetadata", entries(value, |value| text(value)));
+    "attachError represents the last error encountered during attach operation, if any." attach_error(value: crate::storage::v1::VolumeErrorApply) set("attachError", value.0.into_value());
+    "detachError represents the last error encountered during detach operation, if any." detach_error(value: crate::storage::v1::VolumeErrorApply) set("detachError", value.0.into_value());
+});
 typed!(VolumeAttachmentStatusApply, k8s_openapi::api::storage::v1::VolumeAttachmentStatus, "io.k8s.api.storage.v1.VolumeAttachmentStatus");
 
 k8s_openapi::k8s_if_ge_1_34! {
 /// VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver.
 pub type VolumeAttributesClassApply = Apply<k8s_openapi::api::storage::v1::VolumeAttributesClass, BuiltIn>;
-
-impl Apply<k8s_openapi::api::storage::v1::VolumeAttributesClass, BuiltIn> {
-    /// Name of the CSI driver This field is immutable.
-    #[inline]
-    pub fn driver_name(mut self, value: impl Into<String>) -> Self {
-        self.fields.set("driverName", text(value));
-        self
-    }
-    /// parameters hold volume attributes defined by the CSI driver.
-    #[inline]
-    pub fn parameters(mut self, value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) -> Self {
-        self.fields.extend("parameters", entries(value, |value| text(value)));
-        self
-    }
-}
-root!(VolumeAttributesClassApply, k8s_openapi::api::storage::v1::VolumeAttributesClass, "io.k8s.api.storage.v1.VolumeAttributesClass");
+root!(VolumeAttributesClassApply, k8s_openapi::api::storage::v1::VolumeAttributesClass, "io.k8s.api.storage.v1.VolumeAttributesClass" {
+    "Name of the CSI driver This field is immutable." driver_name(value: impl Into<String>) set("driverName", text(value));
+    "parameters hold volume attributes defined by the CSI driver." parameters(value: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) extend("parameters", entries(value, |value| text(value)));
+});
 }
 
-part!("VolumeError captures an error encountered during a volume operation.", VolumeErrorApply);
-
-impl VolumeErrorApply {
-    /// time represents the time the error was encountered.
-    #[inline]
-    pub fn time(mut self, value: impl Part<Time>) -> Self {
-        self.0.set("time", value.into_value());
-        self
-    }
-    /// message represents the error encountered during Attach or Detach operation.
-    #[inline]
-    pub fn message(mut self, value: impl Into<String>) -> Self {
-        self.0.set("message", text(value));
-        self
-    }
-    /// errorCode is a numeric gRPC code representing the error encountered during Attach or Detach operations.
-    #[inline]
-    pub fn error_code(mut self, value: i32) -> Self {
-        self.0.set("errorCode", Ok(value.into()));
-        self
-    }
-}
+part!("VolumeError captures an error encountered during a volume operation.", VolumeErrorApply {
+    "time represents the time the error was encountered." time(value: impl Part<Time>) set("time", value.into_value());
+    "message represents the error encountered during Attach or Detach operation." message(value: impl Into<String>) set("message", text(value));
+    "errorCode is a numeric gRPC code representing the error encountered during Attach or Detach operations." error_code(value: i32) set("errorCode", Ok(value.into()));
+});
 typed!(VolumeErrorApply, k8s_openapi::api::storage::v1::VolumeError, "io.k8s.api.storage.v1.VolumeError");
 
-part!("VolumeNodeResources is a set of resource limits for scheduling of volumes.", VolumeNodeResourcesApply);
-
-impl VolumeNodeResourcesApply {
-    /// count indicates the maximum number of unique volumes managed by the CSI driver that can be used on a node.
-    #[inline]
-    pub fn count(mut self, value: i32) -> Self {
-        self.0.set("count", Ok(value.into()));
-        self
-    }
-}
+part!("VolumeNodeResources is a set of resource limits for scheduling of volumes.", VolumeNodeResourcesApply {
+    "count indicates the maximum number of unique volumes managed by the CSI driver that can be used on a node." count(value: i32) set("count", Ok(value.into()));
+});
 typed!(VolumeNodeResourcesApply, k8s_openapi::api::storage::v1::VolumeNodeResources, "io.k8s.api.storage.v1.VolumeNodeResources");

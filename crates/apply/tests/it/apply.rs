@@ -1,14 +1,16 @@
 //! Applying with builders, on the embedded API server.
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v1::Scale;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_apply::apps::v1::{DeploymentApply, DeploymentSpecApply, DeploymentStatusApply};
+use kubewright_apply::autoscaling::v1::{ScaleApply, ScaleSpecApply};
 use kubewright_apply::core::v1::{
     ContainerApply, ContainerPortApply, EnvVarApply, PodSpecApply, PodTemplateSpecApply, ResourceRequirementsApply,
     SecretApply, ServiceApply, ServicePortApply, ServiceSpecApply,
 };
 use kubewright_apply::meta::v1::{LabelSelectorApply, ObjectMetaApply};
-use kubewright_runtime::client::{Client, Outcome};
+use kubewright_runtime::client::{Client, Error, Outcome};
 use kubewright_runtime::informer::Cache;
 use kubewright_runtime::object::ObjectKey;
 use serde_json::{Value, json};
@@ -63,6 +65,56 @@ async fn an_owner_of_the_replicas_owns_nothing_else() {
     let applied = scaler.of::<DeploymentApply>().status().apply(&status).await.unwrap();
     let status = applied.object.object().unwrap().status.unwrap();
     assert_eq!(status.observed_generation, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_applies_a_scale_owns_the_replicas() {
+    let server = server();
+    let author = client(&server, "author");
+    author.apply(&web()).await.unwrap();
+    let key = ObjectKey::namespaced("default", "web");
+    let scale = |client: &Client| client.of::<Deployment>().subresource("scale");
+    let to = |replicas| ScaleApply::new("web").spec(ScaleSpecApply::new().replicas(replicas));
+
+    // Nobody set the replicas, but the server takes their default for somebody's.
+    let scaler = client(&server, "scaler");
+    let error = scale(&scaler).apply_as::<Scale>(&key, &to(3)).await.unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    let now: Scale = scale(&scaler.force()).apply_as(&key, &to(3)).await.unwrap();
+    assert_eq!(now.spec.unwrap().replicas, Some(3));
+    let web = read(&author).await;
+    assert_eq!(owned(&web, "scaler"), json!({ "f:spec": { "f:replicas": {} } }));
+    let mut entries = web.metadata.managed_fields.iter().flatten();
+    let entry = entries
+        .find(|entry| entry.manager.as_deref() == Some("scaler"))
+        .unwrap();
+    assert_eq!(entry.subresource.as_deref(), Some("scale"));
+    assert_eq!(entry.api_version.as_deref(), Some("apps/v1"));
+    assert_eq!(web.spec.unwrap().replicas, Some(3));
+
+    // Somebody else has to insist.
+    let other = client(&server, "other");
+    let error = scale(&other).apply_as::<Scale>(&key, &to(5)).await.unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    assert!(error.to_string().contains("conflict with \"scaler\""), "{error}");
+    let now: Scale = scale(&other.force()).apply_as(&key, &to(5)).await.unwrap();
+    assert_eq!(now.spec.unwrap().replicas, Some(5));
+    let web = read(&author).await;
+    assert_eq!(owned(&web, "scaler"), Value::Null);
+    assert_eq!(web.spec.unwrap().replicas, Some(5));
+
+    // What is no Scale, what is another object's, and what nobody applies.
+    let error = scale(&other).apply_as::<Scale>(&key, &json!(5)).await.unwrap_err();
+    assert!(error.to_string().contains("does not serialize to an object"), "{error}");
+    let another = ScaleApply::new("db");
+    let error = scale(&other).apply_as::<Scale>(&key, &another).await.unwrap_err();
+    assert!(
+        error.to_string().contains("\"db\" and would be applied to default/web"),
+        "{error}"
+    );
+    let nobody = Client::new(server.client(), Cache::default()).live();
+    let error = scale(&nobody).apply_as::<Scale>(&key, &to(5)).await.unwrap_err();
+    assert!(matches!(error, Error::NoFieldOwner), "{error}");
 }
 
 /// What the builders are for: the types of k8s-openapi write what nobody set.

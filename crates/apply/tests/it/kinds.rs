@@ -18,6 +18,7 @@ pub(crate) fn every_kind() -> Vec<(&'static str, serde_json::Value)> {
         ("io.k8s.api.apps.v1.ReplicaSet", serde_json::to_value(kubewright_apply::apps::v1::ReplicaSetApply::new("x")).unwrap()),
         ("io.k8s.api.apps.v1.StatefulSet", serde_json::to_value(kubewright_apply::apps::v1::StatefulSetApply::new("x")).unwrap()),
         ("io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler", serde_json::to_value(kubewright_apply::autoscaling::v1::HorizontalPodAutoscalerApply::new("x")).unwrap()),
+        ("io.k8s.api.autoscaling.v1.Scale", serde_json::to_value(kubewright_apply::autoscaling::v1::ScaleApply::new("x")).unwrap()),
         ("io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler", serde_json::to_value(kubewright_apply::autoscaling::v2::HorizontalPodAutoscalerApply::new("x")).unwrap()),
         ("io.k8s.api.batch.v1.CronJob", serde_json::to_value(kubewright_apply::batch::v1::CronJobApply::new("x")).unwrap()),
         ("io.k8s.api.batch.v1.Job", serde_json::to_value(kubewright_apply::batch::v1::JobApply::new("x")).unwrap()),
