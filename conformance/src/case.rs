@@ -29,6 +29,8 @@ pub struct CaseFile {
     pub given: Vec<Value>,
     /// The answers of the case's webhooks, by webhook name.
     pub webhooks: Value,
+    /// The answers of the case's extension API servers, by name, method and path.
+    pub extensions: Value,
     /// The recorded steps.
     pub steps: Vec<CaseStep>,
     /// Named sets of variables; a file without a matrix has one unnamed variant.
@@ -184,6 +186,8 @@ struct Form {
     given: Vec<Value>,
     #[serde(default)]
     webhooks: Value,
+    #[serde(default)]
+    extensions: Value,
     steps: Vec<StepForm>,
 }
 
@@ -244,6 +248,7 @@ impl CaseFile {
             names: form.names,
             given: form.given,
             webhooks: form.webhooks,
+            extensions: form.extensions,
             variants: variants(form.matrix).map_err(meaning)?,
             steps,
             source,
@@ -264,9 +269,9 @@ impl CaseFile {
         self.steps.iter().any(|step| matches!(step, CaseStep::Compact))
     }
 
-    /// Whether the server calls a webhook, which takes real time even if the server's clock is paused.
+    /// Whether the server calls a webhook or an extension API server, which takes real time even if the server's clock is paused.
     pub fn calls_webhooks(&self) -> bool {
-        !self.webhooks.is_null()
+        !self.webhooks.is_null() || !self.extensions.is_null()
     }
 
     /// The path of its recording.

@@ -1,6 +1,5 @@
 //! The embedded server as a target, in this process and on virtual time.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -31,7 +30,7 @@ impl Embedded {
 }
 
 fn streaming(body: Body) -> StreamingBody {
-    body.map_err(|never: Infallible| match never {}).boxed_unsync()
+    body.map_err(Into::into).boxed_unsync()
 }
 
 impl Target for Embedded {

@@ -10,6 +10,7 @@ pub mod corpus;
 pub mod decisions;
 pub mod diff;
 pub mod embedded;
+pub mod extension;
 pub mod kubectl;
 pub mod normalise;
 pub mod operators;

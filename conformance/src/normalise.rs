@@ -41,6 +41,7 @@ pub fn transcript(file: &CaseFile, variant: &Variant, played: &PlayedCase) -> Va
         revisions,
         texts,
         real_time: file.calls_webhooks(),
+        ports: ports(&played.places),
         numbered: BTreeMap::new(),
     };
     let Value::Array(steps) = steps else { return Value::Null };
@@ -63,6 +64,8 @@ struct Normaliser<'a> {
     texts: Texts,
     /// Whether the case takes real time, so that a second may end between two writes.
     real_time: bool,
+    /// The ports of the webhook process, with their placeholders.
+    ports: BTreeMap<u64, String>,
     /// Made-up values by kind, numbered in order of appearance.
     numbered: BTreeMap<&'static str, Vec<String>>,
 }
@@ -99,6 +102,9 @@ impl Normaliser<'_> {
             ("last-modified", Value::String(_)) => json!("<time>"),
             ("token", Value::String(token)) if !self.source.contains(&token) => json!(self.number("token", &token)),
             ("serverAddress", Value::String(_)) => json!("<server-address>"),
+            ("port", Value::Number(port)) if port.as_u64().is_some_and(|port| self.ports.contains_key(&port)) => {
+                json!(port.as_u64().and_then(|port| self.ports.get(&port)))
+            }
             ("nodePort" | "healthCheckNodePort", Value::Number(port)) if !self.source.contains(&port.to_string()) => {
                 json!(self.text(&port.to_string()))
             }
@@ -135,6 +141,15 @@ impl Normaliser<'_> {
         let seen = self.numbered.entry(kind).or_default();
         format!("<{kind}-{}>", position(seen, value))
     }
+}
+
+/// The ports among the addresses of the webhook process.
+fn ports(places: &[(String, String)]) -> BTreeMap<u64, String> {
+    let ports = places.iter().filter_map(|(place, placeholder)| {
+        let port = place.strip_prefix(':')?.parse().ok()?;
+        Some((port, placeholder.trim_start_matches(':').to_owned()))
+    });
+    ports.collect()
 }
 
 /// Whether a cell of a Table is the age of an object that the case itself created.

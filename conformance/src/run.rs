@@ -21,6 +21,7 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::case::{CaseFile, CaseStep, ClientFrame, ReadStep, RequestBody, RequestStep, SendStep, Variant};
+use crate::extension::Extension;
 use crate::target::{OwnCredentials, StreamingBody, Target, TransportError, Upgraded};
 use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
 use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
@@ -103,6 +104,8 @@ enum StepError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error("{0}")]
+    Extension(String),
+    #[error("{0}")]
     Webhooks(&'static WebhookServerError),
 }
 
@@ -178,6 +181,9 @@ impl CasePlayer<'_> {
             self.variables.extend(webhooks.variables(&self.unique));
             let scripts = fill_value(&file.webhooks, &self.variables)?;
             webhooks.open(&self.unique, Script::all(&scripts)?);
+            let extensions = fill_value(&file.extensions, &self.variables)?;
+            let extensions = Extension::all(&extensions).map_err(StepError::Extension)?;
+            webhooks.extensions().open(&self.unique, extensions);
             self.webhooks = Some(webhooks);
         }
         let mut settle = false;
@@ -192,12 +198,16 @@ impl CasePlayer<'_> {
             if object["kind"] == "CustomResourceDefinition" {
                 self.served(&object).await?;
             }
+            if object["kind"] == "APIService" && !object["spec"]["service"].is_null() {
+                self.passed_on(&object).await?;
+            }
         }
         if settle {
             self.settle().await;
         }
         if let Some(webhooks) = self.webhooks {
             drop(webhooks.calls(&self.unique));
+            drop(webhooks.extensions().calls(&self.unique));
         }
         Ok(())
     }
@@ -232,6 +242,7 @@ impl CasePlayer<'_> {
         self.forget_leftovers().await;
         if let Some(webhooks) = self.webhooks {
             webhooks.close(&self.unique);
+            webhooks.extensions().close(&self.unique);
         }
         let path = format!("/api/v1/namespaces/{}/services", self.namespace);
         if let Ok(request) = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())
@@ -272,7 +283,11 @@ impl CasePlayer<'_> {
         }
         if let Some(calls) = self
             .webhooks
-            .map(|webhooks| webhooks.calls(&self.unique))
+            .map(|webhooks| {
+                let mut calls = webhooks.calls(&self.unique);
+                calls.append(&mut webhooks.extensions().calls(&self.unique));
+                calls
+            })
             .filter(|calls| !calls.is_empty())
         {
             note["calls"] = Value::Array(calls);

@@ -14,6 +14,7 @@ fn normalised(source: &str, steps: Value) -> Value {
         names: BTreeMap::new(),
         given: Vec::new(),
         webhooks: Value::Null,
+        extensions: Value::Null,
         steps: Vec::new(),
         variants: Vec::new(),
     };

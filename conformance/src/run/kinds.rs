@@ -1,4 +1,4 @@
-//! Waits for the custom resource definitions of a `given` section.
+//! Waits for the custom resource definitions and the aggregated APIs of a `given` section.
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -28,6 +28,23 @@ impl CasePlayer<'_> {
                 }
                 sleep(POLL).await;
             }
+        }
+        Ok(())
+    }
+
+    /// Waits until the server passes requests for an `APIService` on.
+    pub(super) async fn passed_on(&mut self, service: &Value) -> Result<(), StepError> {
+        let (Some(group), Some(version)) = (service["spec"]["group"].as_str(), service["spec"]["version"].as_str())
+        else {
+            return Err(StepError::Nameless);
+        };
+        let deadline = Instant::now() + PATIENCE;
+        let path = format!("/apis/{group}/{version}");
+        while self.status(&path).await? != StatusCode::OK {
+            if Instant::now() >= deadline {
+                return Err(StepError::Given(path, Value::Null));
+            }
+            sleep(POLL).await;
         }
         Ok(())
     }

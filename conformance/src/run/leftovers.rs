@@ -8,7 +8,7 @@ use http::header::{ACCEPT, USER_AGENT};
 use super::{CasePlayer, StepError, content};
 
 /// Kinds as case files name them, and their collections. Webhooks come first, since they might refuse to delete the others.
-const OUTLIVING: [(&str, &str); 7] = [
+const OUTLIVING: [(&str, &str); 8] = [
     (
         "WebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
@@ -17,6 +17,7 @@ const OUTLIVING: [(&str, &str); 7] = [
         "WebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     ),
+    ("APIService", "/apis/apiregistration.k8s.io/v1/apiservices"),
     ("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"),
     ("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
     (

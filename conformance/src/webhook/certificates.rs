@@ -9,10 +9,13 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use jiff::Timestamp;
 use kubewright_system::certificates::{self, KeyedCertificate, Signer};
 use kubewright_x509::Validity;
-use rustls::ServerConfig;
-use rustls::crypto::ring;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme};
 use thiserror::Error;
 
 /// The address of the listeners.
@@ -121,7 +124,7 @@ impl Certificates {
         };
         Ok(ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
+            .with_client_cert_verifier(Arc::new(AnyClient))
             .with_cert_resolver(resolver))
     }
 
@@ -158,6 +161,55 @@ impl Authority {
             certificate: made.certificate_pem(),
         })
     }
+}
+
+/// Asks clients for a certificate, and takes any or none: who may ask is no question here.
+#[derive(Debug)]
+struct AnyClient;
+
+impl ClientCertVerifier for AnyClient {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &algorithms())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &algorithms())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        algorithms().supported_schemes()
+    }
+}
+
+fn algorithms() -> WebPkiSupportedAlgorithms {
+    ring::default_provider().signature_verification_algorithms
 }
 
 /// A validity that ended long ago: the year 2020.

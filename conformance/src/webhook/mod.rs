@@ -20,6 +20,7 @@ use thiserror::Error;
 use certificates::{Certificates, ServedCertificate};
 pub use script::{Script, ScriptError};
 
+use crate::extension::Extensions;
 use crate::template::Variables;
 
 /// The reason why the webhook process could not be started.
@@ -48,7 +49,10 @@ pub struct WebhookServer {
 
 /// The scripts of the running cases, and the calls that were recorded.
 #[derive(Default)]
-struct State(Mutex<BTreeMap<String, CaseState>>);
+struct State {
+    cases: Mutex<BTreeMap<String, CaseState>>,
+    extensions: Extensions,
+}
 
 #[derive(Default)]
 struct CaseState {
@@ -65,7 +69,7 @@ pub struct Call {
 
 impl State {
     fn cases(&self) -> MutexGuard<'_, BTreeMap<String, CaseState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a call and returns the reply to it. `None` if no running case has such a webhook.
@@ -104,6 +108,11 @@ impl WebhookServer {
             certificates,
             state,
         })
+    }
+
+    /// The extension API servers behind the same listener.
+    pub fn extensions(&self) -> &Extensions {
+        &self.state.extensions
     }
 
     /// Adds the webhooks of a case.

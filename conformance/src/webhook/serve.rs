@@ -15,11 +15,13 @@ use hyper_util::rt::TokioIo;
 use kubewright_system::listen::{self, Limits};
 use kubewright_system::stop::Stopper;
 use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::State;
+use crate::extension::{self, AnswerBody};
 
 /// The headers of a call that are recorded; others depend on the connection.
 const NOTED_HEADERS: [&str; 3] = ["accept", "content-type", "user-agent"];
@@ -53,12 +55,37 @@ async fn connection(socket: TcpStream, acceptor: TlsAcceptor, state: Arc<State>)
     let Ok(stream) = acceptor.accept(socket).await else {
         return;
     };
-    let answer = service_fn(|request| answer(request, &state));
+    let session = stream.get_ref().1;
+    let extension = session.server_name().and_then(|name| state.extensions.named(name));
+    let certificate = session.peer_certificates().and_then(<[_]>::first).and_then(common_name);
+    let answer = service_fn(|request| {
+        let (state, extension, certificate) = (&state, &extension, certificate.as_deref());
+        async move {
+            match extension {
+                Some(key) => extension::answer(request, &state.extensions, key, certificate).await,
+                None => answer(request, state).await.map(|response| response.map(boxed)),
+            }
+        }
+    });
     // Without keep-alive, no call uses a connection that the webhook has closed, which would be another error than the recorded one.
     let _ = hyper::server::conn::http1::Builder::new()
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), answer)
+        .with_upgrades()
         .await;
+}
+
+fn boxed(body: Full<Bytes>) -> AnswerBody {
+    body.map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The common name in a certificate.
+fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    let subject = kubewright_x509::subject(certificate)?;
+    let name = subject
+        .into_iter()
+        .find(|part| part.kind == kubewright_x509::COMMON_NAME)?;
+    Some(name.text)
 }
 
 async fn answer(request: Request<Incoming>, state: &State) -> io::Result<Response<Full<Bytes>>> {
