@@ -116,7 +116,8 @@ impl Monitors {
         let services = running.iter().filter(|(kind, _)| definitions::is_service(kind));
         let services = services.filter_map(|(kind, monitor)| monitor.cache.informer(kind));
         let mut services = services.flat_map(|informer| informer.store().list(&Query::all()).unwrap_or_default());
-        definitions::all(client).all(|defined| has(&defined))
+        served.stale.is_empty()
+            && definitions::all(client).all(|defined| has(&defined))
             && services.all(|service| served.versions.contains(service.key().name()))
     }
 
@@ -137,7 +138,12 @@ impl Monitors {
 
     /// Begins to watch kinds that are new, and stops to watch those that are gone.
     async fn refresh(self: &Arc<Self>, client: &Client) -> Result<(), discovery::DiscoveryError> {
-        let served = discovery::served(client.kube()).await?;
+        let mut served = discovery::served(client.kube()).await?;
+        // What was known of a version whose server says nothing just now goes on to be known.
+        let before = self.served.lock().kinds.clone();
+        let kept = before.into_iter().filter(|found| served.is_stale(&found.kind));
+        let kept: Vec<_> = kept.collect();
+        served.kinds.extend(kept);
         let wanted: Vec<Kind> = served
             .kinds
             .iter()

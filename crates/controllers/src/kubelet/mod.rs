@@ -11,7 +11,7 @@ mod script;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, Node, Pod, PodStatus};
 use kubewright_apimachinery::go::quote;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
@@ -139,6 +139,14 @@ impl Reconciler for Nodes {
     }
 }
 
+/// The containers of which events tell, with the list of the Pod that each is in.
+fn reported(status: &PodStatus) -> impl Iterator<Item = (&'static str, &ContainerStatus)> {
+    let own = status.container_statuses.iter().flatten();
+    let ephemeral = status.ephemeral_container_statuses.iter().flatten();
+    own.map(|status| ("containers", status))
+        .chain(ephemeral.map(|status| ("ephemeralContainers", status)))
+}
+
 /// Ignores conflicts: the write that won requeues the Pod.
 fn written<K>(result: Result<K, Error>) -> Result {
     match result {
@@ -251,15 +259,10 @@ impl Pods {
     /// Containers that seem to run although others really do say so, once.
     fn explain_simulated(&self, runner: &Runner, pod: &Pod, after: &PodStatus) {
         let was_running = |name: &str| {
-            let before = pod
-                .status
-                .iter()
-                .flat_map(|status| status.container_statuses.iter().flatten());
-            before
-                .into_iter()
-                .any(|status| status.name == name && status.container_id.is_some())
+            let mut before = pod.status.iter().flat_map(reported);
+            before.any(|(_, status)| status.name == name && status.container_id.is_some())
         };
-        for status in after.container_statuses.iter().flatten() {
+        for (_, status) in reported(after) {
             let is_simulated = status
                 .container_id
                 .as_deref()
@@ -287,9 +290,9 @@ impl Pods {
     }
 
     /// That a container runs, in the words of a kubelet that found its image there.
-    fn tell_start(&self, pod: &Pod, container: &str, image: &str) {
+    fn tell_start(&self, pod: &Pod, list: &str, container: &str, image: &str) {
         let part = Reference {
-            field_path: format!("spec.containers{{{container}}}"),
+            field_path: format!("spec.{list}{{{container}}}"),
             ..pod.reference()
         };
         let pulled = format!(
@@ -305,21 +308,17 @@ impl Pods {
 
     /// What people want to know of a change.
     fn record(&self, pod: &View<Pod>, after: &PodStatus) {
-        let before = pod
-            .status
-            .as_ref()
-            .and_then(|status| status.container_statuses.as_deref());
-        for (placement, status) in after.container_statuses.iter().flatten().enumerate() {
-            let before = before
-                .and_then(|all| all.get(placement))
-                .and_then(|status| status.state.as_ref());
+        for (list, status) in reported(after) {
+            let mut before = pod.status.iter().flat_map(reported);
+            let before = before.find(|(_, before)| before.name == status.name);
+            let before = before.and_then(|(_, status)| status.state.as_ref());
             let Some(state) = status.state.as_ref().filter(|state| Some(*state) != before) else {
                 continue;
             };
             let waiting = state.waiting.as_ref().and_then(|waiting| waiting.reason.as_deref());
             let note = match waiting {
                 None if state.running.is_some() => {
-                    self.tell_start(pod, &status.name, &status.image);
+                    self.tell_start(pod, list, &status.name, &status.image);
                     continue;
                 }
                 Some("ErrImagePull") => {

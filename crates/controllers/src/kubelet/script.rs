@@ -48,6 +48,8 @@ pub(super) struct ScriptError {
 struct Reader<'a> {
     annotations: Option<&'a BTreeMap<String, String>>,
     container: Option<&'a str>,
+    /// Whether only what is for this container counts.
+    is_alone: bool,
     errors: Vec<ScriptError>,
 }
 
@@ -57,7 +59,7 @@ impl<'a> Reader<'a> {
         let own = self
             .container
             .and_then(|container| annotations.get(&format!("{PREFIX}{name}.{container}")));
-        own.or_else(|| annotations.get(&format!("{PREFIX}{name}")))
+        own.or_else(|| annotations.get(&format!("{PREFIX}{name}")).filter(|_| !self.is_alone))
             .map(String::as_str)
     }
 
@@ -84,6 +86,7 @@ pub(super) fn of_pod(pod: &Pod) -> (Script, Vec<ScriptError>) {
     let mut reader = Reader {
         annotations: pod.metadata.annotations.as_ref(),
         container: None,
+        is_alone: false,
         errors: Vec::new(),
     };
     let script = Script {
@@ -107,6 +110,21 @@ pub(super) fn of_container(pod: &Pod, container: &str, restarted: i32) -> (Conta
     let policy = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
     // A container that is not always restarted is expected to complete.
     let finishes = matches!(policy, Some("Never" | "OnFailure"));
+    read(pod, container, restarted, finishes, false)
+}
+
+/// What an ephemeral container goes through: it runs on, unless an annotation for it says otherwise.
+pub(super) fn of_ephemeral(pod: &Pod, container: &str) -> (ContainerScript, Vec<ScriptError>) {
+    read(pod, container, 0, false, true)
+}
+
+fn read(
+    pod: &Pod,
+    container: &str,
+    restarted: i32,
+    finishes: bool,
+    is_alone: bool,
+) -> (ContainerScript, Vec<ScriptError>) {
     let plain = ContainerScript {
         image_error: None,
         ready: true,
@@ -118,6 +136,7 @@ pub(super) fn of_container(pod: &Pod, container: &str, restarted: i32) -> (Conta
     let mut reader = Reader {
         annotations: pod.metadata.annotations.as_ref(),
         container: Some(container),
+        is_alone,
         errors: Vec::new(),
     };
     let restarts = reader.parsed("restarts", "a number", |text| text.parse().ok());

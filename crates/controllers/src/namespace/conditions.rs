@@ -10,8 +10,8 @@ use crate::support::time::whole;
 /// What was found in a namespace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
-    /// Why kinds could not be found out.
-    pub(super) discovery: Option<String>,
+    /// Of how many groups and versions the kinds could not be found out, and why.
+    pub(super) discovery: Option<(usize, String)>,
     /// Why content could not be deleted.
     pub(super) failures: Vec<String>,
     /// How many objects are left of each resource (`pods.`, `deployments.apps`).
@@ -90,10 +90,10 @@ fn trouble(type_: &str, findings: &Findings) -> Option<(&'static str, String)> {
     };
     match type_ {
         "NamespaceDeletionDiscoveryFailure" => {
-            let message = findings.discovery.as_ref()?;
+            let (failing, message) = findings.discovery.as_ref()?;
             Some((
                 "DiscoveryFailed",
-                format!("Discovery failed for some groups, 1 failing: {message}"),
+                format!("Discovery failed for some groups, {failing} failing: {message}"),
             ))
         }
         "NamespaceDeletionContentFailure" if !findings.failures.is_empty() => {

@@ -107,14 +107,17 @@ impl Namespaces {
     /// Deletes what is in a namespace; and says what is left, and whether that are Pods, for which everything else waits.
     async fn empty(&self, namespace: &str) -> (Findings, bool) {
         let mut findings = Findings::default();
-        let kinds = match discovery::kinds(self.client.kube()).await {
-            Ok(kinds) => kinds,
+        let served = match discovery::served(self.client.kube()).await {
+            Ok(served) => served,
             Err(error) => {
-                findings.discovery = Some(error.to_string());
+                findings.discovery = Some((1, error.to_string()));
                 return (findings, false);
             }
         };
-        let (pods, others): (Vec<_>, Vec<_>) = kinds
+        // What is known is deleted, whatever else there may be.
+        findings.discovery = served.incomplete();
+        let (pods, others): (Vec<_>, Vec<_>) = served
+            .kinds
             .into_iter()
             .filter(|found| found.kind.is_namespaced() && found.can(&["delete", "list"]))
             .partition(|found| found.kind.group().is_empty() && found.kind.plural() == "pods");

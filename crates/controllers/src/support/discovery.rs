@@ -29,6 +29,31 @@ pub(crate) struct DiscoveredApi {
     pub(crate) kinds: Vec<DiscoveredKind>,
     /// Each as an `APIService` is called: the version, a dot and the group.
     pub(crate) versions: BTreeSet<String>,
+    /// The groups and versions whose server does not say what it serves, as `group/version`.
+    pub(crate) stale: BTreeSet<String>,
+}
+
+impl DiscoveredApi {
+    /// What upstream's client says of an API that is not complete, and of how many groups and versions it says so.
+    pub(crate) fn incomplete(&self) -> Option<(usize, String)> {
+        let failed: Vec<String> = self
+            .stale
+            .iter()
+            .map(|version| format!("{version}: stale GroupVersion discovery: {version}"))
+            .collect();
+        (!failed.is_empty()).then(|| {
+            let all = failed.join(", ");
+            (
+                failed.len(),
+                format!("unable to retrieve the complete list of server APIs: {all}"),
+            )
+        })
+    }
+
+    /// Whether nothing new is known of the version that a kind is in.
+    pub(crate) fn is_stale(&self, kind: &Kind) -> bool {
+        self.stale.contains(&format!("{}/{}", kind.group(), kind.version()))
+    }
 }
 
 /// Why the server could not be asked.
@@ -58,9 +83,12 @@ struct Metadata {
 
 #[derive(Deserialize)]
 struct Version {
-    version: String,
+    #[serde(rename = "version")]
+    name: String,
     #[serde(default)]
     resources: Vec<Resource>,
+    #[serde(default)]
+    freshness: String,
 }
 
 #[derive(Deserialize)]
@@ -82,12 +110,7 @@ struct ResponseKind {
     kind: String,
 }
 
-/// Asks for all kinds, each in the first version of its group that serves it.
-pub(crate) async fn kinds(kube: &kube::Client) -> Result<Vec<DiscoveredKind>, DiscoveryError> {
-    Ok(served(kube).await?.kinds)
-}
-
-/// Asks for all that is served.
+/// Asks for all that is served: kinds, each in the first version of its group that serves it.
 pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, DiscoveryError> {
     let mut served = DiscoveredApi::default();
     for path in ["/api", "/apis"] {
@@ -101,18 +124,17 @@ pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, Discove
             // Of what another group has nothing is known yet.
             let first = served.kinds.len();
             for version in group.versions {
-                let name = format!("{}.{}", version.version, group.metadata.name);
+                let name = format!("{}.{}", version.name, group.metadata.name);
                 served.versions.insert(name);
+                if version.freshness == "Stale" {
+                    let name = format!("{}/{}", group.metadata.name, version.name);
+                    served.stale.insert(name);
+                    continue;
+                }
                 for resource in version.resources {
                     let name = resource.response_kind.map(|kind| kind.kind).unwrap_or_default();
                     let namespaced = resource.scope == "Namespaced";
-                    let kind = Kind::named(
-                        &group.metadata.name,
-                        &version.version,
-                        &name,
-                        &resource.plural,
-                        namespaced,
-                    );
+                    let kind = Kind::named(&group.metadata.name, &version.name, &name, &resource.plural, namespaced);
                     let is_known = served.kinds[first..]
                         .iter()
                         .any(|other| other.kind.plural() == kind.plural());

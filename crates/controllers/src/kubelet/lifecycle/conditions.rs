@@ -46,6 +46,7 @@ impl Lifecycle<'_> {
             for status in self.status.container_statuses.iter_mut().flatten() {
                 status.ready = false;
             }
+            self.end_ephemeral();
         }
         self.status.phase = Some(phase.to_owned());
         self.status.observed_generation = self.pod.metadata.generation;

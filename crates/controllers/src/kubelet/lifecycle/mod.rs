@@ -3,6 +3,7 @@
 
 mod conditions;
 mod container;
+mod ephemeral;
 mod init;
 mod process_state;
 mod state;
@@ -18,6 +19,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 pub(super) use container::RETRY;
+pub(super) use ephemeral::ephemeral_containers;
 pub(super) use process_state::{ContainerProcess, PROCESS, ProcessState, ProcessStates};
 
 use super::script::{self, Script};
@@ -147,6 +149,7 @@ impl Lifecycle<'_> {
                 state::terminate(status, ContainerEnd::new(137, now));
             }
         }
+        self.end_ephemeral();
         self.set_conditions();
     }
 
@@ -162,6 +165,8 @@ impl Lifecycle<'_> {
             self.wake_after(wait);
             return;
         }
+        // Before those that prepare the others: also a Pod that does not get that far can be looked into.
+        self.advance_ephemeral();
         let is_prepared = !self.prepares_by_processes() || self.advance_init();
         if is_prepared {
             self.advance_containers();

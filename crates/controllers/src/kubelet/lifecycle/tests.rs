@@ -342,3 +342,36 @@ fn a_deleted_pod_is_gone_when_its_processes_are() {
     assert_eq!(process_next(&pod, &process_states(0, running(true)), 10), stop(20));
     assert_eq!(process_next(&pod, &process_states(0, ended(0, 11)), 11), Next::Remove);
 }
+
+#[test]
+fn an_ephemeral_container_is_started_once_and_says_nothing_about_its_pod() {
+    for policy in ["Always", "Never"] {
+        let annotations = json!({ "kubewright.dev/run-time": "20s", "kubewright.dev/exit-code.failing": "3" });
+        let mut pod = pod(annotations, policy);
+        live(&mut pod, 0);
+        let spec = pod.spec.as_mut().unwrap();
+        let added = json!([{ "name": "debugger", "image": "busybox" }, { "name": "failing", "image": "busybox" }]);
+        spec.ephemeral_containers = Some(serde_json::from_value(added).unwrap());
+        assert_eq!(seconds(&live(&mut pod, 10)), 10);
+        let seen = |pod: &Pod| serde_json::to_value(&status(pod).ephemeral_container_statuses).unwrap();
+        let statuses = seen(&pod);
+        assert!(statuses[0]["state"]["running"].is_object(), "{statuses}");
+        assert_eq!(
+            (&statuses[0]["ready"], &statuses[0]["started"]),
+            (&json!(false), &Value::Null)
+        );
+        assert_eq!(statuses[0]["containerID"], "simulated://1-debugger-0");
+        // It does what an annotation for it says, and is not started again.
+        assert_eq!(statuses[1]["state"]["terminated"]["exitCode"], 3);
+        assert_eq!((phase(&pod), is_ready(&pod)), ("Running", true));
+        live(&mut pod, 20);
+        assert_eq!(seen(&pod)[1], statuses[1]);
+        if policy == "Never" {
+            // The Pod has ended, and all in it.
+            assert_eq!(phase(&pod), "Succeeded");
+            assert_eq!(seen(&pod)[0]["state"]["terminated"]["exitCode"], 137);
+        } else {
+            assert!(seen(&pod)[0]["state"]["running"].is_object());
+        }
+    }
+}

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::guard::GuardHandle;
 use super::images::Image;
+use super::spawn;
 
 /// How much of a command's output is kept.
 const MOST_TOLD: usize = 1024;
@@ -30,6 +31,8 @@ const LONGEST_LINE: u64 = 8 * 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Launch {
     pub(super) program: PathBuf,
+    /// What the program is told it was called by.
+    pub(super) name: String,
     pub(super) arguments: Vec<String>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) folder: PathBuf,
@@ -38,18 +41,27 @@ pub(super) struct Launch {
 impl Launch {
     /// The command, in a group of its own and with no variables but its own.
     pub(super) fn command(&self) -> Command {
+        let mut command = self.bare_command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+
+    /// The command without a group and without streams.
+    pub(super) fn bare_command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
             .env_clear()
             .envs(&self.variables)
             .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .kill_on_drop(true);
         #[cfg(unix)]
-        command.process_group(0);
+        command.arg0(&self.name);
         command
     }
 }
@@ -100,9 +112,10 @@ impl Action {
             (Some(exec), _, _) => {
                 let words = exec.command.as_deref().unwrap_or_default();
                 let (program, arguments) = words.split_first().ok_or("an exec action has no command")?;
-                // A command that is not the image's binary is refused: it would run a program of this machine.
-                check_command(program, image)?;
+                // A command that is not a program of the image is refused: it would run one of this machine.
                 Ok(Action::Run(Launch {
+                    program: program_of(program, image)?,
+                    name: program.clone(),
                     arguments: arguments.to_vec(),
                     ..own.clone()
                 }))
@@ -140,17 +153,14 @@ impl Action {
     }
 }
 
-/// Whether a command names the binary that is all an image holds.
-pub(super) fn check_command(program: &str, image: &Image) -> Result<(), String> {
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    if program == image.entrypoint || name(program) == name(&image.entrypoint) {
-        return Ok(());
-    }
-    Err(format!(
-        "exec: {program:?}: no such file in image {:?}, which is the binary {} alone; load it with --entrypoint {program} if \
-         that is what it is called",
-        image.name, image.entrypoint
-    ))
+/// The file behind the program that a command names, if the image holds it.
+pub(super) fn program_of(program: &str, image: &Image) -> Result<PathBuf, String> {
+    image.program(program).map_err(|instead| {
+        format!(
+            "exec: {program:?}: no such file in image {:?}, {instead}; load it with --entrypoint {program} if that is what it is called",
+            image.name
+        )
+    })
 }
 
 fn port(port: &IntOrString, container: &Container) -> Result<u16, String> {
@@ -242,7 +252,8 @@ async fn get_secured(uri: Uri, request: Request<()>) -> Result<u16, String> {
 }
 
 async fn run(launch: &Launch, within: Duration, guard: &GuardHandle) -> Result<(), String> {
-    let mut child = launch.command().spawn().map_err(|error| error.to_string())?;
+    let spawned = spawn::undisturbed(|| launch.command().spawn());
+    let mut child = spawned.map_err(|error| error.to_string())?;
     // The processes that it started end with it, also if the action was cancelled.
     let held = child.id().map(|group| guard.hold(group));
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -278,16 +289,20 @@ mod tests {
     use super::*;
 
     fn image() -> Image {
-        serde_json::from_value(json!({
+        let image = json!({
             "name": "shop:dev", "entrypoint": "/manager", "id": "", "source": "", "loaded": "2026-01-01T00:00:00Z",
-        }))
-        .unwrap()
+        });
+        Image {
+            binary: "/images/binary".into(),
+            ..serde_json::from_value(image).unwrap()
+        }
     }
 
     fn action(probe: Value) -> Result<Action, String> {
         let container = json!({ "name": "c", "ports": [{ "name": "health", "containerPort": 8081 }] });
         let launch = Launch {
             program: "/images/binary".into(),
+            name: "/manager".to_owned(),
             arguments: vec!["--serve".to_owned()],
             variables: BTreeMap::new(),
             folder: "/".into(),

@@ -93,8 +93,21 @@ impl GuardHandle {
 
     /// A process group that ends when the returned value is dropped.
     pub(super) fn hold(&self, group: u32) -> GuardedGroup<'_> {
+        self.held(group, false)
+    }
+
+    /// The same with the session that it leads.
+    pub(super) fn hold_session(&self, group: u32) -> GuardedGroup<'_> {
+        self.held(group, true)
+    }
+
+    fn held(&self, group: u32, has_session: bool) -> GuardedGroup<'_> {
         self.add(group);
-        GuardedGroup { group, guard: self }
+        GuardedGroup {
+            group,
+            has_session,
+            guard: self,
+        }
     }
 
     /// Ends the guard, which kills the processes it still knows of.
@@ -111,13 +124,52 @@ impl GuardHandle {
 #[derive(Debug)]
 pub(super) struct GuardedGroup<'a> {
     group: u32,
+    has_session: bool,
     guard: &'a GuardHandle,
 }
 
 impl Drop for GuardedGroup<'_> {
     fn drop(&mut self) {
-        signals::send(self.group, GroupSignal::Kill);
+        if self.has_session {
+            signals::send_to_session(self.group, GroupSignal::Kill);
+        } else {
+            signals::send(self.group, GroupSignal::Kill);
+        }
         self.guard.remove(self.group);
+    }
+}
+
+/// Ends processes if this program is gone without doing so, by a program that calls [`guard`].
+///
+/// It is for programs that start processes by themselves; [`Processes`](super::Processes) have one of their own. The program is waited for by
+/// nobody: it ends soon after this does.
+#[derive(Debug)]
+pub struct ProcessGuard(GuardHandle);
+
+impl ProcessGuard {
+    /// Starts the program with these arguments and, as the last one, a folder, which is left alone unless it is one of Pods.
+    pub fn start<A: Into<OsString>>(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+        folder: &Path,
+    ) -> io::Result<Self> {
+        let command = GuardCommand {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+        };
+        let handle = GuardHandle::default();
+        handle.begin(Guard::start(&command, folder)?);
+        Ok(ProcessGuard(handle))
+    }
+
+    /// A group of processes is there, to be ended if this program is gone.
+    pub fn add(&self, group: u32) {
+        self.0.add(group);
+    }
+
+    /// The group has ended.
+    pub fn remove(&self, group: u32) {
+        self.0.remove(group);
     }
 }
 
@@ -140,14 +192,14 @@ pub fn guard(input: impl Read, folder: &Path) {
         }
     }
     for group in &groups {
-        signals::send(*group, GroupSignal::Terminate);
+        signals::send_to_session(*group, GroupSignal::Terminate);
     }
     let began = Instant::now();
     while began.elapsed() < GRACE && groups.iter().any(|group| signals::is_alive(*group)) {
         std::thread::sleep(LOOK);
     }
     for group in &groups {
-        signals::send(*group, GroupSignal::Kill);
+        signals::send_to_session(*group, GroupSignal::Kill);
     }
     // A folder that others could have created, or that is not a folder of Pods, is left alone.
     if is_of_pods && files::is_private(folder).unwrap_or(false) {

@@ -67,9 +67,39 @@ pub struct Image {
     pub source: PathBuf,
     /// When it was loaded.
     pub loaded: Timestamp,
+    /// The paths of other programs in it, in the order in which they were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
     /// The binary.
     #[serde(skip)]
     pub binary: PathBuf,
+}
+
+impl Image {
+    /// The file behind a program of the image, by its path or by the last part of it; the error says what there is instead.
+    pub(super) fn program(&self, called: &str) -> Result<PathBuf, String> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_called = |path: &str| path == called || name(path) == name(called);
+        if is_called(&self.entrypoint) {
+            return Ok(self.binary.clone());
+        }
+        let place = self.programs.iter().position(|path| path == called);
+        let place = place.or_else(|| self.programs.iter().position(|path| is_called(path)));
+        match place {
+            Some(place) => Ok(self.binary.with_file_name(program_file(place))),
+            None if self.programs.is_empty() => Err(format!("which is the binary {} alone", self.entrypoint)),
+            None => Err(format!(
+                "which has {} and {}",
+                self.entrypoint,
+                self.programs.join(", ")
+            )),
+        }
+    }
+}
+
+/// The name of the file behind another program of an image.
+fn program_file(place: usize) -> String {
+    format!("program.{place}")
 }
 
 /// A folder of images. Only its owner has access to it, since every binary in it can be run.
@@ -112,8 +142,22 @@ impl ImageFolder {
     ///
     /// Pods name the binary in their `command` by its entrypoint, `/` and the name of the file unless another is given.
     pub fn load(&self, name: &str, binary: &Path, entrypoint: Option<&str>) -> Result<Image, ImageError> {
+        self.load_with(name, binary, entrypoint, &[])
+    }
+
+    /// The same with other programs, each the path that commands call it by and the binary.
+    pub fn load_with(
+        &self,
+        name: &str,
+        binary: &Path,
+        entrypoint: Option<&str>,
+        programs: &[(String, PathBuf)],
+    ) -> Result<Image, ImageError> {
         let name = full_name(name)?;
         check_binary(binary)?;
+        for (_, program) in programs {
+            check_binary(program)?;
+        }
         let source = fs::canonicalize(binary).map_err(at(binary))?;
         // The path as it was given, without resolving links.
         let file_name = binary.file_name().or_else(|| source.file_name());
@@ -121,22 +165,19 @@ impl ImageFolder {
         let own = format!("/{}", file_name.unwrap_or_default());
         let folder = self.0.join(encoded(&name));
         super::files::private_folder(&folder).map_err(at(&folder))?;
-        // Under a name of its own first: what runs keeps its file, and half a file is never run.
-        let begun = folder.join(format!("{BINARY}.{}", std::process::id()));
-        let copied = fs::copy(&source, &begun).and_then(|_| super::files::set_mode(&begun, 0o500));
-        let image = copied.map_err(at(&begun)).and_then(|()| {
-            let image = Image {
-                id: digest(&begun).map_err(at(&begun))?,
-                entrypoint: entrypoint.map_or(own, str::to_owned),
-                loaded: Timestamp::now(),
-                binary: folder.join(BINARY),
-                name,
-                source,
-            };
-            fs::rename(&begun, &image.binary).map_err(at(&image.binary))?;
-            Ok(image)
-        });
-        let image = image.inspect_err(|_| drop(fs::remove_file(&begun)))?;
+        let mut image = Image {
+            id: String::new(),
+            entrypoint: entrypoint.map_or(own, str::to_owned),
+            loaded: Timestamp::now(),
+            programs: programs.iter().map(|(path, _)| path.clone()).collect(),
+            binary: folder.join(BINARY),
+            name,
+            source,
+        };
+        for (place, (_, program)) in programs.iter().enumerate() {
+            copy(program, &folder.join(program_file(place)))?;
+        }
+        image.id = copy(&image.source, &image.binary)?;
         let path = folder.join(DESCRIPTION);
         let text = serde_json::to_vec_pretty(&image).unwrap_or_default();
         super::files::replace(&path, &text, 0o600).map_err(at(&path))?;
@@ -170,6 +211,20 @@ impl ImageFolder {
             Err(error) => Err(at(&folder)(error)),
         }
     }
+}
+
+/// Copies a binary, in place of what is there, and returns what it holds: `sha256:…`.
+fn copy(from: &Path, to: &Path) -> Result<String, ImageError> {
+    // Under a name of its own first: what runs keeps its file, and half a file is never run.
+    let begun = to.with_extension(format!("new.{}", std::process::id()));
+    let copied = fs::copy(from, &begun)
+        .and_then(|_| super::files::set_mode(&begun, 0o500))
+        .and_then(|()| digest(&begun));
+    let copied = copied.map_err(at(&begun)).and_then(|id| {
+        fs::rename(&begun, to).map_err(at(to))?;
+        Ok(id)
+    });
+    copied.inspect_err(|_| drop(fs::remove_file(&begun)))
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> ImageError + use<> {
@@ -371,6 +426,32 @@ mod tests {
         super::super::files::set_mode(&binary, 0o755).unwrap();
         super::super::files::link(&binary, &link).unwrap();
         assert_eq!(images.load("sh:v1", &link, None).unwrap().entrypoint, "/sh");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_image_has_the_programs_that_were_loaded_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let images = ImageFolder::open(folder.path().join("images")).unwrap();
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, name).unwrap();
+            super::super::files::set_mode(&path, 0o755).unwrap();
+            path
+        };
+        let (shop, shell, other) = (file("shop"), file("dash"), file("other"));
+        let programs = [("/bin/sh".to_owned(), shell), ("/usr/bin/sh".to_owned(), other.clone())];
+        images.load_with("shop:dev", &shop, None, &programs).unwrap();
+        let image = images.find("shop:dev").unwrap().unwrap();
+        let text = |called: &str| fs::read_to_string(image.program(called).unwrap()).unwrap();
+        let called = ["/shop", "shop", "sh", "/usr/bin/sh", "/sbin/sh"];
+        assert_eq!(called.map(text), ["shop", "shop", "dash", "other", "dash"]);
+        assert_eq!(
+            image.program("ls").unwrap_err(),
+            "which has /shop and /bin/sh, /usr/bin/sh"
+        );
+        let image = images.load("shop:dev", &other, None).unwrap();
+        assert_eq!(image.program("sh").unwrap_err(), "which is the binary /other alone");
     }
 
     #[cfg(unix)]

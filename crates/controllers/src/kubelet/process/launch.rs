@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 
-use super::action::{Action, Launch, check_command};
+use super::action::{Action, Launch, program_of};
 use super::environment::Sources;
 use super::error::StartError;
 use super::images::Image;
 use super::probe::Probers;
+use super::run::RunParts;
+#[cfg(unix)]
+use super::tar::ContainerFiles;
+use super::volumes::Mount;
 use super::{Processes, expansion, files, ports, volumes};
 
 /// Where a Pod's account is mounted.
@@ -26,11 +30,41 @@ pub(super) struct PreparedContainer {
     pub(super) post_start: Option<Action>,
     pub(super) pre_stop: Option<Action>,
     pub(super) ports: Vec<u16>,
-    pub(super) image_id: String,
+    pub(super) image: Image,
+    /// The folder that it takes for its root, and what is mounted there.
+    pub(super) root: PathBuf,
+    pub(super) mounts: Vec<Mount>,
+    pub(super) mount_paths: Vec<String>,
+    pub(super) streams: StandardStreams,
     /// Where it may write a termination message.
     pub(super) termination_message: PathBuf,
     /// Whether the end of its log is its termination message if it fails without one.
     pub(super) falls_back: bool,
+}
+
+impl PreparedContainer {
+    /// What those need who connect to its process.
+    pub(super) fn run_parts(&self) -> RunParts {
+        RunParts {
+            launch: self.launch.clone(),
+            image: self.image.clone(),
+            root: self.root.clone(),
+            mount_paths: self.mount_paths.clone(),
+            #[cfg(unix)]
+            files: ContainerFiles::new(&self.root, self.mounts.clone(), &self.launch.folder),
+        }
+    }
+}
+
+/// What of its standard streams a container has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StandardStreams {
+    /// Whether it reads what clients send that attach to it,
+    pub(super) stdin: bool,
+    /// and only what the first of them sends.
+    pub(super) stdin_once: bool,
+    /// Whether it has a terminal.
+    pub(super) tty: bool,
 }
 
 /// The folders of a Pod.
@@ -60,13 +94,12 @@ pub(super) async fn prepare(
     folders: &Folders,
 ) -> Result<PreparedContainer, StartError> {
     let mut words = container.command.iter().flatten();
-    if let Some(program) = words.next() {
-        check_command(program, image).map_err(StartError::Run)?;
-    }
+    let name = words.next().unwrap_or(&image.entrypoint);
+    let program = program_of(name, image).map_err(StartError::Run)?;
     let root = folders.root(&container.name);
     let given = given(processes, sources.pod, container, folders, &root)?;
     let variables = sources.variables(container, given.clone()).await?;
-    volumes::mount(container, &root, &folders.volumes(), &variables)?;
+    let mounted = volumes::mount(container, &root, &folders.volumes(), &variables)?;
 
     let mounts = || {
         let mounts = container.volume_mounts.iter().flatten();
@@ -90,7 +123,8 @@ pub(super) async fn prepare(
         files::private_folder(&folder).map_err(StartError::file(&folder))?;
     }
     let launch = Launch {
-        program: image.binary.clone(),
+        program,
+        name: name.clone(),
         arguments,
         variables: led.collect(),
         folder,
@@ -108,10 +142,18 @@ pub(super) async fn prepare(
         post_start: hook("postStart", hooks.post_start.as_ref())?,
         pre_stop: hook("preStop", hooks.pre_stop.as_ref())?,
         ports: ports::of(container),
-        image_id: image.id.clone(),
+        image: image.clone(),
+        mounts: mounted,
+        mount_paths: mounts().map(str::to_owned).collect(),
+        streams: StandardStreams {
+            stdin: container.stdin == Some(true),
+            stdin_once: container.stdin_once == Some(true),
+            tty: container.tty == Some(true),
+        },
         termination_message: volumes::inside(&root, termination_message.unwrap_or("/dev/termination-log"))?,
         falls_back: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
         launch,
+        root,
     })
 }
 

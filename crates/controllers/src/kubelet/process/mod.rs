@@ -3,6 +3,9 @@
 
 mod action;
 mod atomic;
+mod command;
+mod console;
+mod containers;
 mod environment;
 mod error;
 mod expansion;
@@ -11,12 +14,21 @@ mod files;
 mod guard;
 mod images;
 mod launch;
+#[cfg(target_os = "linux")]
+mod listening;
 mod ports;
 mod probe;
+mod run;
 mod runner;
+mod running;
 mod signals;
+mod spawn;
 mod succession;
 mod supervise;
+#[cfg(target_os = "linux")]
+mod table;
+#[cfg(unix)]
+mod tar;
 mod volumes;
 
 use std::ffi::OsString;
@@ -26,9 +38,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use guard::guard;
+pub use command::{CommandEnd, CommandStreams, ContainerCommand};
+pub use containers::{Containers, PodProcesses};
+pub use guard::{ProcessGuard, guard};
 pub use images::{Image, ImageError, ImageFolder};
 pub(in crate::kubelet) use runner::{Context, Runner};
+pub use spawn::TerminalSize;
 
 use guard::GuardCommand;
 
@@ -90,6 +105,7 @@ pub struct Processes {
     host: Arc<dyn ProcessHost>,
     unloaded_images: UnloadedImages,
     guard: Option<GuardCommand>,
+    containers: Containers,
 }
 
 impl Processes {
@@ -108,6 +124,7 @@ impl Processes {
             host: Arc::new(host),
             unloaded_images: UnloadedImages::default(),
             guard: None,
+            containers: Containers::default(),
         }
     }
 
@@ -115,6 +132,11 @@ impl Processes {
     pub fn unloaded_images(mut self, unloaded_images: UnloadedImages) -> Self {
         self.unloaded_images = unloaded_images;
         self
+    }
+
+    /// Connections to the containers, for clients that want to run commands in them, attach to them or use their ports.
+    pub fn containers(&self) -> Containers {
+        self.containers.clone()
     }
 
     /// A program that calls [`guard`] with its standard input and its last argument, a folder: it ends the processes if this

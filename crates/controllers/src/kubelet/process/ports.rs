@@ -66,6 +66,12 @@ impl Ports {
         std::mem::take(&mut self.waiting).into_iter().collect()
     }
 
+    /// Whether a port is a Pod's.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_held_by(&self, pod: &ObjectKey, port: u16) -> bool {
+        self.held.get(&port) == Some(pod)
+    }
+
     /// Removes a deleted Pod from those that wait.
     pub(super) fn forget(&mut self, pod: &ObjectKey) {
         self.waiting.remove(pod);

@@ -1,5 +1,6 @@
 //! Starts and ends the processes of Pods, and keeps their states.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +16,6 @@ use kubewright_runtime::controller::Trigger;
 use kubewright_runtime::events::EventNote;
 use kubewright_runtime::object::ObjectKey;
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::environment::Sources;
@@ -23,11 +23,11 @@ use super::error::StartError;
 use super::guard::{Guard, GuardHandle};
 use super::launch::{self, Folders, PreparedContainer};
 use super::ports::{self, PortConflict, Ports};
+use super::running::{Record, Running};
 use super::succession::is_successor;
 use super::supervise::{self, SupervisedProcess};
-use super::volumes::Volumes;
 use super::{Processes, UnloadedImages, files, images};
-use crate::kubelet::lifecycle::{ContainerProcess, PROCESS, ProcessState, ProcessStates, RETRY};
+use crate::kubelet::lifecycle::{ContainerProcess, PROCESS, ProcessState, ProcessStates, ephemeral_containers};
 use crate::support::events::EventRecorder;
 
 /// How often volumes are brought up to date.
@@ -55,38 +55,21 @@ pub(in crate::kubelet) struct Runner {
     is_open: AtomicBool,
 }
 
-/// A Pod with processes.
-pub(super) struct Running {
-    pub(super) key: ObjectKey,
-    uid: String,
-    folders: Folders,
-    volumes: tokio::sync::Mutex<Volumes>,
-    containers: Mutex<BTreeMap<String, Record>>,
-    place: Mutex<Option<IpAddr>>,
-    /// Brings its volumes up to date as long as it is there.
-    refreshing: Mutex<Option<tokio::task::AbortHandle>>,
-}
-
-/// What is known of a container.
-struct Record {
-    process: ContainerProcess,
-    /// How often it could not be started, and when last.
-    attempts: u32,
-    refused: Option<Instant>,
-    /// By when it is to end.
-    orders: Option<watch::Sender<Option<Instant>>>,
-}
-
 /// The containers of a Pod, those that prepare the others first.
-fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+fn containers(pod: &Pod) -> impl Iterator<Item = Cow<'_, Container>> {
     let spec = pod.spec.iter();
-    spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers))
+    let own = spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
+    own.map(Cow::Borrowed).chain(ephemeral_containers(pod).map(Cow::Owned))
 }
 
 /// The id by which the status of a Pod knows a container.
 fn known_id<'a>(pod: &'a Pod, container: &str) -> Option<&'a str> {
     let status = pod.status.as_ref()?;
-    let lists = [&status.init_container_statuses, &status.container_statuses];
+    let lists = [
+        &status.init_container_statuses,
+        &status.container_statuses,
+        &status.ephemeral_container_statuses,
+    ];
     let mut statuses = lists.into_iter().flatten().flatten();
     let status = statuses.find(|status| status.name == container)?;
     status.container_id.as_deref().filter(|id| !id.is_empty())
@@ -104,7 +87,7 @@ pub(in crate::kubelet) fn is_paused() -> bool {
 
 impl Runner {
     pub(in crate::kubelet) fn new(processes: Processes) -> Arc<Self> {
-        Arc::new(Runner {
+        let runner = Arc::new(Runner {
             processes,
             pods: Mutex::default(),
             trigger: Mutex::default(),
@@ -112,7 +95,9 @@ impl Runner {
             guard: GuardHandle::default(),
             leaving: Mutex::default(),
             is_open: AtomicBool::new(false),
-        })
+        });
+        runner.processes.containers.run_by(&runner);
+        runner
     }
 
     /// Makes the folder and starts the guard. The error stops the manager.
@@ -152,7 +137,7 @@ impl Runner {
         }
     }
 
-    fn known(&self, key: &ObjectKey) -> Option<Arc<Running>> {
+    pub(super) fn known(&self, key: &ObjectKey) -> Option<Arc<Running>> {
         self.pods.lock().get(key).cloned()
     }
 
@@ -177,7 +162,7 @@ impl Runner {
             })
         };
         let process_states =
-            containers(pod).filter_map(|container| Some((container.name.clone(), process(container)?)));
+            containers(pod).filter_map(|container| Some((container.name.clone(), process(&container)?)));
         ProcessStates(process_states.collect())
     }
 
@@ -206,14 +191,14 @@ impl Runner {
         };
         let running = self.admit(context, pod, key);
         let attempts = running.attempts(name);
-        let (process, orders, refused) = match self.launch(context, pod, &running, container).await {
+        let (process, orders, refused) = match self.launch(context, pod, &running, &container).await {
             Ok((since, prepared, orders)) => {
                 let seen = ProcessState::Running {
                     since,
                     started: prepared.probers.startup.is_none(),
                     ready: prepared.probers.readiness.is_none(),
                 };
-                let image_id = prepared.image_id.clone();
+                let image_id = prepared.image.id.clone();
                 (ContainerProcess { run, seen, image_id }, Some((prepared, orders)), None)
             }
             Err(error) => {
@@ -227,11 +212,13 @@ impl Runner {
             }
         };
         let sender = orders.as_ref().map(|(_, process)| process.orders.clone());
+        let connected = orders.as_ref().map(|(_, process)| Arc::clone(&process.run));
         let record = Record {
             process,
             attempts: if refused.is_some() { attempts + 1 } else { 0 },
             refused,
             orders: sender,
+            run: connected,
         };
         running.containers.lock().insert(name.to_owned(), record);
         // Only now: what it sees is to be found.
@@ -366,6 +353,12 @@ impl Runner {
         }
     }
 
+    /// Whether a Pod has a port, by what its containers declare.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn holds(&self, pod: &ObjectKey, port: u16) -> bool {
+        self.ports.lock().is_held_by(pod, port)
+    }
+
     /// Ends the processes of a Pod within this time.
     pub(in crate::kubelet) fn stop(&self, key: &ObjectKey, grace: Duration) {
         if let Some(running) = self.known(key) {
@@ -457,90 +450,6 @@ impl Runner {
             tracing::warn!(%error, folder = %folder.display(), "files of Pods are left behind");
         }
         self.guard.finish().await;
-    }
-}
-
-impl Record {
-    /// What is seen of it; of a refusal nothing more when it is time to try again.
-    fn seen(&self) -> ContainerProcess {
-        let mut process = self.process.clone();
-        if self.refused.is_some_and(|refused| refused.elapsed() >= RETRY) {
-            process.seen = ProcessState::Nothing;
-        }
-        process
-    }
-
-    /// Whether its end is waited for.
-    fn is_alive(&self) -> bool {
-        self.orders.as_ref().is_some_and(|orders| !orders.is_closed())
-    }
-}
-
-impl Running {
-    fn attempts(&self, container: &str) -> u32 {
-        self.containers
-            .lock()
-            .get(container)
-            .map_or(0, |record| record.attempts)
-    }
-
-    /// Changes what is seen of a run.
-    pub(super) fn see(&self, container: &str, change: impl FnOnce(&mut ProcessState)) {
-        if let Some(record) = self.containers.lock().get_mut(container) {
-            change(&mut record.process.seen);
-        }
-    }
-
-    /// What was refused may be tried at once.
-    fn try_again(&self) {
-        for record in self
-            .containers
-            .lock()
-            .values_mut()
-            .filter(|record| record.refused.is_some())
-        {
-            record.process.seen = ProcessState::Nothing;
-        }
-    }
-
-    /// Has every process end by then. How many there are.
-    fn order_all(&self, by: Instant) -> usize {
-        let containers = self.containers.lock();
-        let alive = containers.values().filter(|record| record.is_alive());
-        alive
-            .filter_map(|record| record.orders.as_ref())
-            .map(|orders| {
-                // A deadline only ever gets earlier.
-                orders.send_if_modified(|order| {
-                    let is_sooner = order.is_none_or(|before| by < before);
-                    if is_sooner {
-                        *order = Some(by);
-                    }
-                    is_sooner
-                });
-            })
-            .count()
-    }
-
-    /// Whether a process still runs.
-    pub(super) fn is_alive(&self) -> bool {
-        self.containers.lock().values().any(Record::is_alive)
-    }
-
-    async fn ended(&self) {
-        let orders: Vec<_> = {
-            let containers = self.containers.lock();
-            containers.values().filter_map(|record| record.orders.clone()).collect()
-        };
-        for orders in orders {
-            orders.closed().await;
-        }
-    }
-
-    pub(super) fn remove_files(&self) {
-        if let Err(error) = files::remove_folder(&self.folders.0) {
-            tracing::warn!(%error, pod = %self.key, "files of a Pod are left behind");
-        }
     }
 }
 

@@ -19,10 +19,14 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Processes;
 use super::action::Action;
-use super::launch::PreparedContainer;
+use super::console::{Console, OutputStream};
+use super::launch::{PreparedContainer, StandardStreams};
 use super::probe::{ProbeResult, Probers};
-use super::runner::{Context, Runner, Running};
+use super::run::Run;
+use super::runner::{Context, Runner};
+use super::running::Running;
 use super::signals::{self, GroupSignal};
+use super::spawn::{self, Spawned, Wiring};
 use crate::kubelet::lifecycle::{self, ProcessState};
 
 /// How long output is waited for when a process has ended: children that it left may hold on to it.
@@ -41,6 +45,8 @@ pub(super) struct SupervisedProcess {
     /// The group of processes it leads.
     pub(super) group: Option<u32>,
     output: JoinSet<()>,
+    /// What those see of it who connect to it.
+    pub(super) run: Arc<Run>,
     /// The end of what it printed.
     tail: Arc<Mutex<Vec<u8>>>,
     pub(super) orders: watch::Sender<Option<Instant>>,
@@ -54,15 +60,28 @@ impl SupervisedProcess {
         container: &str,
         prepared: &PreparedContainer,
     ) -> io::Result<Self> {
-        let mut child = prepared.launch.command().spawn()?;
+        let streams = prepared.streams;
+        let wiring = match streams {
+            StandardStreams { tty: true, .. } => Wiring::Terminal,
+            StandardStreams { stdin: true, .. } => Wiring::Pipes,
+            _ => Wiring::Output,
+        };
+        let spawned = spawn::spawn(&prepared.launch, wiring)?;
+        let Spawned {
+            child,
+            input,
+            output: stdout,
+            messages: stderr,
+        } = spawned;
+        let console = Console::new(input, streams.stdin, streams.stdin_once);
+        let run = Arc::new(Run::new(prepared.run_parts(), console, child.id()));
         let namespace = pod.namespace().unwrap_or_default();
         let [out, err] = processes.host.begin_log(namespace, pod.name(), container);
         let (mut output, tail) = (JoinSet::new(), Arc::default());
-        if let Some(stdout) = child.stdout.take() {
-            output.spawn(pump(stdout, out, Arc::clone(&tail)));
-        }
-        if let Some(stderr) = child.stderr.take() {
-            output.spawn(pump(stderr, err, Arc::clone(&tail)));
+        let pump = |stream, from, log| pump(from, log, Arc::clone(&tail), stream, Arc::clone(&run));
+        output.spawn(pump(OutputStream::Output, stdout, out));
+        if let Some(stderr) = stderr {
+            output.spawn(pump(OutputStream::Messages, stderr, err));
         }
         let (orders, heard) = watch::channel(None);
         Ok(SupervisedProcess {
@@ -70,6 +89,7 @@ impl SupervisedProcess {
             group: child.id(),
             child,
             output,
+            run,
             tail,
             orders,
             heard,
@@ -82,18 +102,27 @@ pub(super) fn deadline(grace: Duration) -> Instant {
     Instant::now() + grace.min(LONGEST_GRACE)
 }
 
-/// Takes what a process prints to its log.
-async fn pump(mut from: impl AsyncRead + Unpin, mut log: Box<dyn Write + Send>, tail: Arc<Mutex<Vec<u8>>>) {
+/// Takes what a process prints to its log, and to the clients that are attached to it.
+async fn pump(
+    mut from: impl AsyncRead + Unpin,
+    mut log: Box<dyn Write + Send>,
+    tail: Arc<Mutex<Vec<u8>>>,
+    stream: OutputStream,
+    run: Arc<Run>,
+) {
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(read) = from.read(&mut buffer).await {
         if read == 0 {
             break;
         }
         let _ = log.write_all(&buffer[..read]);
-        let mut tail = tail.lock();
-        tail.extend_from_slice(&buffer[..read]);
-        let too_much = tail.len().saturating_sub(LONGEST_FALLBACK);
-        tail.drain(..too_much);
+        {
+            let mut tail = tail.lock();
+            tail.extend_from_slice(&buffer[..read]);
+            let too_much = tail.len().saturating_sub(LONGEST_FALLBACK);
+            tail.drain(..too_much);
+        }
+        run.console.send(stream, &buffer[..read]).await;
     }
 }
 
@@ -137,12 +166,21 @@ impl Supervisor {
         let _ = probing.await;
         if let Some(group) = process.group {
             // What it left behind ends with it, as in a container.
-            signals::send(group, GroupSignal::Kill);
+            if prepared.streams.tty {
+                signals::send_to_session(group, GroupSignal::Kill);
+            } else {
+                signals::send(group, GroupSignal::Kill);
+            }
             self.runner.guard.remove(group);
         }
         let rest = async { while process.output.join_next().await.is_some() {} };
         if timeout(FINAL_OUTPUT_TIMEOUT, rest).await.is_err() {
             process.output.abort_all();
+        }
+        // Those who are attached have its last words now; commands in the container end before its files go.
+        process.run.console.close();
+        if timeout(FINAL_OUTPUT_TIMEOUT, process.run.end_commands()).await.is_err() {
+            tracing::warn!(pod = %self.running.key, container = self.container, "a command in a container does not end");
         }
         let exit_code = status.map_or(255, kubewright_system::signals::exit_code);
         let message = termination_message(&prepared, exit_code, &process.tail.lock());

@@ -272,19 +272,31 @@ fn downward(
     Ok(())
 }
 
-/// Makes the folder a container takes for its root, with links to the volumes where they are mounted.
+/// Where a volume, or a part of it, is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// The path in the folder of the container.
+    pub(super) place: PathBuf,
+    /// The folder of the volume.
+    pub(super) volume: PathBuf,
+    /// What of it is mounted; empty if all is.
+    pub(super) part: PathBuf,
+}
+
+/// Makes the folder a container takes for its root, with links to the volumes where they are mounted, which are returned.
 pub(super) fn mount(
     container: &Container,
     root: &Path,
     volumes: &Path,
     variables: &BTreeMap<String, String>,
-) -> Result<(), StartError> {
+) -> Result<Vec<Mount>, StartError> {
     files::remove_folder(root).map_err(StartError::file(root))?;
     let temporary = root.join("tmp");
     files::private_folder(&temporary).map_err(StartError::file(&temporary))?;
     let mut mounts: Vec<&VolumeMount> = container.volume_mounts.iter().flatten().collect();
     mounts.sort_by_key(|mount| mount.mount_path.len());
     let mut links: Vec<PathBuf> = Vec::new();
+    let mut mounted = Vec::new();
     for mount in mounts {
         let place = inside(root, &mount.mount_path)?;
         if place == root {
@@ -304,7 +316,7 @@ pub(super) fn mount(
         let target = match (&mount.sub_path, &mount.sub_path_expr) {
             (Some(part), _) if !part.is_empty() => inside(&volume, part)?,
             (_, Some(part)) if !part.is_empty() => inside(&volume, &expansion::expanded(part, variables))?,
-            _ => volume,
+            _ => volume.clone(),
         };
         if !target.exists() {
             files::private_folder(&target).map_err(StartError::file(&target))?;
@@ -316,9 +328,15 @@ pub(super) fn mount(
             fs::remove_dir(&place).map_err(StartError::file(&place))?;
         }
         files::link(&target, &place).map_err(StartError::file(&place))?;
+        let below = |path: &Path, above: &Path| path.strip_prefix(above).unwrap_or(path).to_owned();
+        mounted.push(Mount {
+            place: below(&place, root),
+            part: below(&target, &volume),
+            volume,
+        });
         links.push(place);
     }
-    Ok(())
+    Ok(mounted)
 }
 
 /// A path of a container in its folder.
@@ -352,7 +370,7 @@ mod tests {
         fs::write(volumes.join("a/file"), "a").unwrap();
         let container = serde_json::from_value(json!({ "name": "c", "volumeMounts": mounts })).unwrap();
         let variables = [("WHERE".to_owned(), "deep".to_owned())].into();
-        mount(&container, &folder.path().join("root"), &volumes, &variables).map(|()| folder)
+        mount(&container, &folder.path().join("root"), &volumes, &variables).map(|_| folder)
     }
 
     #[test]

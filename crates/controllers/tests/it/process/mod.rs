@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::needless_pass_by_value, reason = "fixtures read better so")]
 
+mod connect;
 mod life;
 mod refusals;
 mod support;

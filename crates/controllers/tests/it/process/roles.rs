@@ -1,5 +1,5 @@
 //! What the processes of containers do: the variable `ROLE` of the container says it. Probes and hooks run the program with the
-//! argument `call` or `succeed`.
+//! argument `call` or `succeed`, commands with others.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,6 +11,10 @@ pub(crate) fn run() {
     match env::args().nth(1).as_deref() {
         Some("call") => return call_with_a_child(),
         Some("succeed") => return,
+        Some("look") => return look_around(),
+        Some("copy") => copy(),
+        Some("kill") => kill_itself(),
+        Some("converse") => return converse(),
         _ => {}
     }
     match variable("ROLE").as_str() {
@@ -22,6 +26,13 @@ pub(crate) fn run() {
             process::exit(7);
         }
         "stubborn" => stubborn(),
+        "converse" => converse(),
+        "wait" => {
+            println!("here to stay");
+            loop {
+                std::thread::park();
+            }
+        }
         "succeed" => {}
         role => panic!("ROLE is {role:?}, which is none of this program's roles"),
     }
@@ -32,7 +43,11 @@ fn call_with_a_child() {
     let address = variable("CALL");
     if env::var("IS_CHILD").is_err() {
         let mut child = process::Command::new(env::current_exe().unwrap());
-        let mut child = child.arg("call").env("IS_CHILD", "yes").spawn().unwrap();
+        child.arg("call").env("IS_CHILD", "yes");
+        if env::args().any(|word| word == "apart") {
+            std::os::unix::process::CommandExt::process_group(&mut child, 0);
+        }
+        let mut child = child.spawn().unwrap();
         call(&address);
         child.wait().unwrap();
     } else {
@@ -43,6 +58,53 @@ fn call_with_a_child() {
 fn call(address: &str) {
     let mut stream = TcpStream::connect(address).unwrap();
     let _ = stream.read(&mut [0]);
+}
+
+/// Prints how it was called and what it has open.
+fn look_around() {
+    println!("words {:?}", env::args().collect::<Vec<_>>());
+    println!("folder {}", env::current_dir().unwrap().display());
+    println!("role {}", variable("ROLE"));
+    for entry in fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
+        let target = fs::read_link(entry.path()).unwrap_or_default();
+        let number: u32 = entry.file_name().to_str().unwrap().parse().unwrap();
+        // The folder that is being read is open, too.
+        if number > 2 && !target.starts_with("/proc") {
+            println!("open {}", target.display());
+        }
+    }
+}
+
+/// Copies what it reads, and says so.
+fn copy() -> ! {
+    let mut text = Vec::new();
+    std::io::stdin().read_to_end(&mut text).unwrap();
+    std::io::stdout().write_all(&text).unwrap();
+    eprintln!("copied {} bytes", text.len());
+    process::exit(5);
+}
+
+fn kill_itself() -> ! {
+    let own = rustix::process::getpid();
+    rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+    unreachable!()
+}
+
+/// Answers what it is told, line by line.
+fn converse() {
+    println!("ready");
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        match line.trim() {
+            "size" => match rustix::termios::tcgetwinsize(std::io::stdin()) {
+                Ok(size) => println!("{} columns, {} rows, {}", size.ws_col, size.ws_row, variable("TERM")),
+                Err(error) => println!("no terminal: {error}"),
+            },
+            "fail" => process::exit(7),
+            told => println!("heard {told}"),
+        }
+    }
+    println!("nothing more to hear");
 }
 
 fn variable(name: &str) -> String {

@@ -13,7 +13,7 @@ use kube::api::{Api, ListParams, LogParams, PostParams, WatchEvent, WatchParams}
 use kube::{Resource, ResourceExt as _};
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use kubewright_controllers::Controllers;
-use kubewright_controllers::process::{ImageFolder, ProcessHost, Processes, UnloadedImages};
+use kubewright_controllers::process::{Containers, ImageFolder, PodProcesses, ProcessHost, Processes, UnloadedImages};
 use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::stop::Stopper;
 use serde::de::DeserializeOwned;
@@ -30,6 +30,7 @@ pub(crate) struct Cluster {
     pub(crate) images: ImageFolder,
     /// Where the files of Pods are.
     pub(crate) folder: PathBuf,
+    containers: Containers,
     stopper: Stopper,
     running: JoinHandle<Result<(), ManagerError>>,
     _listener: Listener,
@@ -55,7 +56,7 @@ pub(crate) fn container_program() -> PathBuf {
 }
 
 /// A folder with that program as the image `child:dev`, made once.
-fn loaded() -> ImageFolder {
+pub(crate) fn loaded() -> ImageFolder {
     static FOLDER: OnceLock<(TempDir, ImageFolder)> = OnceLock::new();
     let make = || {
         let home = tempfile::tempdir().unwrap();
@@ -79,6 +80,7 @@ impl Cluster {
         let host = Host(server.clone());
         let processes =
             Processes::new(images.clone(), &folder, listener.local_addr(), host).unloaded_images(unloaded_images);
+        let containers = processes.containers();
         let controllers = Controllers::all().root_ca(listener.ca_pem()).processes(processes);
         let (stopper, stop) = Stopper::new();
         let running = tokio::spawn(controllers.run(server.client(), stop));
@@ -87,6 +89,7 @@ impl Cluster {
             server,
             images,
             folder,
+            containers,
             stopper,
             running,
             _listener: listener,
@@ -114,6 +117,12 @@ impl Cluster {
     {
         let object = serde_json::from_value(object).unwrap();
         self.api::<K>().create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    /// The processes of a Pod, as those find them who connect to it.
+    pub(crate) fn processes(&self, pod: &Pod) -> Option<PodProcesses> {
+        let uid = pod.metadata.uid.as_deref().unwrap();
+        self.containers.pod("default", &pod.name_any(), uid)
     }
 
     /// What a container has printed.

@@ -3,6 +3,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kubewright_runtime::client::Patch;
 use kubewright_runtime::object::ObjectKey;
 use serde_json::json;
@@ -130,6 +131,38 @@ async fn a_namespace_waits_for_what_holds_on_and_says_so() {
             .unwrap()
             .is_none()
     );
+    cluster.stop().await;
+}
+
+/// As upstream: what is known goes, and the namespace stays until it is known what else may be in it.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_waits_for_a_group_whose_server_is_gone() {
+    let cluster = Cluster::whole(0);
+    shop(&cluster).await;
+    let broken = json!({
+        "metadata": { "name": "v1.broken.example.com" },
+        "spec": { "group": "broken.example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 100,
+                  "service": { "namespace": "nowhere", "name": "api" } },
+    });
+    cluster.create::<APIService>(broken).await;
+    let config = json!({ "metadata": { "name": "config", "namespace": "shop" } });
+    cluster.create::<ConfigMap>(config).await;
+    let (user, key) = (&cluster.user, ObjectKey::cluster("shop"));
+    user.delete::<Namespace>(&key).await.unwrap();
+    advance(30).await;
+    assert!(user.get_opt::<ConfigMap>(&in_shop("config")).await.unwrap().is_none());
+    let namespace = user.get::<Namespace>(&key).await.unwrap();
+    let conditions = namespace.status.as_ref().unwrap().conditions.clone().unwrap();
+    let trouble = conditions.iter().find(|condition| condition.status == "True").unwrap();
+    assert_eq!(trouble.reason.as_deref(), Some("DiscoveryFailed"));
+    let message = "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: \
+                   broken.example.com/v1: stale GroupVersion discovery: broken.example.com/v1";
+    assert_eq!(trouble.message.as_deref(), Some(message));
+
+    let gone = ObjectKey::cluster("v1.broken.example.com");
+    user.delete::<APIService>(&gone).await.unwrap();
+    advance(30).await;
+    assert!(user.get_opt::<Namespace>(&key).await.unwrap().is_none());
     cluster.stop().await;
 }
 
