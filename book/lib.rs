@@ -61,6 +61,10 @@ mod running {}
 mod testing {}
 #[doc = include_str!("src/standard-controllers.md")]
 mod standard_controllers {}
+#[doc = include_str!("src/envtest.md")]
+mod envtest {}
+#[doc = include_str!("src/other-languages.md")]
+mod other_languages {}
 #[doc = include_str!("src/coming-from-kubebuilder.md")]
 mod coming_from_kubebuilder {}
 #[doc = include_str!("src/coming-from-operator-sdk.md")]

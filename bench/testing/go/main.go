@@ -1,5 +1,5 @@
 // A test environment of controller-runtime with one controller in it: how long it takes to start, to reconcile and to stop.
-// usage: peer ROUNDS; one line of JSON per round, in seconds.
+// usage: peer ROUNDS; one line of JSON per round, in seconds and bytes.
 package main
 
 import (
@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -32,6 +34,8 @@ type round struct {
 	Start     float64 `json:"start"`
 	Reconcile float64 `json:"reconcile"`
 	Stop      float64 `json:"stop"`
+	// Memory is what the processes of the control plane have, in bytes.
+	Memory float64 `json:"memory"`
 }
 
 type gardener struct{ client.Client }
@@ -142,6 +146,7 @@ func measure() (round, error) {
 	}
 	reconcile := time.Since(created)
 
+	memory := children()
 	stopping := time.Now()
 	cancel()
 	if err := <-ended; err != nil {
@@ -151,7 +156,29 @@ func measure() (round, error) {
 		// It gives up after twenty seconds and kills; that is its stop.
 		fmt.Fprintln(os.Stderr, "envtest:", err)
 	}
-	return round{start.Seconds(), reconcile.Seconds(), time.Since(stopping).Seconds()}, nil
+	return round{start.Seconds(), reconcile.Seconds(), time.Since(stopping).Seconds(), memory}, nil
+}
+
+// children sums the memory of the processes that this one started, as Linux tells it.
+func children() float64 {
+	sum := 0.0
+	statuses, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range statuses {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var parent int
+		var kilobytes float64
+		for line := range strings.Lines(string(text)) {
+			_, _ = fmt.Sscanf(line, "PPid: %d", &parent)
+			_, _ = fmt.Sscanf(line, "VmRSS: %f kB", &kilobytes)
+		}
+		if parent == os.Getpid() {
+			sum += kilobytes * 1024
+		}
+	}
+	return sum
 }
 
 func main() {

@@ -1,6 +1,7 @@
 //! Compares `TestEnv` with Go's envtest: the time to start, to reconcile one object and to stop, in one run.
 //!
 //! `cargo run --profile dist -p kubewright-bench-testing` needs Go and the real binaries for envtest; `--peers ours,ours-bare` leaves it out.
+//! The drop-in is the same Go program on the folder of `kubewright envtest path`.
 
 mod envtest;
 mod garden;
@@ -19,13 +20,14 @@ use crate::report::Peer;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The implementations that can be measured.
-const PEERS: [&str; 3] = ["envtest", "ours", "ours-bare"];
+const PEERS: [&str; 4] = ["envtest", "drop-in", "ours", "ours-bare"];
 
 /// Measures test environments.
 #[derive(Parser)]
 struct Arguments {
-    /// Which peers to measure: envtest, ours (with Kubernetes' own controllers, the default of a test), ours-bare (without).
-    #[arg(long, value_delimiter = ',', default_value = "envtest,ours,ours-bare")]
+    /// Which peers to measure: envtest, drop-in (Go's envtest on our programs), ours (with Kubernetes' own controllers, the default of
+    /// a test), ours-bare (without).
+    #[arg(long, value_delimiter = ',', default_value = "envtest,drop-in,ours,ours-bare")]
     peers: Vec<String>,
     /// Rounds of envtest.
     #[arg(long, default_value_t = 3)]
@@ -39,6 +41,9 @@ struct Arguments {
     /// The folder with etcd and kube-apiserver.
     #[arg(long, default_value = "target/upstream")]
     assets: PathBuf,
+    /// The command whose `envtest path` is the drop-in's folder.
+    #[arg(long, default_value = "target/dist/kubewright")]
+    kubewright: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -62,6 +67,7 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
             name: "envtest",
             rounds: envtest::measure(&arguments.assets, arguments.rounds.max(1))?,
             parallel: None,
+            goal: 1.0,
         })
     } else {
         None
@@ -71,6 +77,15 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
         parallel: arguments.parallel,
     };
     let mut ours = Vec::new();
+    if wants("drop-in") {
+        let assets = envtest::drop_in(&arguments.kubewright)?;
+        ours.push(Peer {
+            name: "drop-in",
+            rounds: envtest::measure(&assets, arguments.rounds.max(1) * 3)?,
+            parallel: None,
+            goal: report::DROP_IN,
+        });
+    }
     if wants("ours") {
         ours.push(ours::with_controllers(rounds)?);
     }

@@ -8,7 +8,7 @@ use kubewright_testing::{Controllers, TestEnv};
 
 use crate::Failure;
 use crate::garden::{SAMPLE, operator};
-use crate::report::{Peer, Round};
+use crate::report::{IN_PROCESS, Peer, Round};
 
 /// How many rounds, one after another and at once.
 #[derive(Clone, Copy)]
@@ -37,6 +37,7 @@ fn measure(name: &'static str, controllers: &Controllers, rounds: Rounds) -> Res
         name,
         rounds: single?,
         parallel,
+        goal: IN_PROCESS,
     })
 }
 
@@ -56,6 +57,7 @@ fn round(controllers: &Controllers) -> Result<Round, Failure> {
         start: start.as_secs_f64(),
         reconcile: reconcile.as_secs_f64(),
         stop: stopping.elapsed().as_secs_f64(),
+        memory: None,
     })
 }
 

@@ -14,6 +14,9 @@ pub(crate) struct Round {
     pub(crate) reconcile: f64,
     /// The time until everything is stopped.
     pub(crate) stop: f64,
+    /// How many bytes of memory the processes of the control plane had before that, if it has some of its own.
+    #[serde(default)]
+    pub(crate) memory: Option<f64>,
 }
 
 impl Round {
@@ -34,10 +37,14 @@ pub(crate) struct Peer {
     pub(crate) rounds: Vec<Round>,
     /// How many rounds ran at once, and how long they took.
     pub(crate) parallel: Option<(usize, Duration)>,
+    /// How many times faster than envtest it has to be: to start, to stop, and in total.
+    pub(crate) goal: f64,
 }
 
-/// How many times faster than envtest a test environment has to be: to start, to stop, and in total.
-const GOAL: f64 = 100.0;
+/// The goal of test environments in the test's own process.
+pub(crate) const IN_PROCESS: f64 = 100.0;
+/// The goal of the drop-in, whose time is mostly that between envtest's questions; also for its memory.
+pub(crate) const DROP_IN: f64 = 10.0;
 const COLUMNS: [&str; 4] = ["start", "reconcile", "stop", "all"];
 /// The columns that the goal covers. The time of a reconcile is the operator's own.
 const MEASURED: [usize; 3] = [0, 2, 3];
@@ -65,9 +72,10 @@ pub(crate) fn table(envtest: Option<&Peer>, ours: &[Peer]) -> String {
         text.push('\n');
         for peer in ours {
             let Some(own) = median(&peer.rounds) else { continue };
-            ratios(&mut text, peer.name, base, own);
+            ratios(&mut text, peer, base, own);
         }
     }
+    memory(&mut text, envtest, ours);
     for peer in ours {
         if let Some((count, took)) = peer.parallel {
             let each = took.as_secs_f64() * 1e3 / count as f64;
@@ -92,7 +100,8 @@ fn row(text: &mut String, name: &str, times: Option<[f64; 4]>) {
 }
 
 /// How many times faster each column is, and whether that is enough.
-fn ratios(text: &mut String, name: &str, base: [f64; 4], own: [f64; 4]) {
+fn ratios(text: &mut String, peer: &Peer, base: [f64; 4], own: [f64; 4]) {
+    let (name, goal) = (peer.name, peer.goal);
     let ratio = |at: usize| base[at] / own[at].max(1e-9);
     let _ = write!(text, "{:36}", format!("envtest / {name}"));
     for at in 0..COLUMNS.len() {
@@ -100,7 +109,7 @@ fn ratios(text: &mut String, name: &str, base: [f64; 4], own: [f64; 4]) {
     }
     let missed: Vec<_> = MEASURED
         .into_iter()
-        .filter(|at| ratio(*at) < GOAL)
+        .filter(|at| ratio(*at) < goal)
         .map(|at| COLUMNS[at])
         .collect();
     let verdict = if missed.is_empty() {
@@ -110,8 +119,35 @@ fn ratios(text: &mut String, name: &str, base: [f64; 4], own: [f64; 4]) {
     };
     let _ = writeln!(
         text,
-        "\n  goal: start, stop and all at least {GOAL:.0}x faster: {verdict}"
+        "\n  goal: start, stop and all at least {goal:.0}x faster: {verdict}"
     );
+}
+
+/// The memory of the processes of control planes.
+fn memory(text: &mut String, envtest: Option<&Peer>, ours: &[Peer]) {
+    let base = envtest.and_then(|peer| median_memory(&peer.rounds));
+    for peer in envtest.into_iter().chain(ours) {
+        let Some(own) = median_memory(&peer.rounds) else {
+            continue;
+        };
+        let _ = write!(text, "\nmemory: {} has {:.1} MB", peer.name, own / 1e6);
+        if let Some(base) = base.filter(|_| peer.name != "envtest") {
+            let ratio = base / own.max(1.0);
+            let verdict = if ratio < peer.goal { "missed" } else { "met" };
+            let _ = write!(
+                text,
+                ", {ratio:.1}x less than envtest; goal: at least {:.0}x less: {verdict}",
+                peer.goal
+            );
+        }
+        text.push('\n');
+    }
+}
+
+fn median_memory(rounds: &[Round]) -> Option<f64> {
+    let mut values: Vec<f64> = rounds.iter().filter_map(|round| round.memory).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// The median of all rounds but the first, which builds what the others share. If there is only one round, its figures.
@@ -137,12 +173,39 @@ mod tests {
             start: *start,
             reconcile: 0.01,
             stop,
+            memory: None,
         };
         Peer {
             name,
             rounds: starts.iter().map(round).collect(),
             parallel: None,
+            goal: IN_PROCESS,
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_drop_in_is_compared_with_that_of_the_real_pair() {
+        let with = |name, memory| {
+            let mut peer = peer(name, &[1.0, 1.0], 1.0);
+            peer.goal = DROP_IN;
+            for round in &mut peer.rounds {
+                round.memory = Some(memory);
+            }
+            peer
+        };
+        let text = table(
+            Some(&with("envtest", 300e6)),
+            &[with("drop-in", 25e6), with("heavy", 100e6)],
+        );
+        assert!(text.contains("memory: envtest has 300.0 MB\n"), "{text}");
+        assert!(
+            text.contains("drop-in has 25.0 MB, 12.0x less than envtest; goal: at least 10x less: met"),
+            "{text}"
+        );
+        assert!(
+            text.contains("heavy has 100.0 MB, 3.0x less than envtest; goal: at least 10x less: missed"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use kubewright_test_support::book::{Chapter, Part, chapters, links, root};
 
 /// The languages of code blocks. rustdoc would take a block without a language for Rust, and readers would see no highlighting.
-const LANGUAGES: [&str; 12] = [
+const LANGUAGES: [&str; 15] = [
     "rust",
     "yaml",
     "console",
@@ -20,6 +20,9 @@ const LANGUAGES: [&str; 12] = [
     "dockerfile",
     "make",
     "promql",
+    "python",
+    "java",
+    "javascript",
 ];
 
 /// The chapters of the table of contents, in order.
@@ -190,6 +193,30 @@ fn a_crate_that_is_taken_for_granted_would_be_found() {
     ];
     assert_eq!(crates_taken_for_granted(&block), BTreeSet::from(["tokio"]));
     assert_eq!(crates_taken_for_granted(&block[..5]), BTreeSet::new());
+}
+
+/// The code that the book shows in other languages is that of the examples, which CI runs.
+#[test]
+fn code_in_other_languages_is_that_of_the_examples() {
+    let files = [
+        include_str!("../../../examples/other-languages/python/tests/conftest.py"),
+        include_str!("../../../examples/other-languages/python/tests/test_garden.py"),
+        include_str!("../../../examples/other-languages/java/src/test/java/com/example/garden/Kubewright.java"),
+        include_str!("../../../examples/other-languages/java/src/test/java/com/example/garden/GardenOperatorTest.java"),
+        include_str!("../../../examples/other-languages/javascript/testing/kubewright.js"),
+        include_str!("../../../examples/other-languages/javascript/test/garden.test.js"),
+    ];
+    let mut shown = 0;
+    for chapter in chapters() {
+        for block in chapter.blocks() {
+            if matches!(block.language(), "python" | "java" | "javascript") {
+                let is_known = files.iter().any(|file| file.contains(&block.text()));
+                assert!(is_known, "{}: no file has this block", chapter.place(block.line));
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 6, "{shown}");
 }
 
 /// The chapter on tests calls the matchers with the arguments that they take.

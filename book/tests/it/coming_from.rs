@@ -54,17 +54,6 @@ fn every_command_and_target_of_operator_sdk_has_its_row() {
     }
 }
 
-/// The chapter says that the embedded server has no aggregation, as long as it refuses aggregated APIs.
-#[test]
-fn aggregation_is_said_to_be_missing_while_it_is() {
-    let refuses = root().join("crates/apiserver/src/admit/remote_api_service.rs").exists();
-    assert!(
-        refuses,
-        "aggregation is there: book/src/extending-the-api.md says it is not"
-    );
-    assert!(section(EXTENDING, "## In Kubewright").contains("| aggregation | none yet"));
-}
-
 #[test]
 fn every_command_that_is_named_exists_with_its_flags() {
     let commands = include_str!("../../../crates/cli/src/main.rs");

@@ -29,6 +29,10 @@ pub enum Reason {
     Granted(Arc<Source>),
     /// No rule allows it, and these bindings' roles could not be found.
     Unresolved(Arc<[Arc<str>]>),
+    /// What another server says, which was asked.
+    Reviewed(Arc<str>),
+    /// The authorization mode is `AlwaysDeny`.
+    AlwaysDeny,
 }
 
 impl Decision {
@@ -37,6 +41,23 @@ impl Decision {
         allowed: true,
         reason: Reason::None,
     };
+    /// Not allowed, whatever it is.
+    pub const EVERYTHING_FORBIDDEN: Decision = Decision {
+        allowed: false,
+        reason: Reason::AlwaysDeny,
+    };
+    /// What another server has decided, with its reason.
+    pub fn reviewed(allowed: bool, reason: &str) -> Decision {
+        Decision {
+            allowed,
+            reason: if reason.is_empty() {
+                Reason::None
+            } else {
+                Reason::Reviewed(reason.into())
+            },
+        }
+    }
+
     /// Not allowed, for lack of a rule.
     pub const DENIED: Decision = Decision {
         allowed: false,
@@ -48,11 +69,13 @@ impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Reason::None => Ok(()),
+            Reason::AlwaysDeny => f.write_str("Everything is forbidden."),
             Reason::Granted(source) => write!(f, "RBAC: allowed by {source}"),
             Reason::Unresolved(errors) => {
                 let errors = aggregate(errors.iter().map(|error| &**error)).unwrap_or_default();
                 write!(f, "RBAC: {errors}")
             }
+            Reason::Reviewed(reason) => f.write_str(reason),
         }
     }
 }

@@ -170,9 +170,16 @@ impl<'a> ResourceInfo<'a> {
         self.prefix.is_some() && self.tail.is_empty()
     }
 
-    /// Whether two slashes follow each other behind the resource's beginning; no router knows such a path.
+    /// Whether two slashes follow each other behind the resource's beginning; no router knows such a path, but for what follows a
+    /// `proxy`, which is passed on.
     pub fn has_empty_segments(&self) -> bool {
-        self.tail.split('/').any(str::is_empty)
+        let passed_on = if self.subresource == "proxy" {
+            self.rest.len()
+        } else {
+            0
+        };
+        let routed = &self.tail[..self.tail.len() - passed_on];
+        routed.split('/').any(str::is_empty)
     }
 }
 

@@ -30,14 +30,17 @@
 
 mod access;
 mod admit;
+mod aggregation;
 mod audit;
 mod custom;
+mod extension;
 mod logs;
 mod non_resource;
 mod object;
 mod registry;
 mod request;
 mod server;
+mod service;
 mod stream;
 mod subresource;
 mod transport;
@@ -46,13 +49,21 @@ mod webhook;
 mod wire;
 mod write;
 
+pub use access::tokens::{ServiceAccountTokens, TokenKeyError};
 pub use access::{Attributes, User};
+pub use admit::AdmissionPlugin;
 pub use audit::{AuditDecision, AuditEvent, AuditQuery};
+pub use extension::{
+    DefinitionError, DelegatedAccess, InvalidCertificate, RowError, RowSource, RowVerbs, ServedDefinition,
+};
 pub use logs::LogWriter;
 pub use server::ApiServer;
 pub use server::options::{AuthorizationMode, Options};
-pub use stream::exec::{ExecCommand, ExecEnd, ExecStreams};
-pub use transport::{InProcess, ListenError, ListenOptions, Listener};
+pub use stream::Connection;
+pub use stream::containers::{AttachTarget, ContainerBackend, PodBackend, PodIdentity, PortFuture};
+pub use stream::exec::{ExecCommand, ExecEnd, ExecFuture, ExecStreams, TerminalSize, TerminalSizes};
+pub use transport::{InProcess, ListenError, ListenOptions, Listener, user_of_certificate};
 pub use wire::body::Body;
 
+pub use kubewright_access::Decision;
 pub use kubewright_system::clock::Clock;

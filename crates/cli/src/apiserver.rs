@@ -1,5 +1,7 @@
 //! `kubewright apiserver`: the embedded API server on a port, for kubectl and every other client.
 
+mod certificates;
+mod containers;
 mod processes;
 
 use std::error::Error;
@@ -17,6 +19,7 @@ use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 use tempfile::TempDir;
 
+use self::certificates::CertificateFolder;
 use self::processes::RunImages;
 use crate::token_file;
 
@@ -30,6 +33,9 @@ Examples:
 
   # A cluster to play with
   kubewright apiserver --controllers=all --nodes 3 --kubeconfig-out kubeconfig
+
+  # For tests in another language: it says when it answers, and ends with the program that holds its standard input
+  kubewright apiserver --secure-port 0 --controllers=all --kubeconfig-out kubeconfig --stop-with-stdin
 
   # A cluster that runs an operator as it is deployed, without a container engine
   kubewright apiserver --controllers=all --run-images --kubeconfig-out kubeconfig
@@ -68,6 +74,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
 
+    /// Stop when standard input ends.
+    ///
+    /// For programs that start the server and keep a pipe to its standard input: however they end, even if they are killed, the
+    /// server does not outlive them. What is written to the pipe is ignored.
+    #[arg(long)]
+    stop_with_stdin: bool,
+
+    /// Folder that keeps the certificate authority and the key for tokens of service accounts: after a restart, kubeconfigs and
+    /// tokens of before are still good.
+    ///
+    /// What is missing there is made. Without it, both are new at every start. Objects are not kept.
+    #[arg(long, value_name = "FOLDER")]
+    cert_dir: Option<PathBuf>,
+
     /// How requests are authorized: by roles and bindings, or not at all.
     ///
     /// The administrator of the kubeconfig may do everything.
@@ -93,7 +113,8 @@ pub(crate) struct Arguments {
     /// saying who they are, roles decide what they may do, and only this machine can reach the server. A process gets the
     /// arguments and variables of its Pod and nothing of yours, its volumes in a private folder under
     /// `$CONTAINER_SANDBOX_MOUNT_POINT`, and `$KUBECONFIG` with the Pod's own service account. What it prints is what `kubectl logs`
-    /// shows. Processes end, and their files go, with their Pod or with the server.
+    /// shows, and `kubectl exec`, `cp`, `attach`, `port-forward` and `debug` lead into it. Processes end, and their files go, with their
+    /// Pod or with the server.
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "loaded")]
     run_images: Option<RunImages>,
 
@@ -108,13 +129,18 @@ struct Mode(AuthorizationMode);
 
 impl clap::ValueEnum for Mode {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Mode(AuthorizationMode::Rbac), Mode(AuthorizationMode::AlwaysAllow)]
+        &[
+            Mode(AuthorizationMode::Rbac),
+            Mode(AuthorizationMode::AlwaysAllow),
+            Mode(AuthorizationMode::AlwaysDeny),
+        ]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(PossibleValue::new(match self.0 {
             AuthorizationMode::Rbac => "RBAC",
             AuthorizationMode::AlwaysAllow => "AlwaysAllow",
+            AuthorizationMode::AlwaysDeny => "AlwaysDeny",
         }))
     }
 }
@@ -169,14 +195,24 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     if arguments.run_images.is_some() {
         processes::check(&(&arguments).into(), &arguments.controllers)?;
     }
-    let options = arguments.options()?;
+    let certificates = arguments.cert_dir.as_deref().map(CertificateFolder::open).transpose()?;
+    let mut options = arguments.options()?;
+    if let Some(certificates) = &certificates {
+        options = options.service_account_tokens(certificates.tokens()?);
+    }
     let address = SocketAddr::new(arguments.bind_address, arguments.secure_port);
     let server = ApiServer::new(options);
     let mut listening = ListenOptions::from(address);
     if let Some(address) = arguments.advertise_address {
         listening = listening.advertise(address);
     }
+    if let Some(certificates) = &certificates {
+        listening = certificates.listening(listening);
+    }
     let listener = server.listen(listening).await.map_err(explain)?;
+    if let Some(certificates) = &certificates {
+        certificates.keep(&listener)?;
+    }
     let (stopper, stop) = Stopper::new();
     let mut controllers = arguments
         .controllers
@@ -212,6 +248,7 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
     let failed = tokio::select! {
         _ = signals.more_than(0) => None,
+        () = stdin_ended(), if arguments.stop_with_stdin => None,
         // Controllers end by themselves only if they cannot go on; a cluster without them would look alive and do nothing.
         Some(Ok(Err(error))) = OptionFuture::from(controlling.as_mut()) => Some(error),
     };
@@ -231,6 +268,17 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         _ = signals.more_than(times) => {}
     }
     Ok(())
+}
+
+/// Returns when standard input ends, or cannot be read.
+async fn stdin_ended() {
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // A thread of its own: the runtime would wait for one of its own threads, which nothing can wake, before the process ends.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
 }
 
 /// Where the kubeconfig goes. A temporary folder lives as long as this does.

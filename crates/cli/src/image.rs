@@ -67,6 +67,13 @@ struct Load {
     #[arg(long, value_name = "PATH", value_parser = entrypoint)]
     entrypoint: Option<String>,
 
+    /// Another program in the image, such as /bin/sh, for commands in its containers (`kubectl exec`); can be repeated.
+    ///
+    /// With PATH=BINARY, containers have a binary of this machine under another path. Whoever may run commands in a container then runs
+    /// this program as you: with a shell, everything.
+    #[arg(long = "program", value_name = "PATH[=BINARY]", value_parser = program)]
+    programs: Vec<(String, PathBuf)>,
+
     #[command(flatten)]
     place: ImageLocation,
 }
@@ -133,6 +140,12 @@ fn entrypoint(text: &str) -> Result<String, String> {
     }
 }
 
+/// A path in an image, and the binary behind it.
+fn program(text: &str) -> Result<(String, PathBuf), String> {
+    let (path, binary) = text.split_once('=').unwrap_or((text, text));
+    Ok((entrypoint(path)?, binary.into()))
+}
+
 impl ImageLocation {
     fn open(&self) -> Result<ImageFolder, Box<dyn Error>> {
         if let Some(folder) = &self.images {
@@ -171,7 +184,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     match &arguments.command {
         Command::Load(load) => {
             let images = load.place.open()?;
-            let image = images.load(&load.name, &load.binary, load.entrypoint.as_deref())?;
+            let image = images.load_with(&load.name, &load.binary, load.entrypoint.as_deref(), &load.programs)?;
             output::write(&format!(
                 "image {} loaded from {}\n",
                 image.name,
@@ -232,5 +245,9 @@ mod tests {
     fn an_entrypoint_is_a_path() {
         assert!(entrypoint("/manager").is_ok());
         assert!(entrypoint("manager").is_err() && entrypoint("/").is_err());
+        let renamed = program("/bin/sh=/usr/bin/busybox").unwrap();
+        assert_eq!(renamed, ("/bin/sh".to_owned(), "/usr/bin/busybox".into()));
+        assert_eq!(program("/bin/sh").unwrap(), ("/bin/sh".to_owned(), "/bin/sh".into()));
+        assert!(program("sh=/bin/sh").is_err());
     }
 }

@@ -10,6 +10,7 @@ mod deploy;
 mod dev_run;
 mod doctor;
 mod edit;
+mod envtest;
 mod files;
 mod image;
 mod init;
@@ -68,6 +69,7 @@ enum Command {
     Undeploy(undeploy::Arguments),
     BuildInstaller(installer::Arguments),
     Apiserver(apiserver::Arguments),
+    Envtest(envtest::Arguments),
     Image(image::Arguments),
     Cel(cel::Arguments),
     Completion(completion::Arguments),
@@ -77,6 +79,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(program) = envtest::Program::of_this_process() {
+        return program.run();
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
@@ -100,6 +105,7 @@ fn main() -> ExitCode {
         Command::Man(arguments) => man::run(&arguments),
         Command::Version(arguments) => version::run(&arguments),
         Command::Image(arguments) => image::run(&arguments),
+        Command::Envtest(arguments) => envtest::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Cel(arguments) => cel::run(arguments),
     };

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use kubewright_test_support::book::{Block, Chapter, chapters};
 
 /// The projects, each with the commands that make it.
-const PROJECTS: [(&str, &[&str]); 4] = [
+const PROJECTS: [(&str, &[&str]); 5] = [
     (
         "markdown-view",
         &[
@@ -45,12 +45,22 @@ const PROJECTS: [(&str, &[&str]); 4] = [
             "create api --group cache --version v1alpha1 --kind Busybox --image busybox:1.36.1",
         ],
     ),
+    (
+        "observatory",
+        &[
+            "init --domain example.com",
+            "create api --group sky --version v1 --kind Moon --aggregated --namespaced=false",
+            "create api --group sky --version v1 --kind Sighting --aggregated",
+            "create api --group sky --version v1alpha1 --kind Telescope",
+        ],
+    ),
     // Its test is the code of the book.
     (
         "reader",
         &[
             "init --domain example.com",
             "create api --group web --version v1 --kind Website",
+            "create api --group web --version v1alpha1 --kind Visit --aggregated",
         ],
     ),
 ];

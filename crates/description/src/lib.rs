@@ -51,6 +51,9 @@ pub struct Description {
     /// The kinds it brings with it, one entry per version.
     #[serde(default)]
     pub definitions: Vec<DefinitionDescription>,
+    /// The kinds that its program serves itself, as an aggregated API, one entry per version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggregated: Vec<DefinitionDescription>,
     /// What it needs to be allowed everywhere (a `ClusterRole`): to read what it declares, to write events, and what its rules
     /// say.
     pub rules: Vec<Rule>,
@@ -81,6 +84,7 @@ impl Description {
             webhooks: Vec::new(),
             conversions: Vec::new(),
             definitions: Vec::new(),
+            aggregated: Vec::new(),
             rules: Vec::new(),
             leader_election_rules: leader_election_rules(),
             metrics_auth_rules: vec![

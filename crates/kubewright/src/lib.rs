@@ -10,6 +10,10 @@ pub use kubewright_runtime::{
     object, operator, queue, random, reflector, serve, stop, strict, webhook,
 };
 
+/// Aggregated APIs: kinds that a program serves itself, behind the API server of a cluster.
+#[cfg(feature = "extension")]
+#[doc(inline)]
+pub use kubewright_extension as extension;
 #[cfg(feature = "testing")]
 #[doc(inline)]
 pub use kubewright_macros::test;

@@ -59,6 +59,7 @@ pub mod controller;
 pub mod conversion;
 pub mod cron;
 pub mod events;
+pub mod extension;
 pub mod flags;
 pub mod informer;
 pub mod lease;

@@ -98,6 +98,16 @@ impl State {
         }
     }
 
+    /// An empty store at a revision, before which nothing is known.
+    pub(crate) fn starting_at(revision: Revision) -> State {
+        let revision = revision.max(Revision(1));
+        State {
+            revision,
+            compacted: revision,
+            ..State::new()
+        }
+    }
+
     /// An independent state with the same past; watchers stay with the original.
     pub(crate) fn fork(&self) -> State {
         State {

@@ -54,6 +54,11 @@ impl Store {
         Store::of(State::new(), limits)
     }
 
+    /// An empty store whose history begins at a revision: earlier ones answer [`Compacted`].
+    pub fn starting_at(limits: Limits, revision: Revision) -> Store {
+        Store::of(State::starting_at(revision), limits)
+    }
+
     fn of(state: State, limits: Limits) -> Store {
         Store {
             shared: Arc::new(Shared {

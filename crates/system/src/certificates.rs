@@ -18,7 +18,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kubewright_x509::Validity;
+use kubewright_x509::{PrivateKey, Validity, pem};
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, date_time_ymd,
@@ -45,9 +45,22 @@ impl KeyedCertificate {
         self.certificate.der().clone()
     }
 
-    /// The private key as PEM.
+    /// The private key as PEM, in PKCS#8.
     pub fn key_pem(&self) -> String {
         self.key.serialize_pem()
+    }
+
+    /// The private key as PEM in the form that most clients read from a kubeconfig: SEC 1, `EC PRIVATE KEY`.
+    ///
+    /// Clients in Go, Python, JavaScript and Rust (kube), and the official one in Java, read PKCS#8 as well. fabric8's Java client takes a
+    /// key whose label names no algorithm for RSA, so that it cannot read a key of an elliptic curve in PKCS#8. All of them read RSA, too, but
+    /// making such a key takes longer than starting a server.
+    pub fn kubeconfig_key_pem(&self) -> String {
+        let pkcs8 = self.key_pem();
+        match PrivateKey::of(pkcs8.as_bytes()).and_then(|key| key.to_sec1()) {
+            Some(key) => pem::encode("EC PRIVATE KEY", &key),
+            None => pkcs8,
+        }
     }
 
     /// The private key as DER.
@@ -205,6 +218,8 @@ fn since_1970(time: Timestamp) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use rustls::pki_types::pem::PemObject as _;
+
     use kubewright_x509::{Attribute, COMMON_NAME, Certificate, ORGANIZATION, subject};
 
     use super::*;
@@ -238,6 +253,21 @@ mod tests {
         };
         assert!(is(COMMON_NAME, "jane") && is(ORGANIZATION, "ops"));
         assert_eq!(Certificate::read(&client).unwrap().for_servers, Some(false));
+    }
+
+    #[test]
+    fn the_key_for_a_kubeconfig_is_the_same_key_in_the_form_that_names_its_algorithm() {
+        let made = self_signed(&["localhost"]).unwrap();
+        let written = made.kubeconfig_key_pem();
+        assert!(written.starts_with("-----BEGIN EC PRIVATE KEY-----\n"), "{written}");
+        let read = |key| {
+            let provider = rustls::crypto::ring::default_provider();
+            let key = provider.key_provider.load_private_key(key).unwrap();
+            key.public_key().unwrap().to_vec()
+        };
+        let sec1 = PrivateKeyDer::from_pem_slice(written.as_bytes()).unwrap();
+        assert!(matches!(sec1, PrivateKeyDer::Sec1(_)));
+        assert_eq!(read(sec1), read(made.key_der()));
     }
 
     #[test]

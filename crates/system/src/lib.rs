@@ -26,5 +26,6 @@ pub mod listen;
 pub mod process;
 pub mod prometheus;
 pub mod random;
+pub mod same_process;
 pub mod signals;
 pub mod stop;

@@ -29,6 +29,7 @@ pub(crate) struct Installation {
     pub(crate) namespace: String,
     pub(crate) account: String,
     pub(crate) webhook_service: String,
+    pub(crate) extension_service: String,
 }
 
 impl Installation {
@@ -60,6 +61,7 @@ impl Installation {
             namespace: settings.namespace.clone(),
             account: format!("{name}-controller-manager"),
             webhook_service: format!("{name}-webhook-service"),
+            extension_service: format!("{name}-extension-service"),
         })
     }
 }
@@ -94,6 +96,8 @@ fn is_needed(object: &Value) -> bool {
         .is_some_and(|name| name.ends_with("-metrics-reader"));
     let kinds = [
         "Namespace",
+        // Installed once the API is served.
+        "APIService",
         "CustomResourceDefinition",
         "ServiceAccount",
         "Role",

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 use crate::control_plane::ControlPlane;
+use crate::extension::{self, RunningExtension};
 use crate::install::{Installation, webhooks_known};
 use crate::settle::Delayed;
 use crate::traffic::Traffic;
@@ -40,6 +41,7 @@ pub(crate) struct RunningManager {
     pub(crate) stats: Vec<(String, ControllerStats)>,
     pub(crate) registry: Registry,
     page: DebugPage,
+    _extension: Option<RunningExtension>,
 }
 
 /// What a manager is started with.
@@ -102,6 +104,7 @@ impl RunningManager {
         let kube = control_plane
             .account(&installation.namespace, &installation.account, traffic)
             .await?;
+        let extension = extension::start(operator, installation, control_plane).await?;
         let (stopper, stop) = Stopper::new();
         let (end, ended) = watch::channel(None);
         let task = tokio::spawn(async move {
@@ -129,6 +132,7 @@ impl RunningManager {
             stats,
             registry,
             page,
+            _extension: extension,
         })
     }
 

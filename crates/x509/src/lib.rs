@@ -1,4 +1,4 @@
-//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, certificates and certificate requests.
+//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, certificates, certificate requests and keys.
 //!
 //! The API server has to accept the certificates that Go accepts, to refuse others with Go's messages, and to compare the bytes of
 //! algorithm identifiers; an operator reads how long its certificate is valid. General X.509 libraries accept other
@@ -17,8 +17,10 @@
 
 mod certificate;
 mod der;
+mod key;
 pub mod pem;
 
 pub use certificate::{
     Attribute, COMMON_NAME, Certificate, ORGANIZATION, Validity, malformation, request_subject, subject,
 };
+pub use key::{Curve, PrivateKey, PublicKey};

@@ -12,7 +12,7 @@ use kubewright_apimachinery::go::quote::quote_list;
 use serde_json::Value;
 
 use super::{Identity, User};
-use crate::access::tokens::{self, ISSUER};
+use crate::access::tokens;
 use crate::object::{self, meta_text};
 use crate::registry::BuiltInId;
 use crate::server::Server;
@@ -29,6 +29,8 @@ pub(crate) struct Reviewed {
     pub(crate) user: User,
     /// Those of the wanted audiences for which the token is good.
     pub(crate) audiences: Vec<String>,
+    /// When the token expires; `None` for one that does not.
+    pub(crate) expires: Option<Timestamp>,
 }
 
 /// Who sends a request.
@@ -36,6 +38,8 @@ pub(super) struct Authenticated {
     pub(super) user: Arc<User>,
     /// Whether the token is one of the WebSocket protocols that the client offers.
     pub(super) token_among_protocols: bool,
+    /// When the token by which the client was authenticated expires.
+    pub(super) expires: Option<Timestamp>,
 }
 
 impl From<Arc<User>> for Authenticated {
@@ -43,6 +47,7 @@ impl From<Arc<User>> for Authenticated {
         Authenticated {
             user,
             token_among_protocols: false,
+            expires: None,
         }
     }
 }
@@ -62,7 +67,11 @@ pub(super) fn authenticate(
     if let Some(token) = &bearer
         && let Ok(reviewed) = server.review(token, None)
     {
-        return Some(Arc::new(reviewed.user).into());
+        return Some(Authenticated {
+            user: Arc::new(reviewed.user),
+            token_among_protocols: false,
+            expires: reviewed.expires,
+        });
     }
     let among_protocols = websocket::offered_token(headers);
     if let Ok(Some(token)) = &among_protocols
@@ -71,6 +80,7 @@ pub(super) fn authenticate(
         return Some(Authenticated {
             user: Arc::new(reviewed.user),
             token_among_protocols: true,
+            expires: reviewed.expires,
         });
     }
     // Somebody who shows something that is wrong is not taken for an anonymous client.
@@ -82,7 +92,7 @@ pub(super) fn authenticate(
 }
 
 /// The token of an `Authorization` header.
-fn bearer(headers: &HeaderMap, warnings: &mut Vec<String>) -> Option<String> {
+pub(super) fn bearer(headers: &HeaderMap, warnings: &mut Vec<String>) -> Option<String> {
     // Bytes that are no text are no token of ours, but they are meant as one.
     let text = String::from_utf8_lossy(headers.get(header::AUTHORIZATION)?.as_bytes());
     let mut parts = text.trim().splitn(3, ' ');
@@ -105,8 +115,8 @@ impl Server {
     /// server. The error is what a `TokenReview` says.
     pub(crate) fn review(&self, token: &str, audiences: Option<&[String]>) -> Result<Reviewed, String> {
         const INVALID: &str = "invalid bearer token";
-        let own = [ISSUER.to_owned()];
-        let wanted = audiences.unwrap_or(&own);
+        let own = self.signer.audiences();
+        let wanted = audiences.unwrap_or(own);
         let both = |first: &[String]| -> Vec<String> {
             first
                 .iter()
@@ -115,11 +125,15 @@ impl Server {
                 .collect()
         };
         if let Some(user) = self.access.tokens.get(token) {
-            let audiences = both(&own);
+            let audiences = both(own);
             if !audiences.is_empty() {
                 let mut user = User::clone(user);
                 user.join(AUTHENTICATED);
-                return Ok(Reviewed { user, audiences });
+                return Ok(Reviewed {
+                    user,
+                    audiences,
+                    expires: None,
+                });
             }
         }
         let claims = match self.signer.verify(token) {
@@ -139,7 +153,11 @@ impl Server {
             }
             let mut user = self.account(&claims)?;
             user.join(AUTHENTICATED);
-            Ok(Reviewed { user, audiences })
+            Ok(Reviewed {
+                user,
+                audiences,
+                expires: time(&claims, "exp"),
+            })
         };
         judge().map_err(|why| format!("[{INVALID}, {why}]"))
     }
@@ -154,7 +172,8 @@ impl Server {
             }
             return Ok(Reviewed {
                 user: User::anonymous(),
-                audiences: audiences.map_or_else(|| vec![ISSUER.to_owned()], <[String]>::to_vec),
+                audiences: audiences.unwrap_or(self.signer.audiences()).to_vec(),
+                expires: None,
             });
         }
         self.review(first, audiences)
@@ -246,11 +265,14 @@ fn is_gone(object: &Value, now: Timestamp) -> bool {
     deleted.is_some_and(|deleted| deleted < before)
 }
 
+/// A time among the claims of a token.
+fn time(claims: &Value, key: &str) -> Option<Timestamp> {
+    let seconds = claims.get(key).and_then(Value::as_i64)?;
+    Timestamp::from_second(seconds).ok()
+}
+
 fn check_times(claims: &Value, now: Timestamp) -> Result<(), String> {
-    let time = |key: &str| {
-        let seconds = claims.get(key).and_then(Value::as_i64)?;
-        Timestamp::from_second(seconds).ok()
-    };
+    let time = |key: &str| time(claims, key);
     let later = now.saturating_add(LEEWAY).unwrap_or(now);
     let earlier = now.saturating_sub(LEEWAY).unwrap_or(now);
     if time("nbf").is_some_and(|time| later < time) {

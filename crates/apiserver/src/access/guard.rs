@@ -6,6 +6,7 @@ use http::StatusCode;
 use kubewright_access::{Forbidden, RoleRef, Rule, confirm_no_escalation};
 use serde_json::Value;
 
+use super::delegated::decide_by;
 use super::{Attributes, RBAC, decide, forbidden_status};
 use crate::object::{meta_text, metadata, metadata_mut};
 use crate::registry::{BuiltInId, Resource, name_of};
@@ -29,7 +30,7 @@ pub(crate) fn check_escalation(
 }
 
 /// Whether an update or a patch may create the object that is not there; a create has been asked already.
-pub(crate) fn check_create_by_update(call: &Call<'_>) -> Result<()> {
+pub(crate) async fn check_create_by_update(call: &Call<'_>) -> Result<()> {
     if call.target.name.is_empty() || call.target.subresource.is_some() {
         return Ok(());
     }
@@ -38,7 +39,12 @@ pub(crate) fn check_create_by_update(call: &Call<'_>) -> Result<()> {
         .in_namespace(call.target.namespace)
         .named(call.target.name);
     asked.version = (&*resource.version).into();
-    let decision = decide(call.server, call.user, &asked);
+    let decision = match call.server.access.delegated() {
+        Some(access) => decide_by(&**access, call.user, &asked)
+            .await
+            .map_err(|why| Status::internal(&why))?,
+        None => decide(call.server, call.user, &asked),
+    };
     if decision.allowed {
         return Ok(());
     }

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod authenticate;
+mod delegated;
 mod guard;
 mod impersonate;
 mod signers;
@@ -14,16 +15,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Response, StatusCode, header};
+use jiff::Timestamp;
 pub use kubewright_access::{Attributes, User};
 use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, RbacResource, ResourceInfo};
 use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
+use rustls::pki_types::CertificateDer;
 use serde_json::Value;
 
 pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
 pub(crate) use signers::check_signer;
 
 use crate::audit::{AccessOutcome, AuditDraft};
+use crate::extension::DelegatedAccess;
 use crate::object::{self, meta_text};
 use crate::registry::{BuiltInId, Resource};
 use crate::request::RequestHead;
@@ -44,6 +48,8 @@ pub(crate) enum Identity {
     Refused,
     /// Nothing: headers may tell more.
     Unknown,
+    /// The certificates that it showed, about which [`DelegatedAccess`] decides.
+    Shown(Arc<[CertificateDer<'static>]>),
 }
 
 impl Identity {
@@ -61,6 +67,8 @@ pub(crate) struct Authorized {
     pub(crate) warnings: Vec<String>,
     /// Whether one of the WebSocket protocols that the client offers is the token by which it was authenticated.
     pub(crate) token_among_protocols: bool,
+    /// When the token by which it was authenticated expires; `None` for other credentials.
+    pub(crate) expires: Option<Timestamp>,
 }
 
 /// What a server knows of access.
@@ -75,9 +83,16 @@ pub(crate) struct Access {
     /// Held while it is made, so that no write is missed.
     making: Mutex<()>,
     modes: Modes,
+    /// Who decides instead of this server.
+    delegated: Option<Arc<dyn DelegatedAccess>>,
 }
 
 impl Access {
+    /// Who decides instead of this server.
+    pub(crate) fn delegated(&self) -> Option<&Arc<dyn DelegatedAccess>> {
+        self.delegated.as_ref()
+    }
+
     pub(crate) fn new(options: &Options) -> Self {
         Access {
             mode: options.authorization,
@@ -87,6 +102,7 @@ impl Access {
             authorizer: OnceLock::new(),
             making: Mutex::new(()),
             modes: Modes::default(),
+            delegated: options.delegated.clone(),
         }
     }
 
@@ -100,16 +116,19 @@ impl Access {
             authorizer: OnceLock::new(),
             making: Mutex::new(()),
             modes: Modes::default(),
+            delegated: self.delegated.clone(),
         }
     }
 }
 
 /// Whether a user may do what is asked.
 pub(crate) fn decide(server: &Server, user: &User, asked: &Attributes<'_>) -> Decision {
-    if user.is_master() || server.access.mode == AuthorizationMode::AlwaysAllow {
-        return Decision::ALLOWED;
+    match server.access.mode {
+        _ if user.is_master() => Decision::ALLOWED,
+        AuthorizationMode::AlwaysAllow => Decision::ALLOWED,
+        AuthorizationMode::AlwaysDeny => Decision::EVERYTHING_FORBIDDEN,
+        AuthorizationMode::Rbac => server.authorizer().decide(user, asked),
     }
-    server.authorizer().decide(user, asked)
 }
 
 impl Server {
@@ -201,6 +220,7 @@ impl Server {
         let Some(authenticate::Authenticated {
             user: requestor,
             token_among_protocols,
+            expires,
         }) = authenticated
         else {
             draft.outcome = AccessOutcome::Unauthenticated;
@@ -214,6 +234,7 @@ impl Server {
                 user: requestor,
                 warnings,
                 token_among_protocols,
+                expires,
             });
         }
         let asked = head.attributes();
@@ -251,6 +272,7 @@ impl Server {
             user,
             warnings,
             token_among_protocols,
+            expires,
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::server::Server;
 use crate::wire::query::Query;
 use crate::wire::status::Status;
 
-/// How long a write may take unless its client says how long.
+/// How long a write may take at most.
 const LONGEST: Duration = Duration::from_secs(34);
 
 /// What plugins may know about a write.
@@ -80,11 +80,12 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    pub(crate) fn of(query: &Query) -> Deadline {
+    pub(crate) fn of(server: &Server, query: &Query) -> Deadline {
+        let longest = LONGEST.min(server.timeouts.request);
         let wanted = query.get("timeout").and_then(timeout::duration);
-        let wanted = wanted.filter(|wanted| !wanted.is_zero() && *wanted < LONGEST);
+        let wanted = wanted.filter(|wanted| !wanted.is_zero() && *wanted < longest);
         Deadline {
-            at: Instant::now() + wanted.unwrap_or(LONGEST),
+            at: Instant::now() + wanted.unwrap_or(longest),
             wanted: wanted.is_some(),
         }
     }
@@ -112,7 +113,7 @@ impl<'a> Attributes<'a> {
 
     /// Until when the write must be done, counted from the first call of a webhook.
     pub(crate) fn deadline(&self) -> Deadline {
-        *self.deadline.get_or_init(|| Deadline::of(self.query))
+        *self.deadline.get_or_init(|| Deadline::of(self.server, self.query))
     }
 
     /// For a body of this kind.

@@ -1,17 +1,20 @@
-//! `DefaultTolerationSeconds`: pods tolerate an unready or unreachable node for five minutes.
+//! `DefaultTolerationSeconds`: pods tolerate an unready or unreachable node for five minutes, or as long as the server is told.
 
 use serde_json::{Value, json};
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::registry::BuiltInId;
 use crate::wire::status::Result;
 
 pub(super) struct DefaultTolerationSeconds;
 
-const SECONDS: i64 = 300;
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 impl Plugin for DefaultTolerationSeconds {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::DefaultTolerationSeconds)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, _old: Option<&Value>) -> Result<()> {
         if !attributes.is(BuiltInId::Pods) || attributes.operation == Operation::Delete {
             return Ok(());
@@ -25,10 +28,11 @@ impl Plugin for DefaultTolerationSeconds {
             .cloned()
             .unwrap_or_default();
         let mut all = tolerations.clone();
-        for taint in TAINTS {
+        let seconds = attributes.server.admission.toleration_seconds;
+        for (taint, seconds) in TAINTS.into_iter().zip(seconds) {
             if !tolerations.iter().any(|toleration| tolerates(toleration, taint)) {
                 all.push(json!({
-                    "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS,
+                    "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds,
                 }));
             }
         }

@@ -6,26 +6,27 @@ mod default_tolerations;
 mod namespace_lifecycle;
 mod node_taint;
 mod priority;
-mod remote_api_service;
 mod service_account;
+mod settings;
 mod storage_protection;
 
 use kubewright_admission::Phase;
 use serde_json::Value;
 
 pub(crate) use attributes::{Attributes, BodyKind, Deadline, Operation, kind_of};
+pub use settings::AdmissionPlugin;
+pub(crate) use settings::Settings;
 
 use crate::webhook::dispatch::{self, Reinvocation};
 use crate::wire::status::Result;
 
-/// Which plugins that can be switched are on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
-    pub(crate) service_accounts: bool,
-}
-
 /// A plugin. `object` is null for a deletion, `old` is there for updates and deletions.
 trait Plugin: Sync {
+    /// Its name, if it can be off.
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        None
+    }
+
     /// May change the object, or refuse.
     fn mutate(&self, _attributes: &Attributes<'_>, _object: &mut Value, _old: Option<&Value>) -> Result<()> {
         Ok(())
@@ -38,15 +39,22 @@ trait Plugin: Sync {
 }
 
 /// In upstream's order (A1).
-const PLUGINS: [&dyn Plugin; 7] = [
+const PLUGINS: [&dyn Plugin; 6] = [
     &namespace_lifecycle::NamespaceLifecycle,
     &service_account::ServiceAccount,
     &node_taint::TaintNodesByCondition,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
     &storage_protection::StorageObjectInUseProtection,
-    &remote_api_service::NoAggregation,
 ];
+
+/// The plugins that are on.
+fn plugins(attributes: &Attributes<'_>) -> impl Iterator<Item = &'static dyn Plugin> {
+    let settings = attributes.server.admission;
+    PLUGINS
+        .into_iter()
+        .filter(move |plugin| plugin.switch().is_none_or(|switch| settings.has(switch)))
+}
 
 /// Lets plugins and webhooks change what is to be written; what they warn of joins `warnings`.
 pub(crate) async fn mutate(
@@ -56,6 +64,13 @@ pub(crate) async fn mutate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     mutate_by_plugins(attributes, object, old)?;
+    if !attributes
+        .server
+        .admission
+        .has(AdmissionPlugin::MutatingAdmissionWebhook)
+    {
+        return Ok(());
+    }
     let Some(webhooks) = attributes.server.webhooks.of(Phase::Mutating) else {
         return Ok(());
     };
@@ -72,9 +87,7 @@ pub(crate) async fn mutate(
 }
 
 fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {
-    PLUGINS
-        .iter()
-        .try_for_each(|plugin| plugin.mutate(attributes, object, old))
+    plugins(attributes).try_for_each(|plugin| plugin.mutate(attributes, object, old))
 }
 
 /// Lets plugins and webhooks refuse what is about to be stored; what they warn of joins `warnings`.
@@ -84,9 +97,14 @@ pub(crate) async fn validate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    PLUGINS
-        .iter()
-        .try_for_each(|plugin| plugin.validate(attributes, object, old))?;
+    plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old))?;
+    if !attributes
+        .server
+        .admission
+        .has(AdmissionPlugin::ValidatingAdmissionWebhook)
+    {
+        return Ok(());
+    }
     let Some(webhooks) = attributes.server.webhooks.of(Phase::Validating) else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::BuiltInId;
 use crate::wire::status::{Cause, Result, Status};
@@ -13,6 +13,10 @@ pub(super) struct NamespaceLifecycle;
 const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 impl Plugin for NamespaceLifecycle {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::NamespaceLifecycle)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, _object: &mut Value, _old: Option<&Value>) -> Result<()> {
         let namespaces = BuiltInId::Namespaces.resource();
         if attributes.is(BuiltInId::Namespaces) {
@@ -26,6 +30,10 @@ impl Plugin for NamespaceLifecycle {
             return Ok(());
         }
         if attributes.operation != Operation::Create || !attributes.resource.namespaced {
+            return Ok(());
+        }
+        // The namespaces of an aggregated API are those of another server.
+        if attributes.server.definitions.served().without_built_ins {
             return Ok(());
         }
         // Reviews are answered, not kept: they may ask about any namespace.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::registry::BuiltInId;
 use crate::wire::status::Result;
 
@@ -12,6 +12,10 @@ pub(super) struct TaintNodesByCondition;
 const TAINT: &str = "node.kubernetes.io/not-ready";
 
 impl Plugin for TaintNodesByCondition {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::TaintNodesByCondition)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, node: &mut Value, _old: Option<&Value>) -> Result<()> {
         if !attributes.is(BuiltInId::Nodes) || attributes.operation != Operation::Create {
             return Ok(());

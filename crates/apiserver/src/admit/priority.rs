@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::BuiltInId;
 use crate::wire::status::Result;
@@ -16,6 +16,10 @@ const SYSTEM: [(&str, i64); 2] = [
 ];
 
 impl Plugin for Priority {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::Priority)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, old: Option<&Value>) -> Result<()> {
         if !attributes.is(BuiltInId::Pods) || attributes.operation == Operation::Delete {
             return Ok(());

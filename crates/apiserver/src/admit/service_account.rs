@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::{BuiltInId, Subresource};
 use crate::wire::status::Result;
@@ -22,6 +22,10 @@ const TOKEN_SECONDS: i64 = 3607;
 const DEFAULT_MODE: i64 = 0o644;
 
 impl Plugin for ServiceAccount {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::ServiceAccount)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, pod: &mut Value, _old: Option<&Value>) -> Result<()> {
         if !concerns(attributes) || attributes.operation != Operation::Create || attributes.subresource.is_some() {
             return Ok(());
@@ -65,8 +69,7 @@ impl Plugin for ServiceAccount {
 }
 
 fn concerns(attributes: &Attributes<'_>) -> bool {
-    attributes.server.admission.service_accounts
-        && attributes.resource.is(BuiltInId::Pods)
+    attributes.resource.is(BuiltInId::Pods)
         && matches!(attributes.subresource, None | Some(Subresource::EphemeralContainers))
 }
 

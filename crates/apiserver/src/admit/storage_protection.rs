@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Attributes, Operation, Plugin};
+use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object::{self, finalizers};
 use crate::registry::BuiltInId;
 use crate::wire::status::Result;
@@ -10,6 +10,10 @@ use crate::wire::status::Result;
 pub(super) struct StorageObjectInUseProtection;
 
 impl Plugin for StorageObjectInUseProtection {
+    fn switch(&self) -> Option<AdmissionPlugin> {
+        Some(AdmissionPlugin::StorageObjectInUseProtection)
+    }
+
     fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value, _old: Option<&Value>) -> Result<()> {
         if attributes.operation != Operation::Create {
             return Ok(());

@@ -201,6 +201,11 @@ impl Drop for AuditGuard<'_> {
 }
 
 impl AuditDraft {
+    /// The id of the request.
+    pub(crate) fn id(&self) -> &HeaderValue {
+        &self.id
+    }
+
     /// Puts the request's id on its answer, and both into the trail.
     pub(crate) fn finish(self, trail: &AuditTrail, response: &mut Response<Body>) {
         response.headers_mut().insert(AUDIT_ID.clone(), self.id.clone());

@@ -42,6 +42,9 @@ impl Server {
             // One that was changed meanwhile stays: the error is ignored.
             let _ = self.store.delete(resource.table, &record.key, record.revision);
         }
+        if !self.aggregation.set().is_empty() {
+            self.aggregate_apis();
+        }
     }
 
     fn put_api_service(&self, resource: &Resource, group: &str, version: &str) {

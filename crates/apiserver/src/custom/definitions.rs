@@ -25,6 +25,8 @@ pub(crate) struct Definitions {
     turn: ReentrantMutex<()>,
     /// The names every definition has or waits for, by the definition's name.
     claims: Mutex<BTreeMap<String, NameClaim>>,
+    /// The verbs that are served, by the definition's name, where those are not all.
+    limited_verbs: Mutex<BTreeMap<String, Vec<&'static str>>>,
 }
 
 /// What others of its group need to know of a definition.
@@ -46,6 +48,8 @@ pub(crate) struct ServedResources {
     /// By the definition's name.
     defined: BTreeMap<String, Defined>,
     tables: u32,
+    /// Whether the kinds of Kubernetes itself are left out, as by the server of an aggregated API.
+    pub(crate) without_built_ins: bool,
     /// Another number means another set: what was made from the old one is out of date.
     pub(crate) generation: u64,
 }
@@ -67,11 +71,25 @@ impl Definitions {
         self.turn.lock()
     }
 
+    /// Serves no more than these verbs of a definition that is still to be made.
+    pub(crate) fn limit_verbs(&self, name: &str, verbs: Vec<&'static str>) {
+        self.limited_verbs.lock().insert(name.to_owned(), verbs);
+    }
+
+    /// From now on, only what is defined is routed to, discovered and published.
+    pub(crate) fn hide_built_ins(&self) {
+        let current = self.served();
+        let mut served = ServedResources::of(&current, current.defined.clone());
+        served.without_built_ins = true;
+        *self.served.write() = Arc::new(served);
+    }
+
     pub(crate) fn fork(&self) -> Definitions {
         Definitions {
             served: RwLock::new(self.served()),
             turn: ReentrantMutex::new(()),
             claims: Mutex::new(self.claims.lock().clone()),
+            limited_verbs: Mutex::new(self.limited_verbs.lock().clone()),
         }
     }
 
@@ -114,7 +132,12 @@ impl Definitions {
     }
 
     /// Serves a definition that was written at `revision` from now on. Returns what it replaces.
-    pub(super) fn put(&self, definition: Definition, revision: Revision) -> (Arc<CustomKind>, Option<Arc<CustomKind>>) {
+    pub(super) fn put(
+        &self,
+        mut definition: Definition,
+        revision: Revision,
+    ) -> (Arc<CustomKind>, Option<Arc<CustomKind>>) {
+        definition.limited_verbs = self.limited_verbs.lock().get(&definition.name).cloned();
         let current = self.served();
         // One that was deleted and made anew has nothing to do with the old one's objects.
         let before = current
@@ -136,7 +159,9 @@ impl Definitions {
                 kind: Arc::clone(&kind),
             },
         );
-        *self.served.write() = Arc::new(ServedResources::of(defined, tables, current.generation + 1));
+        let mut served = ServedResources::of(&current, defined);
+        served.tables = tables;
+        *self.served.write() = Arc::new(served);
         (kind, before)
     }
 
@@ -145,13 +170,14 @@ impl Definitions {
         let current = self.served();
         let mut defined = current.defined.clone();
         let removed = defined.remove(name)?;
-        *self.served.write() = Arc::new(ServedResources::of(defined, current.tables, current.generation + 1));
+        *self.served.write() = Arc::new(ServedResources::of(&current, defined));
         Some(removed.kind)
     }
 }
 
 impl ServedResources {
-    fn of(defined: BTreeMap<String, Defined>, tables: u32, generation: u64) -> ServedResources {
+    /// The next set after another one.
+    fn of(before: &ServedResources, defined: BTreeMap<String, Defined>) -> ServedResources {
         let mut registry = Registry::default();
         for defined in defined.values() {
             let versions = defined.resources.iter().zip(&defined.kind.definition.versions);
@@ -162,8 +188,9 @@ impl ServedResources {
         ServedResources {
             registry,
             defined,
-            tables,
-            generation,
+            tables: before.tables,
+            without_built_ins: before.without_built_ins,
+            generation: before.generation + 1,
         }
     }
 
@@ -183,7 +210,7 @@ impl ServedResources {
     }
 
     /// The kind that a definition defines, with the resource in its storage version.
-    pub(super) fn storage(&self, name: &str) -> Option<&Arc<Resource>> {
+    pub(crate) fn storage(&self, name: &str) -> Option<&Arc<Resource>> {
         let defined = self.defined.get(name)?;
         let at = defined
             .kind

@@ -10,8 +10,8 @@ use kubewright_kinds::strategy::{Strategy, custom_strategy};
 use kubewright_kinds::{Behaviour, Create, Update};
 use kubewright_schema::Decoded;
 use kubewright_store::Record;
+use kubewright_structural::crd;
 use kubewright_structural::schema::{Scale, Schema, select};
-use kubewright_structural::{crd, discovery};
 use kubewright_tables::Printer;
 use kubewright_tables::custom::Columns;
 use serde_json::Value;
@@ -109,9 +109,9 @@ impl Version {
     pub(crate) fn verbs(&self, subresource: Option<Subresource<'_>>) -> Option<&[&'static str]> {
         let definition = self.definition();
         match subresource {
-            None => Some(&discovery::VERBS),
-            Some(Subresource::Status) if definition.status => Some(&discovery::SUBRESOURCE_VERBS),
-            Some(Subresource::Scale) if definition.scale.is_some() => Some(&discovery::SUBRESOURCE_VERBS),
+            None => Some(self.kind.definition.verbs()),
+            Some(Subresource::Status) if definition.status => Some(self.kind.definition.subresource_verbs()),
+            Some(Subresource::Scale) if definition.scale.is_some() => Some(self.kind.definition.subresource_verbs()),
             Some(_) => None,
         }
     }

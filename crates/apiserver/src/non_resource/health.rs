@@ -106,7 +106,7 @@ mod tests {
     async fn ask(path: &str, query: &str) -> Option<(StatusCode, String)> {
         let response = answer(path, &Query::parse(Some(query)))?;
         let (parts, body) = response.into_parts();
-        let Ok(body) = body.collect().await;
+        let body = body.collect().await.expect("a body");
         Some((parts.status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
     }
 

@@ -11,8 +11,9 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::aggregation::ApiServiceSet;
 use crate::custom::ServedResources;
-use crate::non_resource::openapi::Document;
+use crate::non_resource::openapi::{Document, Sources};
 use crate::registry::Registry;
 use crate::server::Server;
 use crate::wire::body::Body;
@@ -30,31 +31,33 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         .flag("pretty")
         .unwrap_or_else(|| negotiate::asks_from_a_terminal(&parts.headers));
     let fallback = negotiate::fallback(&parts.headers, query.flag("pretty"));
-    let defined = server.definitions.served();
+    let sources = Sources::of(server);
+    let (defined, services) = (&*sources.served, &*sources.services);
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match segments.as_slice() {
-        [] => Some(root(&defined)),
+        [] => Some(root(defined, services)),
         ["version"] if parts.method != Method::GET => {
             return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
         }
         ["version"] => Some(version::info()),
         ["metrics"] => return metrics(server),
+        ["api", ..] if defined.without_built_ins => None,
         ["api" | "apis"] if wants_aggregated(parts) => {
-            let groups = discovery::aggregated(&defined, segments[0] == "api");
+            let groups = discovery::aggregated(defined, services, segments[0] == "api");
             return aggregated(&groups, parts, pretty);
         }
         ["api"] => Some(discovery::core_versions(
             server.advertised.get().map_or("127.0.0.1:6443", String::as_str),
         )),
-        ["apis"] => Some(discovery::groups(&defined)),
-        ["api", version] => match discovery::resources(&defined, "", version) {
+        ["apis"] => Some(discovery::groups(defined, services)),
+        ["api", version] => match discovery::resources(defined, "", version) {
             Some(list) => Some(list),
             None => return respond::refuse(&Status::no_such_path(), fallback, &[]),
         },
-        ["apis", group] => discovery::group(&defined, group),
-        ["apis", group, version] => match discovery::resources(&defined, group, version) {
+        ["apis", group] => discovery::group(defined, services, group),
+        ["apis", group, version] => match discovery::resources(defined, group, version) {
             Some(list) => Some(list),
-            None if Registry::builtin().serves_group(group) => {
+            None if !defined.without_built_ins && Registry::builtin().serves_group(group) => {
                 return respond::refuse(&Status::no_such_path(), fallback, &[]);
             }
             None => None,
@@ -62,12 +65,12 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         // The addresses of documents are exact.
         ["openapi", "v3", ..] if parts.uri.path().ends_with('/') => return nothing(StatusCode::NOT_FOUND),
         ["openapi", "v2"] if parts.uri.path().ends_with('/') => None,
-        ["openapi", "v2"] => return openapi_v2(server, &defined, parts),
-        ["openapi", "v3"] => return openapi_index(server, &defined),
+        ["openapi", "v2"] => return openapi_v2(server, &sources, parts),
+        ["openapi", "v3"] => return openapi_index(server, &sources),
         ["openapi", "v3", path @ ..] => {
-            let document = server.documents.document(&path.join("/"), &defined);
+            let document = server.documents.document(&path.join("/"), &sources);
             let mut response = openapi_document(document, &path.join("/"), query, parts);
-            date(server, &defined, &mut response);
+            date(server, &sources, &mut response);
             return response;
         }
         _ => None,
@@ -92,13 +95,20 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
 }
 
 /// Every path, for people who start at the root.
-fn root(defined: &ServedResources) -> Value {
-    let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned).to_vec();
+fn root(defined: &ServedResources, services: &ApiServiceSet) -> Value {
+    let mut paths: Vec<String> = ["/apis", "/apis/"].map(str::to_owned).to_vec();
+    if !defined.without_built_ins {
+        paths.extend(["/api", "/api/v1"].map(str::to_owned));
+    }
     for group in discovery::group_names(defined) {
         paths.push(format!("/apis/{group}"));
         for version in discovery::versions(defined, group) {
             paths.push(format!("/apis/{group}/{version}"));
         }
+    }
+    for remote in services.remotes() {
+        paths.push(format!("/apis/{}", remote.group));
+        paths.push(format!("/apis/{}/{}", remote.group, remote.version));
     }
     paths.extend(
         [
@@ -119,10 +129,9 @@ fn root(defined: &ServedResources) -> Value {
 }
 
 fn metrics(server: &Server) -> Response<Body> {
-    let mut response = respond::text(
-        StatusCode::OK,
-        server.metrics.render(&server.store, &server.definitions.served()),
-    );
+    let mut text = server.metrics.render(&server.store, &server.definitions.served());
+    text.push_str(&server.aggregation.set().metrics());
+    let mut response = respond::text(StatusCode::OK, text);
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
@@ -170,8 +179,8 @@ fn aggregated(groups: &Value, parts: &Parts, pretty: bool) -> Response<Body> {
 const SWAGGER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// One document for everything, in JSON or, for older clients, in protobuf.
-fn openapi_v2(server: &Server, defined: &ServedResources, parts: &Parts) -> Response<Body> {
-    let document = server.documents.swagger(defined);
+fn openapi_v2(server: &Server, sources: &Sources, parts: &Parts) -> Response<Body> {
+    let document = server.documents.swagger(sources);
     let etag = format!("\"{}\"", document.hash);
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
         nothing(StatusCode::NOT_MODIFIED)
@@ -180,7 +189,7 @@ fn openapi_v2(server: &Server, defined: &ServedResources, parts: &Parts) -> Resp
             None => nothing(StatusCode::NOT_ACCEPTABLE),
             Some(encoding) => {
                 let (bytes, content_type) = match encoding {
-                    Encoding::Protobuf => (server.documents.swagger_protobuf(defined), SWAGGER_PROTOBUF),
+                    Encoding::Protobuf => (server.documents.swagger_protobuf(sources), SWAGGER_PROTOBUF),
                     Encoding::Json | Encoding::Yaml => (document.text.clone(), "application/json"),
                 };
                 let reply = Reply::new(StatusCode::OK, bytes);
@@ -192,7 +201,7 @@ fn openapi_v2(server: &Server, defined: &ServedResources, parts: &Parts) -> Resp
             }
         }
     };
-    date(server, defined, &mut response);
+    date(server, sources, &mut response);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.append(header::VARY, HeaderValue::from_static("Accept"));
@@ -215,15 +224,15 @@ fn nothing(code: StatusCode) -> Response<Body> {
 }
 
 /// Says since when a document is what it is.
-fn date(server: &Server, defined: &ServedResources, response: &mut Response<Body>) {
-    let modified = server.documents.modified(defined, server.clock.now());
+fn date(server: &Server, sources: &Sources, response: &mut Response<Body>) {
+    let modified = server.documents.modified(sources, server.clock.now());
     if let (true, Ok(modified)) = (response.status().is_success(), HeaderValue::from_str(&modified)) {
         response.headers_mut().insert(header::LAST_MODIFIED, modified);
     }
 }
 
-fn openapi_index(server: &Server, defined: &ServedResources) -> Response<Body> {
-    let index = openapi::index(defined);
+fn openapi_index(server: &Server, sources: &Sources) -> Response<Body> {
+    let index = openapi::index(sources);
     let length = index.len();
     let mut response = Response::new(Body::from(index));
     let headers = response.headers_mut();
@@ -233,7 +242,7 @@ fn openapi_index(server: &Server, defined: &ServedResources) -> Response<Body> {
     );
     headers.insert(header::CONTENT_LENGTH, length.into());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    date(server, defined, &mut response);
+    date(server, sources, &mut response);
     response
 }
 

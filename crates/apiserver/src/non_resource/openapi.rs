@@ -14,7 +14,10 @@ use kubewright_structural::openapi as custom;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::aggregation::ApiServiceSet;
+use crate::aggregation::openapi::merge_swagger;
 use crate::custom::ServedResources;
+use crate::server::Server;
 use crate::wire::respond::text_of;
 
 /// A document, made once and served as bytes.
@@ -35,16 +38,37 @@ impl Document {
     }
 }
 
+/// What documents are made of, at one moment.
+pub(crate) struct Sources {
+    pub(crate) served: Arc<ServedResources>,
+    pub(crate) services: Arc<ApiServiceSet>,
+    /// Other numbers mean other documents.
+    generation: (u64, u64),
+}
+
+impl Sources {
+    pub(crate) fn of(server: &Server) -> Sources {
+        // Before the set is read: what changes meanwhile is then made once more.
+        let others = server.aggregation.generation();
+        let defined = server.definitions.served();
+        Sources {
+            generation: (defined.generation, others),
+            served: defined,
+            services: server.aggregation.set(),
+        }
+    }
+}
+
 /// The documents of one server; those of the built-ins are made once per process.
 #[derive(Default)]
 pub(crate) struct Documents {
     made: Mutex<BuiltDocuments>,
 }
 
-/// What was made for one set of definitions.
+/// What was made for one set of definitions and other servers.
 #[derive(Default)]
 struct BuiltDocuments {
-    generation: u64,
+    generation: (u64, u64),
     documents: BTreeMap<String, Arc<Document>>,
     swagger: Option<Arc<Document>>,
     swagger_protobuf: Option<Bytes>,
@@ -54,11 +78,12 @@ struct BuiltDocuments {
 
 impl Documents {
     /// The document behind a name such as `apis/apps/v1`.
-    pub(crate) fn document(&self, name: &str, served: &ServedResources) -> Option<Arc<Document>> {
-        if let Some(document) = self.current(served).documents.get(name) {
+    pub(crate) fn document(&self, name: &str, sources: &Sources) -> Option<Arc<Document>> {
+        let served = &*sources.served;
+        if let Some(document) = self.current(sources).documents.get(name) {
             return Some(Arc::clone(document));
         }
-        let built_in = built_in(name);
+        let built_in = built_in(name).filter(|_| !served.without_built_ins);
         let defined = name
             .strip_prefix("apis/")
             .and_then(|name| name.split_once('/'))
@@ -71,47 +96,61 @@ impl Documents {
             }),
             (None, None) => return None,
         };
-        self.current(served)
+        self.current(sources)
             .documents
             .insert(name.to_owned(), Arc::clone(&document));
         Some(document)
     }
 
     /// `/openapi/v2`
-    pub(crate) fn swagger(&self, served: &ServedResources) -> Arc<Document> {
-        if let Some(document) = &self.current(served).swagger {
+    pub(crate) fn swagger(&self, sources: &Sources) -> Arc<Document> {
+        if let Some(document) = &self.current(sources).swagger {
             return Arc::clone(document);
         }
-        let mut value = schema::openapi::swagger(kind_docs::builtin());
-        custom::add_to_v2(&mut value, served.definitions(), kind_docs::builtin());
+        let mut value = if sources.served.without_built_ins {
+            schema::openapi::empty_swagger()
+        } else {
+            schema::openapi::swagger(kind_docs::builtin())
+        };
+        custom::add_to_v2(&mut value, sources.served.definitions(), kind_docs::builtin());
+        for remote in sources
+            .services
+            .groups()
+            .flatten()
+            .filter_map(|service| service.remote.as_ref())
+        {
+            if let Some(swagger) = remote.swagger() {
+                merge_swagger(&mut value, swagger);
+            }
+        }
         let document = Arc::new(Document::of(&value));
-        self.current(served).swagger = Some(Arc::clone(&document));
+        self.current(sources).swagger = Some(Arc::clone(&document));
         document
     }
 
     /// `/openapi/v2` in protobuf.
-    pub(crate) fn swagger_protobuf(&self, served: &ServedResources) -> Bytes {
-        if let Some(bytes) = &self.current(served).swagger_protobuf {
+    pub(crate) fn swagger_protobuf(&self, sources: &Sources) -> Bytes {
+        if let Some(bytes) = &self.current(sources).swagger_protobuf {
             return bytes.clone();
         }
-        let value: Value = serde_json::from_slice(&self.swagger(served).text).unwrap_or_default();
+        let value: Value = serde_json::from_slice(&self.swagger(sources).text).unwrap_or_default();
         let bytes = Bytes::from(schema::openapi::swagger_protobuf(&value));
-        self.current(served).swagger_protobuf = Some(bytes.clone());
+        self.current(sources).swagger_protobuf = Some(bytes.clone());
         bytes
     }
 
     /// Since when the documents are what they are, as an HTTP date.
-    pub(crate) fn modified(&self, served: &ServedResources, now: Timestamp) -> String {
-        let modified = *self.current(served).modified.get_or_insert(now);
+    pub(crate) fn modified(&self, sources: &Sources, now: Timestamp) -> String {
+        let modified = *self.current(sources).modified.get_or_insert(now);
         modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
-    /// What was made for these definitions; what was made for others is dropped.
-    fn current(&self, served: &ServedResources) -> parking_lot::MutexGuard<'_, BuiltDocuments> {
+    /// What was made for these definitions and servers; what was made for others is dropped.
+    fn current(&self, sources: &Sources) -> parking_lot::MutexGuard<'_, BuiltDocuments> {
         let mut made = self.made.lock();
-        if made.generation != served.generation {
+        if made.generation != sources.generation {
             *made = BuiltDocuments {
-                generation: served.generation,
+                generation: sources.generation,
                 ..BuiltDocuments::default()
             };
         }
@@ -120,15 +159,29 @@ impl Documents {
 }
 
 /// `/openapi/v3`: where each document is.
-pub(crate) fn index(served: &ServedResources) -> Bytes {
+pub(crate) fn index(sources: &Sources) -> Bytes {
+    let served = &*sources.served;
     let mut paths = Map::new();
-    let mut names = schema::openapi::names();
+    for remote in sources.services.remotes() {
+        paths.extend(remote.openapi_index());
+    }
+    let mut names = if served.without_built_ins {
+        Vec::new()
+    } else {
+        schema::openapi::names()
+    };
     names.extend(custom::names(served.definitions()));
     for name in names {
         let url = format!("/openapi/v3/{name}?hash={}", document_hash(&name, served));
         paths.insert(name, json!({ "serverRelativeURL": url }));
     }
     Bytes::from(json!({ "paths": paths }).to_string())
+}
+
+/// Whether this server has a document of this name itself.
+pub(crate) fn is_own_document(name: &str, served: &ServedResources) -> bool {
+    schema::openapi::names().iter().any(|own| own == name)
+        || custom::names(served.definitions()).iter().any(|own| own == name)
 }
 
 /// A document of the built-ins.

@@ -42,6 +42,7 @@ macro_rules! built_in_ids {
 built_in_ids! {
     Bindings = "" "bindings",
     ComponentStatuses = "" "componentstatuses",
+    ConfigMaps = "" "configmaps",
     Endpoints = "" "endpoints",
     Namespaces = "" "namespaces",
     Nodes = "" "nodes",

@@ -3,8 +3,11 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use jiff::Timestamp;
 use kubewright_store::{Record, Revision};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::access::User;
@@ -13,8 +16,10 @@ use crate::audit::AuditAnnotations;
 use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::Resource;
+use crate::request::RequestBody as _;
 use crate::request::route::Target;
 use crate::server::Server;
+use crate::service::OutgoingBody;
 use crate::stream::websocket::{self, Handshake};
 use crate::wire::negotiate::Output;
 use crate::wire::query::Query;
@@ -29,10 +34,15 @@ pub(crate) struct Call<'a> {
     pub(crate) annotations: &'a AuditAnnotations,
     pub(crate) target: &'a Target<'a>,
     pub(crate) query: &'a Query,
+    pub(crate) parts: &'a Parts,
     pub(crate) headers: &'a HeaderMap,
     /// Whether one of the WebSocket protocols that the client offers is its token.
     pub(crate) token_among_protocols: bool,
+    /// When the client's token expires; `None` for other credentials.
+    pub(crate) expires: Option<Timestamp>,
     pub(crate) body: Bytes,
+    /// The body of a request that is passed on.
+    pub(crate) streamed: &'a Mutex<Option<OutgoingBody>>,
     pub(crate) output: Output,
     /// The deadline of the request, set when a webhook is called first.
     pub(crate) deadline: &'a OnceLock<Deadline>,
@@ -43,6 +53,16 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn resource(&self) -> &'a Resource {
         &self.target.resource
+    }
+
+    pub(crate) fn method(&self) -> &'a Method {
+        &self.parts.method
+    }
+
+    /// The body of a request that is passed on; empty if it was taken before.
+    pub(crate) fn take_body(&self) -> OutgoingBody {
+        let streamed = self.streamed.lock().take();
+        streamed.unwrap_or_else(|| Bytes::new().stream())
     }
 
     /// The store's key of the object in the path.

@@ -50,7 +50,7 @@ pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOu
     if !converts || verb == Verb::Watch {
         return dispatch(call, verb).await;
     }
-    let deadline = *call.deadline.get_or_init(|| Deadline::of(call.query));
+    let deadline = *call.deadline.get_or_init(|| Deadline::of(call.server, call.query));
     let answer = tokio::time::timeout_at(deadline.at, dispatch(call, verb)).await;
     answer.unwrap_or_else(|_| Err(webhook::too_late(deadline)))
 }
@@ -59,6 +59,9 @@ async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
     // An update compares the name with the one in its body first.
     if verb != Verb::Update {
         check_name(call.target.name)?;
+    }
+    if let Some(mirror) = call.server.mirror_of(call.resource()) {
+        mirror.refresh(call, verb).await?;
     }
     if let Some(answer) = subresource::answer(call, verb).await? {
         return Ok(answer);

@@ -46,6 +46,14 @@ impl<'a> RequestHead<'a> {
         Verb::parse(resource.verb(self.info.method, || self.query.is_watch()))
     }
 
+    /// Whether the request is passed on to a Pod, with a body that nobody reads here.
+    pub(crate) fn is_proxied(&self) -> bool {
+        let resource = self.info.resource.filter(|resource| resource.group.is_empty());
+        resource.is_some_and(|resource| {
+            resource.subresource == "proxy" && matches!(resource.resource, "pods" | "services" | "nodes")
+        })
+    }
+
     /// How errors are written before it is known what is asked for.
     pub(crate) fn error_output(&self) -> Output {
         negotiate::fallback(&self.parts.headers, self.query.flag("pretty"))

@@ -1,8 +1,9 @@
 //! The way of a request, from any transport to its response:
 //!
-//! parse ([`RequestHead`]) → authenticate, authorize (`access`) → read the body → route ([`route`]) → negotiate (`wire`) →
+//! parse ([`RequestHead`]) → authenticate, authorize (`access`) → pass on to another server (`aggregation`), or read the body → route ([`route`]) → negotiate (`wire`) →
 //! dispatch ([`dispatch`]) to a verb or a subresource → respond (`wire`).
 
+mod body;
 pub(crate) mod call;
 pub(crate) mod delete_options;
 mod dispatch;
@@ -20,17 +21,21 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
+use parking_lot::Mutex;
 
+pub(crate) use body::RequestBody;
 pub(crate) use dispatch::{HandlerOutput, check_name};
 pub(crate) use head::{RequestHead, attributes_of};
 
 use crate::access::{Authorized, Identity};
+use crate::aggregation;
 use crate::audit::{AuditAnnotations, AuditGuard};
 use crate::non_resource;
 use crate::registry::{Subresource, Verb};
 use crate::request::call::Call;
 use crate::server::metrics::Observation;
 use crate::server::{ApiServer, Server};
+use crate::service::OutgoingBody;
 use crate::stream::OutsideHttp;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, OfferedForms, Output};
@@ -47,19 +52,26 @@ pub(crate) const MAX_BODY: usize = 3 * 1024 * 1024;
 pub(crate) type ReceivedBody = Result<Bytes, Box<Status>>;
 
 impl ApiServer {
-    /// Answers a request: the one entry of all transports. `body` is awaited only once the sender may send it; what it
+    /// Answers a request: the one entry of all transports. `body` is read only once the sender may send it; what it
     /// fails with ends the request without an answer.
-    pub(crate) async fn serve<E>(
+    pub(crate) async fn serve<B: RequestBody>(
         &self,
         identity: &Identity,
         parts: &Parts,
-        body: impl Future<Output = Result<ReceivedBody, E>>,
-    ) -> Result<Response<Body>, E> {
+        body: B,
+    ) -> Result<Response<Body>, B::Error> {
         let server = &*self.server;
         let mut draft = server.audit.begin(server, parts);
         let path = percent_decode(parts.uri.path());
         let head = RequestHead::parse(parts, &path);
-        let authorized = catch_unwind(AssertUnwindSafe(|| server.authorize(identity, &head, &mut draft)));
+        let authorized = match server.access.delegated() {
+            None => catch_unwind(AssertUnwindSafe(|| server.authorize(identity, &head, &mut draft))),
+            Some(access) => {
+                // Boxed, so that the future of a request that nobody else is asked about does not grow.
+                let deciding = Box::pin(server.authorize_by(&**access, identity, &head, &mut draft));
+                AssertUnwindSafe(deciding).catch_unwind().await
+            }
+        };
         let authorized = match authorized.unwrap_or_else(|_| Err(Box::new(panicked()))) {
             Ok(authorized) => authorized,
             Err(mut response) => {
@@ -70,8 +82,34 @@ impl ApiServer {
                 return Ok(*response);
             }
         };
-        let body = match body.await? {
-            Ok(body) => body,
+        if let Some(remote) = server.aggregation.set().route_of(server, &head) {
+            let id = draft.id().clone();
+            let annotations = AuditAnnotations::default();
+            let working = AuditGuard::new(&server.audit, &annotations, draft);
+            let request = aggregation::ProxiedRequest {
+                server,
+                remote: &remote,
+                head: &head,
+                user: &authorized.user,
+                token_among_protocols: authorized.token_among_protocols,
+                audit_id: &id,
+                body: body.stream(),
+            };
+            let answer = AssertUnwindSafe(aggregation::answer(request)).catch_unwind().await;
+            let mut response = answer.unwrap_or_else(|_| panicked());
+            respond::warn(response.headers_mut(), &authorized.warnings);
+            working.finish(&mut response);
+            aggregation::Verbatim::restore(&mut response);
+            return Ok(response);
+        }
+        let received = if head.is_proxied() {
+            // The Pod that it is passed on to reads it as it comes.
+            Ok((Bytes::new(), Some(body.stream())))
+        } else {
+            body.whole().await?.map(|body| (body, None))
+        };
+        let (body, streamed) = match received {
+            Ok(received) => received,
             Err(status) => {
                 let mut response = respond::refuse(&status, Output::JSON, &[]);
                 draft.finish(&server.audit, &mut response);
@@ -88,6 +126,7 @@ impl ApiServer {
             authorized: &authorized,
             annotations: &annotations,
             body,
+            streamed: Mutex::new(streamed),
         };
         let answer = AssertUnwindSafe(request.answer(&mut observation)).catch_unwind().await;
         let mut response = answer.unwrap_or_else(|_| panicked());
@@ -118,6 +157,8 @@ struct AuthorizedRequest<'a> {
     authorized: &'a Authorized,
     annotations: &'a AuditAnnotations,
     body: Bytes,
+    /// The body of a request that is passed on, which nobody has read.
+    streamed: Mutex<Option<OutgoingBody>>,
 }
 
 impl AuthorizedRequest<'_> {
@@ -126,7 +167,7 @@ impl AuthorizedRequest<'_> {
         let route = route::route(&self.server.definitions.served(), &head.info);
         if *head.method() == Method::HEAD {
             let mut response = match route {
-                Route::Resource(target) if target.resource.custom().is_some() => {
+                Route::Resource(target) if target.resource.custom().is_some() || head.is_proxied() => {
                     self.answer_target(&target, observation).await
                 }
                 _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
@@ -160,9 +201,12 @@ impl AuthorizedRequest<'_> {
             deadline: &deadline,
             target,
             query: &head.query,
+            parts: head.parts,
             headers: head.headers(),
             token_among_protocols: self.authorized.token_among_protocols,
+            expires: self.authorized.expires,
             body: self.body,
+            streamed: &self.streamed,
             output,
             warnings: deprecation(target),
         };
@@ -213,6 +257,10 @@ impl AuthorizedRequest<'_> {
         };
         observation.route(verb, target);
         observation.refine(headers, query);
+        if is_connection(target) {
+            // What a connection carries is not negotiated, and it lasts as long as it likes.
+            return Ok((verb, Output::JSON));
+        }
         let offer = OfferedForms {
             watches: target.name.is_empty() && reads,
             tables: &|| table::printer(target).is_some(),
@@ -232,6 +280,17 @@ impl AuthorizedRequest<'_> {
         }
         Ok((verb, output))
     }
+}
+
+/// Whether a request is for a connection to a Pod, a Service or a node.
+fn is_connection(target: &Target<'_>) -> bool {
+    let part = target.subresource.filter(|_| target.resource.custom().is_none());
+    part.is_some_and(|part| {
+        matches!(
+            part,
+            Subresource::Attach | Subresource::Exec | Subresource::PortForward | Subresource::Proxy
+        )
+    })
 }
 
 /// What upstream warns of with every answer about a kind that is on its way out.

@@ -46,13 +46,15 @@ pub(crate) fn route<'a>(served: &ServedResources, info: &RequestInfo<'a>) -> Rou
         return Route::NonResource;
     };
     let built_in = Registry::builtin();
-    let is_built_in = built_in.serves_group(resource.group);
+    let is_built_in = !served.without_built_ins && built_in.serves_group(resource.group);
     if !is_built_in && !served.registry.serves_group(resource.group) {
         return Route::NonResource;
     }
     let find = |plural: &str| {
         let found = built_in.find(resource.group, resource.version, plural);
-        found.or_else(|| served.registry.find(resource.group, resource.version, plural))
+        found
+            .filter(|_| is_built_in)
+            .or_else(|| served.registry.find(resource.group, resource.version, plural))
     };
     match find(resource.resource).and_then(|found| target(found, &resource)) {
         Some(target) => Route::Resource(target),
@@ -97,6 +99,13 @@ fn target<'a>(resource: &Arc<Resource>, info: &ResourceInfo<'a>) -> Option<Targe
 /// The verb of a request, which is the one that was authorized; `None` when the target does not take that method.
 pub(crate) fn verb(head: &RequestHead<'_>, target: &Target<'_>) -> Option<Verb> {
     let one = !target.name.is_empty();
+    if head.is_proxied() {
+        // Every method is passed on; those that authorization has no verb for are read as a GET is.
+        let is_passed_on = matches!(head.method().as_str(), "HEAD" | "OPTIONS");
+        if is_passed_on {
+            return Some(Verb::Get);
+        }
+    }
     let takes_method = match (head.method().as_str(), one) {
         // Upstream's handler of custom resources goes by the verb, which is that of a GET.
         ("GET" | "HEAD", _) => true,

@@ -5,8 +5,9 @@ use kubewright_system::clock::Clock;
 use kubewright_system::random::Random;
 use serde_json::Value;
 
+use crate::aggregation::initial_authentication_config;
 use crate::object::{self, meta_text, set_meta};
-use crate::registry::Registry;
+use crate::registry::{BuiltInId, Registry};
 
 /// One object a line: what `conformance/upstream/bootstrap` wrote.
 static OBJECTS: &str = include_str!("../../facts/bootstrap.jsonl");
@@ -33,6 +34,11 @@ pub(crate) fn state(limits: Limits) -> Store {
         let key = object::key(meta_text(&object, "namespace"), meta_text(&object, "name"));
         // The names in the table are unique.
         let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &object));
+    }
+    if let Some(config) = initial_authentication_config(Clock::system().now(), random.uuid()) {
+        let resource = BuiltInId::ConfigMaps.resource();
+        let key = object::key(meta_text(&config, "namespace"), meta_text(&config, "name"));
+        let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &config));
     }
     // Clients connect only after the bootstrap, so none has seen an older revision.
     store.compact(store.revision());
@@ -62,13 +68,13 @@ fn put_times(object: &mut Value, time: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::BuiltInId;
 
     #[test]
     fn every_recorded_object_is_there() {
         let store = state(Limits::default());
         let recorded = OBJECTS.lines().count() as u64;
-        assert_eq!(store.revision().0, recorded + 1);
+        // And one that names the authorities of this process.
+        assert_eq!(store.revision().0, recorded + 2);
         assert!(
             store
                 .get(BuiltInId::Services.resource().table, "default/kubernetes")

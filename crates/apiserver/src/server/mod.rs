@@ -4,8 +4,7 @@ pub(crate) mod bootstrap;
 pub(crate) mod metrics;
 pub(crate) mod options;
 
-use std::convert::Infallible;
-use std::future::ready;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -18,13 +17,16 @@ use kubewright_system::random::Random;
 use crate::access::tokens::Signer;
 use crate::access::{Access, Identity, User};
 use crate::admit::Settings;
+use crate::aggregation::{Aggregation, ClientAuthorities};
 use crate::audit::AuditTrail;
 use crate::custom::Definitions;
+use crate::extension::Mirror;
 use crate::logs::Logs;
 use crate::non_resource::openapi::Documents;
 use crate::server::metrics::Metrics;
-use crate::server::options::Options;
-use crate::stream::exec::ExecHandlers;
+use crate::server::options::{Options, Timeouts};
+use crate::service::LocalEndpoints;
+use crate::stream::containers::Containers;
 use crate::webhook::Webhooks;
 use crate::wire::body::Body;
 use crate::wire::status::{Result, Status};
@@ -75,13 +77,19 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) allocate: Allocations,
     pub(crate) logs: Logs,
-    pub(crate) exec_handlers: ExecHandlers,
+    pub(crate) containers: Containers,
     pub(crate) signer: Signer,
     pub(crate) access: Access,
     pub(crate) audit: AuditTrail,
     pub(crate) definitions: Definitions,
     pub(crate) webhooks: Webhooks,
+    pub(crate) local_endpoints: LocalEndpoints,
+    pub(crate) aggregation: Aggregation,
+    pub(crate) client_authorities: ClientAuthorities,
+    /// The rows of kinds that are not stored here, by the names of their definitions; set before the server is shared.
+    pub(crate) mirrors: OnceLock<BTreeMap<String, Arc<Mirror>>>,
     pub(crate) admission: Settings,
+    pub(crate) timeouts: Timeouts,
     pub(crate) documents: Documents,
     /// The address of the first listener, which discovery publishes.
     pub(crate) advertised: OnceLock<String>,
@@ -96,11 +104,8 @@ impl ApiServer {
         ApiServer::over(store, &options)
     }
 
-    fn over(store: Store, options: &Options) -> ApiServer {
-        let clock = match options.epoch {
-            Some(epoch) => Clock::starting_at(epoch),
-            None => Clock::system(),
-        };
+    pub(crate) fn over(store: Store, options: &Options) -> ApiServer {
+        let clock = options.clock();
         let server = Arc::new_cyclic(|me| Server {
             me: me.clone(),
             allocate: Allocations::observing(&store),
@@ -109,13 +114,18 @@ impl ApiServer {
             random: options.seed.map_or_else(Random::from_entropy, Random::seeded),
             metrics: Metrics::default(),
             logs: Logs::default(),
-            exec_handlers: ExecHandlers::default(),
-            signer: Signer::default(),
+            containers: Containers::default(),
+            signer: Signer::new(&options.service_account_tokens),
             access: Access::new(options),
             audit: AuditTrail::new(options.audit_events),
             definitions: Definitions::default(),
             webhooks: Webhooks::default(),
+            local_endpoints: LocalEndpoints::default(),
+            aggregation: Aggregation::default(),
+            client_authorities: ClientAuthorities::default(),
+            mirrors: OnceLock::new(),
             admission: options.admission,
+            timeouts: options.timeouts,
             documents: Documents::default(),
             advertised: OnceLock::new(),
         });
@@ -137,18 +147,24 @@ impl ApiServer {
             random: server.random.fork(),
             metrics: Metrics::default(),
             logs: server.logs.fork(),
-            exec_handlers: server.exec_handlers.fork(),
+            containers: server.containers.fork(),
             signer: server.signer.clone(),
             access: server.access.fork(),
             audit: server.audit.fork(),
             definitions: server.definitions.fork(),
             webhooks: server.webhooks.fork(),
+            local_endpoints: server.local_endpoints.fork(),
+            aggregation: Aggregation::default(),
+            client_authorities: server.client_authorities.fork(),
+            mirrors: server.mirrors.clone(),
             admission: server.admission,
+            timeouts: server.timeouts,
             documents: Documents::default(),
             advertised: OnceLock::new(),
         });
         fork.settle_all();
         fork.webhooks.renew(&fork.store);
+        fork.aggregate_apis();
         ApiServer { server: fork }
     }
 
@@ -176,7 +192,7 @@ impl ApiServer {
 
     async fn handle_from(&self, identity: &Identity, request: Request<Bytes>) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        match self.serve(identity, &parts, ready(Ok::<_, Infallible>(Ok(body)))).await {
+        match self.serve(identity, &parts, body).await {
             Ok(response) => response,
             Err(never) => match never {},
         }

@@ -2,11 +2,16 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
+use kubewright_system::clock::Clock;
+
 use crate::access::User;
-use crate::admit::Settings;
+use crate::access::tokens::ServiceAccountTokens;
+use crate::admit::{AdmissionPlugin, Settings};
+use crate::extension::DelegatedAccess;
 
 /// How requests are authorized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +21,26 @@ pub enum AuthorizationMode {
     Rbac,
     /// Nobody: everything is allowed, to anonymous clients as well.
     AlwaysAllow,
+    /// Nothing is allowed but to the administrator, as members of `system:masters` are.
+    AlwaysDeny,
+}
+
+/// How long requests may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    /// A request that is no watch, where a webhook is waited for.
+    pub(crate) request: Duration,
+    /// A watch that does not say how long, at least; up to twice that (V8).
+    pub(crate) watch: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            request: Duration::from_mins(1),
+            watch: Duration::from_mins(30),
+        }
+    }
 }
 
 /// How many requests the audit trail keeps by default.
@@ -54,6 +79,9 @@ pub struct Options {
     pub(crate) audit_events: usize,
     pub(crate) aggregated_roles: bool,
     pub(crate) admission: Settings,
+    pub(crate) delegated: Option<Arc<dyn DelegatedAccess>>,
+    pub(crate) service_account_tokens: ServiceAccountTokens,
+    pub(crate) timeouts: Timeouts,
 }
 
 /// Tokens are secrets and not shown.
@@ -68,6 +96,9 @@ impl std::fmt::Debug for Options {
             .field("audit_events", &self.audit_events)
             .field("aggregated_roles", &self.aggregated_roles)
             .field("admission", &self.admission)
+            .field("delegated", &self.delegated.is_some())
+            .field("service_account_tokens", &self.service_account_tokens)
+            .field("timeouts", &self.timeouts)
             .finish()
     }
 }
@@ -83,6 +114,9 @@ impl Default for Options {
             audit_events: AUDIT_EVENTS,
             aggregated_roles: false,
             admission: Settings::default(),
+            delegated: None,
+            service_account_tokens: ServiceAccountTokens::default(),
+            timeouts: Timeouts::default(),
         }
     }
 }
@@ -101,8 +135,38 @@ impl Options {
 
     /// Whether pods are made to run as a service account of their namespace, with its token mounted and its pull
     /// secrets, as in a real cluster. Off by default, as in Go's test environment: somebody must make the accounts.
-    pub fn service_account_admission(mut self, on: bool) -> Self {
-        self.admission.service_accounts = on;
+    pub fn service_account_admission(self, on: bool) -> Self {
+        self.admission(AdmissionPlugin::ServiceAccount, on)
+    }
+
+    /// Whether an admission plugin sees writes. All do by default, but [`AdmissionPlugin::ServiceAccount`].
+    pub fn admission(mut self, plugin: AdmissionPlugin, on: bool) -> Self {
+        self.admission.set(plugin, on);
+        self
+    }
+
+    /// For how many seconds Pods tolerate a node that is not ready, and one that cannot be reached, unless they say so
+    /// themselves (300 each by default).
+    pub fn default_toleration_seconds(mut self, not_ready: i64, unreachable: i64) -> Self {
+        self.admission.toleration_seconds = [not_ready, unreachable];
+        self
+    }
+
+    /// How long a request may take that waits for webhooks (a minute by default; writes have 34 seconds in any case).
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.request = timeout;
+        self
+    }
+
+    /// How long a watch lasts at least whose client does not say so (half an hour by default); it ends within twice that time.
+    pub fn watch_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.watch = timeout;
+        self
+    }
+
+    /// How tokens of service accounts are signed and verified (with a key of this server's own by default).
+    pub fn service_account_tokens(mut self, tokens: ServiceAccountTokens) -> Self {
+        self.service_account_tokens = tokens;
         self
     }
 
@@ -123,6 +187,16 @@ impl Options {
     pub fn anonymous(mut self, allowed: bool) -> Self {
         self.anonymous = allowed;
         self
+    }
+
+    /// Leaves it to another one who the clients are and what they may do: neither tokens nor roles of this server count then.
+    pub fn delegated_access(mut self, access: Arc<dyn DelegatedAccess>) -> Self {
+        self.delegated = Some(access);
+        self
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.epoch.map_or_else(Clock::system, Clock::starting_at)
     }
 
     /// A bearer token by which its bearer is `user`.

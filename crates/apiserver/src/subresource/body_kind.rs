@@ -128,7 +128,9 @@ fn connection_options(call: &Call<'_>, part: BodyKind) -> Value {
     if !command.is_empty() {
         options.insert("command".into(), json!(command));
     }
-    let ports: Vec<i64> = query.all("ports").iter().filter_map(|port| port.parse().ok()).collect();
+    let ports = query.all("ports");
+    let ports = ports.iter().flat_map(|ports| ports.split(','));
+    let ports: Vec<i64> = ports.filter_map(|port| port.parse().ok()).collect();
     if !ports.is_empty() {
         options.insert("ports".into(), json!(ports));
     }

@@ -1,11 +1,13 @@
-//! Subresources that are more than a part of their object: scale, binding, eviction, log, token — and the kinds that are
+//! Subresources that are more than a part of their object: scale, binding, eviction, log, token, connections — and the kinds that are
 //! only ever answered, such as reviews. `status`, `finalize`, `approval` and the like go the way of the object itself.
 
 mod binding;
 mod body_kind;
 mod connect;
 mod eviction;
+mod life;
 mod log;
+mod proxy;
 mod reviews;
 pub(crate) mod scale;
 mod selectors;
@@ -46,13 +48,15 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Han
             _,
         ) => Ok(None),
         (Subresource::Exec | Subresource::Attach | Subresource::PortForward, _) if resource.is(BuiltInId::Pods) => {
+            connect::check_options(call, subresource)?;
             body_kind::admit_connection(call).await?;
             connect::connect(call, subresource).map(Some)
         }
-        _ => {
+        (Subresource::Proxy, _) => {
             body_kind::admit_connection(call).await?;
-            Err(unsupported(call))
+            proxy::answer(call).await.map(Some)
         }
+        _ => Err(unsupported(call)),
     }
 }
 

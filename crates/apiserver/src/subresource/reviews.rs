@@ -208,11 +208,13 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
         return Err(Status::bad_request("no namespace on request"));
     }
     body_kind::validate_review(call, &review).await?;
-    let (rules, errors) = if call.server.authorization_mode() == AuthorizationMode::AlwaysAllow {
-        let everything = vec![Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
-        (everything, Vec::new())
-    } else {
-        call.server.authorizer().rules_for(call.user, namespace)
+    let (rules, errors) = match call.server.authorization_mode() {
+        AuthorizationMode::AlwaysAllow => {
+            let everything = vec![Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
+            (everything, Vec::new())
+        }
+        AuthorizationMode::AlwaysDeny => (Vec::new(), Vec::new()),
+        AuthorizationMode::Rbac => call.server.authorizer().rules_for(call.user, namespace),
     };
     let mut resources = Vec::new();
     let mut paths = Vec::new();

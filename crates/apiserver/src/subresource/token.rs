@@ -11,7 +11,6 @@ use kubewright_system::clock;
 use serde_json::{Value, json};
 
 use super::body_kind;
-use crate::access::tokens::ISSUER;
 use crate::admit::BodyKind;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::BuiltInId;
@@ -62,7 +61,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
         .and_then(Value::as_array)
         .is_none_or(Vec::is_empty)
     {
-        request["spec"]["audiences"] = json!([ISSUER]);
+        request["spec"]["audiences"] = json!(call.server.signer.audiences());
     }
     let now = call.server.clock.now();
     set_meta(&mut request, "name", name);
@@ -77,10 +76,23 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
         private[kind] = reference;
     }
     let now = call.server.clock.now();
-    let seconds = seconds_of(&request);
+    let mut seconds = seconds_of(&request);
+    let tokens = call.server.signer.settings();
+    let longest = tokens.longest.and_then(|longest| i64::try_from(longest.as_secs()).ok());
+    if let Some(longest) = longest.filter(|longest| seconds > *longest) {
+        call.warnings.push(format!(
+            "requested expiration of {seconds} seconds shortened to {longest} seconds"
+        ));
+        request["spec"]["expirationSeconds"] = longest.into();
+        seconds = longest;
+    }
     let after = |seconds: i64| now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
     let mut lasts = seconds;
-    if seconds == WARN_ONLY_SECONDS && private.get("pod").is_some() && is_for_this_server(&request) {
+    if tokens.extends
+        && seconds == WARN_ONLY_SECONDS
+        && private.get("pod").is_some()
+        && is_for_this_server(call, &request)
+    {
         lasts = EXTENDED_SECONDS;
         private["warnafter"] = after(seconds).as_second().into();
     }
@@ -89,7 +101,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
         "aud": request["spec"]["audiences"],
         "exp": after(lasts).as_second(),
         "iat": now.as_second(),
-        "iss": ISSUER,
+        "iss": call.server.signer.issuer(),
         "jti": id,
         "kubernetes.io": private,
         "nbf": now.as_second(),
@@ -154,9 +166,10 @@ fn seconds_of(request: &Value) -> i64 {
 }
 
 /// Whether a token is for this server alone.
-fn is_for_this_server(request: &Value) -> bool {
+fn is_for_this_server(call: &Call<'_>, request: &Value) -> bool {
+    let own = call.server.signer.audiences();
     let audiences = request.pointer("/spec/audiences").and_then(Value::as_array);
-    audiences.is_some_and(|audiences| audiences.iter().all(|audience| audience == ISSUER))
+    audiences.is_some_and(|audiences| audiences.iter().all(|audience| own.iter().any(|own| audience == own)))
 }
 
 /// A request with the uid of an account gets no token of another account of the same name.

@@ -1,18 +1,21 @@
 //! One TLS connection: handshake, identity, then requests over HTTP/1.1 or HTTP/2 until either side ends it.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use kubewright_system::listen::{self, WriteTimeout};
 use kubewright_system::stop::Stop;
+use rustls::ServerConfig;
 use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -20,13 +23,14 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::certificates::{Certificates, Error};
 use super::identity;
 use super::read;
 use super::stop::Stoppable;
 use super::upgraded::Upgraded;
 use crate::access::Identity;
+use crate::request::{ReceivedBody, RequestBody};
 use crate::server::ApiServer;
+use crate::service::OutgoingBody;
 
 /// How long a client may take for the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -47,24 +51,53 @@ const MAX_HEADERS: usize = 1000;
 /// Upstream's limit for a request's head.
 const MAX_HEAD: u32 = 1024 * 1024;
 
+/// The address of the client that sent a request, as an extension of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+/// A body that is still on its way.
+struct Received(Incoming);
+
+impl RequestBody for Received {
+    type Error = io::Error;
+
+    async fn whole(self) -> io::Result<ReceivedBody> {
+        if self.0.is_end_stream() {
+            return Ok(Ok(Bytes::new()));
+        }
+        timeout(BODY, read::whole(self.0)).await.map_err(io::Error::from)
+    }
+
+    fn stream(self) -> OutgoingBody {
+        self.0.map_err(Into::into).boxed_unsync()
+    }
+}
+
 /// What all connections of a listener share.
 pub(super) struct TlsTransport {
     server: ApiServer,
     acceptor: TlsAcceptor,
-    verifier: Arc<dyn ClientCertVerifier>,
+    clients: Clients,
     http: auto::Builder<TokioExecutor>,
     /// How long a write may stall.
     write_timeout: Duration,
 }
 
+/// Who decides about the certificates of clients.
+pub(super) enum Clients {
+    /// The authority of the listener.
+    Verified(Arc<dyn ClientCertVerifier>),
+    /// Whoever decides about access in place of the server.
+    Shown,
+}
+
 impl TlsTransport {
     pub(super) fn new(
         server: ApiServer,
-        certificates: &Certificates,
+        config: ServerConfig,
+        clients: Clients,
         write_timeout: Duration,
-    ) -> Result<TlsTransport, Error> {
-        let verifier = certificates.verifier()?;
-        let config = certificates.server_config(verifier.clone())?;
+    ) -> TlsTransport {
         let mut http = auto::Builder::new(TokioExecutor::new());
         // Go writes `Audit-Id`, and there are clients that look for it.
         http.http1()
@@ -80,22 +113,27 @@ impl TlsTransport {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_header_list_size(MAX_HEAD);
-        Ok(TlsTransport {
+        TlsTransport {
             server,
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            verifier,
+            clients,
             http,
             write_timeout,
-        })
+        }
     }
 
     /// Serves a connection to its end. What goes wrong on it concerns only its peer, which knows.
     pub(super) async fn serve(self: Arc<Self>, socket: TcpStream, stop: Stop) {
+        let address = socket.peer_addr().ok().map(|address| ClientAddress(address.ip()));
         let Some(Ok(stream)) = listen::handshake(self.handshake(socket), HANDSHAKE, &stop).await else {
             return;
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let client = identity::of(&*self.verifier, chain);
+        let client = match &self.clients {
+            Clients::Verified(verifier) => identity::of(&**verifier, chain),
+            Clients::Shown => Identity::Shown(chain.iter().map(|shown| shown.clone().into_owned()).collect()),
+        };
+        let client = (client, address);
         let upgraded = Upgraded::default();
         let service = service_fn(|request| {
             let connection = (stop.clone(), upgraded.clone());
@@ -133,19 +171,16 @@ impl TlsTransport {
 
 async fn answer(
     server: ApiServer,
-    client: Identity,
+    (client, address): (Identity, Option<ClientAddress>),
     mut request: Request<Incoming>,
     (stop, upgraded): (Stop, Upgraded),
 ) -> io::Result<Response<Stoppable>> {
     let on_upgrade = hyper::upgrade::on(&mut request);
-    let (parts, body) = request.into_parts();
-    let body = async {
-        if body.is_end_stream() {
-            return Ok(Ok(Bytes::new()));
-        }
-        timeout(BODY, read::whole(body)).await.map_err(io::Error::from)
-    };
-    let mut response = server.serve(&client, &parts, body).await?;
+    let (mut parts, body) = request.into_parts();
+    if let Some(address) = address {
+        parts.extensions.insert(address);
+    }
+    let mut response = server.serve(&client, &parts, Received(body)).await?;
     upgraded.keep(on_upgrade, &mut response);
     Ok(response.map(|body| Stoppable::new(body, &stop)))
 }

@@ -9,15 +9,30 @@ use std::sync::Arc;
 use kubewright_x509::{Attribute, COMMON_NAME, ORGANIZATION, subject};
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::access::{Identity, User};
+use crate::extension::InvalidCertificate;
 
 /// The verifier of a handshake: proof of possession is demanded, trust is not.
 #[derive(Debug)]
-pub(super) struct AskForCertificate(pub(super) Arc<dyn ClientCertVerifier>);
+pub(super) struct AskForCertificate {
+    /// The names of the authorities from which a client with several certificates chooses one; none means any.
+    hints: Vec<DistinguishedName>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl AskForCertificate {
+    pub(super) fn new(provider: &CryptoProvider, hints: Vec<DistinguishedName>) -> Self {
+        AskForCertificate {
+            hints,
+            algorithms: provider.signature_verification_algorithms,
+        }
+    }
+}
 
 impl ClientCertVerifier for AskForCertificate {
     fn client_auth_mandatory(&self) -> bool {
@@ -25,7 +40,7 @@ impl ClientCertVerifier for AskForCertificate {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.0.root_hint_subjects()
+        &self.hints
     }
 
     fn verify_client_cert(
@@ -43,7 +58,7 @@ impl ClientCertVerifier for AskForCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, certificate, signature)
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -52,11 +67,11 @@ impl ClientCertVerifier for AskForCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, certificate, signature)
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.algorithms.supported_schemes()
     }
 }
 
@@ -66,9 +81,19 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
         return Identity::Unknown;
     };
     let trust = verifier.verify_client_cert(certificate, intermediates, UnixTime::now());
-    let Some(subject) = trust.ok().and_then(|_| subject(certificate)) else {
+    if trust.is_err() {
         return Identity::Refused;
-    };
+    }
+    match user_of(certificate) {
+        Ok(Some(user)) => Identity::Proven(Arc::new(user)),
+        Ok(None) => Identity::Unknown,
+        Err(InvalidCertificate) => Identity::Refused,
+    }
+}
+
+/// The user that a certificate names: nobody, if it has no common name. Whether it is to be trusted is for others to decide.
+pub fn user_of(certificate: &CertificateDer<'_>) -> Result<Option<User>, InvalidCertificate> {
+    let subject = subject(certificate).ok_or(InvalidCertificate)?;
     let (mut name, mut groups, mut uids) = (String::new(), Vec::new(), Vec::new());
     for Attribute { kind, text } in subject {
         match kind {
@@ -81,10 +106,10 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
     let uid = match uids.as_slice() {
         [] => "",
         [uid] if !uid.is_empty() => uid,
-        _ => return Identity::Refused,
+        _ => return Err(InvalidCertificate),
     };
     if name.is_empty() {
-        return Identity::Unknown;
+        return Ok(None);
     }
     let mut fingerprint = String::from("X509SHA256=");
     for byte in digest(&SHA256, certificate).as_ref() {
@@ -93,7 +118,7 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
     let user = User::new(name, groups)
         .with_uid(uid)
         .with_extra("authentication.kubernetes.io/credential-id", [fingerprint]);
-    Identity::Proven(Arc::new(user))
+    Ok(Some(user))
 }
 
 /// Kubernetes' own 1.3.6.1.4.1.57683.2.
@@ -102,11 +127,15 @@ const UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::certificates::Certificates;
+    use crate::transport::certificates::{Certificates, GivenCertificates};
+
+    fn made() -> Certificates {
+        Certificates::new(&GivenCertificates::default(), &[]).unwrap()
+    }
 
     #[test]
     fn common_name_and_organization_make_the_user() {
-        let certificates = Certificates::generate(&[]).unwrap();
+        let certificates = made();
         let chain = [certificates.admin.certificate_der()];
         let Identity::Proven(user) = of(&*certificates.verifier().unwrap(), &chain) else {
             panic!("no identity");
@@ -118,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_certificate_of_another_authority_proves_nothing() {
-        let ours = Certificates::generate(&[]).unwrap();
-        let theirs = Certificates::generate(&[]).unwrap();
+        let ours = made();
+        let theirs = made();
         let chain = [theirs.admin.certificate_der()];
         assert!(matches!(of(&*ours.verifier().unwrap(), &chain), Identity::Refused));
         assert!(matches!(of(&*ours.verifier().unwrap(), &[]), Identity::Unknown));
@@ -127,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_serving_certificate_is_no_identity() {
-        let certificates = Certificates::generate(&[]).unwrap();
-        let chain = [certificates.serving.certificate_der()];
+        let certificates = made();
+        let chain = [certificates.serving_certificate()];
         assert!(matches!(
             of(&*certificates.verifier().unwrap(), &chain),
             Identity::Refused

@@ -11,13 +11,14 @@ use futures_util::StreamExt as _;
 use futures_util::future::ready;
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
-use http_body_util::{BodyDataStream, Empty};
+use http_body_util::{BodyDataStream, BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use kube::client::ClientBuilder;
 use kube::client::retry::RetryPolicy;
+use kubewright_system::same_process::SameProcess;
 use tokio::io::DuplexStream;
 use tower::retry::RetryLayer;
 use tower::util::MapErrLayer;
@@ -26,7 +27,9 @@ use tower::{BoxError, Service};
 use super::read;
 use super::upgraded::Upgraded;
 use crate::access::{Identity, User};
+use crate::request::{ReceivedBody, RequestBody};
 use crate::server::ApiServer;
+use crate::service::OutgoingBody;
 use crate::stream::is_upgrade;
 use crate::wire::body::Body;
 use crate::wire::respond;
@@ -54,6 +57,15 @@ impl ApiServer {
     /// The server as a tower service that answers the administrator; for any HTTP client built on tower.
     pub fn service(&self) -> InProcess {
         self.service_as(User::admin())
+    }
+
+    /// The server as a tower service whose clients say in headers who they are: a bearer token, or what
+    /// [`DelegatedAccess`](crate::DelegatedAccess) reads there.
+    pub fn service_by_headers(&self) -> InProcess {
+        InProcess {
+            server: self.clone(),
+            identity: Identity::Unknown,
+        }
     }
 
     /// The server as a tower service that answers `user`.
@@ -115,9 +127,29 @@ where
             if is_upgrade(&parts.headers) {
                 return Ok(over_a_pipe(server, identity, parts).await);
             }
-            let body = async { Ok(read::whole(body).await) };
-            server.serve(&identity, &parts, body).await
+            let mut response = server.serve(&identity, &parts, InProcessBody(body)).await?;
+            response.extensions_mut().insert(SameProcess);
+            Ok(response)
         })
+    }
+}
+
+/// The body of a request that came without a socket.
+struct InProcessBody<B>(B);
+
+impl<B> RequestBody for InProcessBody<B>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Error = Infallible;
+
+    async fn whole(self) -> Result<ReceivedBody, Infallible> {
+        Ok(read::whole(self.0).await)
+    }
+
+    fn stream(self) -> OutgoingBody {
+        self.0.map_err(|error| error.to_string().into()).boxed_unsync()
     }
 }
 
@@ -133,9 +165,7 @@ async fn over_a_pipe(server: ApiServer, identity: Identity, parts: Parts) -> Res
             async move {
                 let on_upgrade = hyper::upgrade::on(&mut request);
                 let (parts, _) = request.into_parts();
-                let mut response = server
-                    .serve(&identity, &parts, ready(Ok::<_, Infallible>(Ok(Bytes::new()))))
-                    .await?;
+                let mut response = server.serve(&identity, &parts, Bytes::new()).await?;
                 upgraded.keep(on_upgrade, &mut response);
                 Ok::<_, Infallible>(response)
             }

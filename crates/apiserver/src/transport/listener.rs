@@ -11,18 +11,41 @@ use kubewright_system::stop::Stopper;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::certificates::Certificates;
-use super::connection::TlsTransport;
+use super::certificates::{Certificates, GivenCertificates, PemPair};
+use super::connection::{Clients, TlsTransport};
 use super::publish;
 use crate::server::ApiServer;
 
 /// How a server listens. The default is a free port on 127.0.0.1; an address or a port number converts into one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ListenOptions {
     address: SocketAddr,
-    advertised: Option<IpAddr>,
+    advertised: Advertised,
     drain: Duration,
     write_timeout: Duration,
+    certificates: GivenCertificates,
+}
+
+/// The address by which others reach a listener.
+#[derive(Clone, Copy, Debug)]
+enum Advertised {
+    /// Where it listens.
+    Bound,
+    /// Where this machine's default route begins.
+    DefaultRoute,
+    Given(IpAddr),
+}
+
+/// Keys are secrets and not shown.
+impl std::fmt::Debug for ListenOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ListenOptions")
+            .field("address", &self.address)
+            .field("advertised", &self.advertised)
+            .field("drain", &self.drain)
+            .field("write_timeout", &self.write_timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for ListenOptions {
@@ -35,9 +58,10 @@ impl From<SocketAddr> for ListenOptions {
     fn from(address: SocketAddr) -> Self {
         ListenOptions {
             address,
-            advertised: None,
+            advertised: Advertised::Bound,
             drain: Duration::from_secs(5),
             write_timeout: Duration::from_secs(30),
+            certificates: GivenCertificates::default(),
         }
     }
 }
@@ -70,7 +94,14 @@ impl ListenOptions {
     /// # }
     /// ```
     pub fn advertise(mut self, address: IpAddr) -> Self {
-        self.advertised = Some(address);
+        self.advertised = Advertised::Given(address);
+        self
+    }
+
+    /// Advertises the address where this machine's default route begins also where the server listens on a loopback address, as
+    /// kube-apiserver does.
+    pub fn advertise_default_route(mut self) -> Self {
+        self.advertised = Advertised::DefaultRoute;
         self
     }
 
@@ -84,6 +115,55 @@ impl ListenOptions {
     /// How long a client may stop reading before it is disconnected (30 seconds by default).
     pub fn write_timeout(mut self, write_timeout: Duration) -> Self {
         self.write_timeout = write_timeout;
+        self
+    }
+
+    /// The certificate to serve with, followed by those between it and its authority, and its private key; both as PEM. By
+    /// default the listener makes one, for `localhost`, the names of Service `kubernetes` and the addresses it is reached at.
+    ///
+    /// The last of these certificates is what [`Listener::ca_pem`] and the kubeconfig then name as the authority.
+    pub fn serving_certificate(mut self, chain: impl Into<String>, key: impl Into<String>) -> Self {
+        self.certificates.serving = Some(PemPair {
+            certificate: chain.into(),
+            key: key.into(),
+        });
+        self
+    }
+
+    /// Authorities, as PEM, whose certificates prove who a client is: the common name is the user, organizations are groups.
+    /// Those of the listener's own authority do in any case.
+    pub fn client_authorities(mut self, pem: impl Into<String>) -> Self {
+        self.certificates.clients = Some(pem.into());
+        self
+    }
+
+    /// The authority that signs the certificates which the listener makes: [`Listener::authority_pem`] of an earlier one, whose
+    /// kubeconfig then works with this one, too. By default the listener makes one.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, ListenOptions, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::new(Options::new());
+    /// let first = server.listen(0).await?;
+    /// let (certificate, key) = first.authority_pem();
+    /// let second = server.listen(ListenOptions::default().authority(certificate, key)).await?;
+    /// assert_eq!(first.ca_pem(), second.ca_pem());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn authority(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
+        self.certificates.authority = Some(PemPair {
+            certificate: certificate.into(),
+            key: key.into(),
+        });
+        self
+    }
+
+    /// Refuses clients that do not speak TLS 1.3; 1.2 is accepted by default.
+    pub fn only_tls13(mut self, only: bool) -> Self {
+        self.certificates.only_tls13 = only;
         self
     }
 }
@@ -130,6 +210,7 @@ pub enum ListenError {
 pub struct Listener {
     address: SocketAddr,
     authority: String,
+    signing: Box<PemPair>,
     certificate: String,
     key: String,
     stopper: Stopper,
@@ -157,21 +238,34 @@ impl ApiServer {
             advertised,
             drain,
             write_timeout,
+            certificates,
         } = options.into();
         let bind = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(bind)?;
         let address = socket.local_addr().map_err(bind)?;
-        let advertised = advertised.unwrap_or_else(|| publish::reached_at(address.ip()));
+        let advertised = match advertised {
+            Advertised::Given(advertised) => advertised,
+            Advertised::Bound => publish::reached_at(address.ip()),
+            Advertised::DefaultRoute => publish::begin_of_default_route(address.ip()).unwrap_or(address.ip()),
+        };
         let reached = [address.ip(), advertised];
-        let certificates = Certificates::generate(&reached).map_err(|error| ListenError::Tls(error.into()))?;
-        let transport = TlsTransport::new(self.clone(), &certificates, write_timeout)
+        let certificates =
+            Certificates::new(&certificates, &reached).map_err(|error| ListenError::Tls(error.into()))?;
+        let verifier = certificates
+            .verifier()
             .map_err(|error| ListenError::Tls(error.into()))?;
+        let config = certificates
+            .server_config()
+            .map_err(|error| ListenError::Tls(error.into()))?;
+        let transport = TlsTransport::new(self.clone(), config, Clients::Verified(verifier), write_timeout);
         let advertised = SocketAddr::new(advertised, address.port());
         // Others find a server where it listened first.
         if self.server.advertised.set(advertised.to_string()).is_ok() {
             // Boxed, because the future of a request is large and would be a part of the listener's.
             Box::pin(self.publish(advertised)).await;
         }
+        self.server
+            .publish_client_authority(certificates.client_authorities_pem());
         let (stopper, stop) = Stopper::new();
         let transport = Arc::new(transport);
         let limits = Limits {
@@ -181,8 +275,9 @@ impl ApiServer {
         Ok(Listener {
             address,
             authority: certificates.authority_pem(),
+            signing: Box::new(certificates.signing_authority().clone()),
             certificate: certificates.admin.certificate_pem(),
-            key: certificates.admin.key_pem(),
+            key: certificates.admin.kubeconfig_key_pem(),
             stopper,
             accepting: tokio::spawn(listen::accept(socket, limits, stop, move |socket, stop| {
                 Arc::clone(&transport).serve(socket, stop)
@@ -207,9 +302,15 @@ impl Listener {
         format!("https://{}", SocketAddr::new(address, self.address.port()))
     }
 
-    /// The certificate authority, which signed the serving certificate and signs clients'.
+    /// The certificate authority by which clients know the server.
     pub fn ca_pem(&self) -> &str {
         &self.authority
+    }
+
+    /// The authority that signs the certificates which this listener makes, and its private key: what
+    /// [`ListenOptions::authority`] takes.
+    pub fn authority_pem(&self) -> (&str, &str) {
+        (&self.signing.certificate, &self.signing.key)
     }
 
     /// The administrator's certificate.
@@ -217,7 +318,7 @@ impl Listener {
         &self.certificate
     }
 
-    /// The key of the administrator's certificate.
+    /// The key of the administrator's certificate, in the form that most clients read: SEC 1, `EC PRIVATE KEY`.
     pub fn client_key_pem(&self) -> &str {
         &self.key
     }

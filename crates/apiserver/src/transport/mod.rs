@@ -8,10 +8,13 @@ mod connection;
 mod identity;
 mod in_process;
 mod listener;
+mod own_certificate;
 mod publish;
 mod read;
 mod stop;
 mod upgraded;
 
+pub(crate) use connection::ClientAddress;
+pub use identity::user_of as user_of_certificate;
 pub use in_process::InProcess;
 pub use listener::{ListenError, ListenOptions, Listener};

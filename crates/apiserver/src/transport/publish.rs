@@ -24,17 +24,21 @@ pub(super) fn reached_at(listening: IpAddr) -> IpAddr {
     if !listening.is_unspecified() {
         return listening;
     }
+    begin_of_default_route(listening).unwrap_or(listening)
+}
+
+/// The address where this machine's default route begins, of the family of another address if there is one.
+pub(super) fn begin_of_default_route(like: IpAddr) -> Option<IpAddr> {
     // Addresses for documentation: nothing is sent to them, only a route is looked up.
     let four = || route_to(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into());
     let six = || {
         let far = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
         route_to(Ipv6Addr::UNSPECIFIED.into(), far.into())
     };
-    let found = match listening {
+    match like {
         IpAddr::V4(_) => four(),
         IpAddr::V6(_) => six().or_else(four),
-    };
-    found.unwrap_or(listening)
+    }
 }
 
 fn route_to(from: IpAddr, far: IpAddr) -> Option<IpAddr> {
@@ -93,7 +97,7 @@ impl ApiServer {
     }
 
     /// Asks this server itself, under the name of a kube-apiserver.
-    async fn ask(&self, method: Method, path: &str, content_type: &str, body: Option<&Value>) -> StatusCode {
+    pub(crate) async fn ask(&self, method: Method, path: &str, content_type: &str, body: Option<&Value>) -> StatusCode {
         let user = User::new("system:apiserver", ["system:masters"]);
         let body = body.map(Value::to_string).unwrap_or_default();
         let request = Request::builder()

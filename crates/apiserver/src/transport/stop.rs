@@ -1,7 +1,7 @@
 //! Response bodies that end when the listener stops.
 
-use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -29,12 +29,12 @@ impl Stoppable {
 
 impl http_body::Body for Stoppable {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if frame.is_pending()
             && let Some(stop) = &mut self.stop

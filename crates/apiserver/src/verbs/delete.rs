@@ -121,6 +121,27 @@ pub(crate) async fn delete_one(
                 gone: remove,
             });
         }
+        if let Some(mirror) = server.mirror_of(resource) {
+            match marked.filter(|marked| !remove && *marked != live && mirror.keeps_marks()) {
+                Some(marked) => {
+                    if let Some(written) = mirror.update(server, resource, &record, &marked).await? {
+                        let mut object = marked;
+                        set_meta(&mut object, "resourceVersion", written.revision.to_string());
+                        return Ok(Deletion { object, gone: false });
+                    }
+                }
+                None => {
+                    if mirror.delete(server, resource, &record).await? {
+                        return Ok(Deletion {
+                            object: live,
+                            gone: true,
+                        });
+                    }
+                }
+            }
+            // The row has changed meanwhile, and the table with it.
+            continue;
+        }
         let marked = match marked.filter(|marked| *marked != live) {
             Some(marked) => {
                 let draft = with_conversions(server, resource, |cache| object::to_draft(resource, &marked, cache));

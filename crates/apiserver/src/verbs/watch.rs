@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::custom::conversion::{ConversionCache, NeededConversions, Unfinished, with_conversions};
+use crate::extension::Following;
 use crate::object;
 use crate::registry::{Resource, Verb};
 use crate::request::call::{Call, record_text};
@@ -39,8 +40,6 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(365 * 24);
 /// How many bytes are written in one go; a single object may be larger.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Watches without a timeout end after this long, up to twice (V8).
-const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 
 pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     let options = ListOptions::parse(call.query, call.target, true)?;
@@ -55,7 +54,11 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     }
     let timeout = match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
-        _ => call.server.random.jittered(DEFAULT_TIMEOUT, 1.0),
+        _ => call
+            .server
+            .random
+            .jittered(call.server.timeouts.watch, 1.0)
+            .min(LONGEST_TIMEOUT),
     };
     let handshake = call.websocket();
     let now = Instant::now();
@@ -75,6 +78,10 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         initial_end: None,
         next_bookmark: now + bookmark_delay(timeout),
         deadline: now + timeout,
+        _following: match call.server.mirror_of(call.resource()) {
+            Some(mirror) => Some(mirror.follow(call.server, call.resource())?),
+            None => None,
+        },
         _running: call.server.metrics.long_running(call.target, Verb::Watch),
     };
     frames.open(call, &options, requested).await?;
@@ -147,6 +154,8 @@ struct Frames {
     initial_end: Option<Revision>,
     next_bookmark: Instant,
     deadline: Instant,
+    /// Keeps rows that live elsewhere followed.
+    _following: Option<Arc<Following>>,
     _running: LongRunning,
 }
 

@@ -3,12 +3,9 @@
 //! `kubewright-admission` decides what is sent and what responses mean; this module does what needs the store,
 //! the network and time. [`post`] calls any webhook, conversion webhooks included (C12).
 
-mod api;
 mod call;
 pub(crate) mod dispatch;
-mod local_endpoints;
 mod set;
-mod tls;
 
 use std::sync::Arc;
 
@@ -20,7 +17,6 @@ pub(crate) use dispatch::too_late;
 
 use crate::registry::Resource;
 use call::WebhookClients;
-use local_endpoints::LocalEndpoints;
 use set::WebhookSet;
 
 /// The webhooks of a server, and the connections to them.
@@ -29,7 +25,6 @@ pub(crate) struct Webhooks {
     mutating: WebhookSet,
     validating: WebhookSet,
     clients: WebhookClients,
-    local_endpoints: LocalEndpoints,
 }
 
 impl Webhooks {
@@ -38,7 +33,6 @@ impl Webhooks {
         Webhooks {
             mutating: self.mutating.fork(),
             validating: self.validating.fork(),
-            local_endpoints: self.local_endpoints.fork(),
             clients: WebhookClients::default(),
         }
     }
@@ -56,6 +50,11 @@ impl Webhooks {
                 set.renew(phase, store);
             }
         }
+    }
+
+    /// Forgets every open connection.
+    pub(crate) fn close_connections(&self) {
+        self.clients.close_all();
     }
 
     /// Whether there are any.

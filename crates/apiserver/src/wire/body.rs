@@ -1,6 +1,6 @@
 //! What a response carries: bytes, a stream of watch frames, or what its connection is upgraded to.
 
-use std::convert::Infallible;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body::{Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
 use tokio::io::DuplexStream;
 
 use crate::stream::Upgrade;
@@ -23,6 +24,8 @@ enum Content {
     Full(Option<Bytes>),
     /// Piece by piece, as events happen.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// As another server sends it.
+    Proxied(UnsyncBoxBody<Bytes, io::Error>),
     /// Nothing, and then what the connection is used for once it stops being HTTP.
     Upgrade(Upgrade),
 }
@@ -30,6 +33,11 @@ enum Content {
 impl Body {
     pub(crate) fn stream(frames: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Body(Content::Stream(Box::pin(frames)))
+    }
+
+    /// What another server sends. An error ends it without an end.
+    pub(crate) fn proxied(body: UnsyncBoxBody<Bytes, io::Error>) -> Self {
+        Body(Content::Proxied(body))
     }
 
     pub(crate) fn upgrade(upgrade: Upgrade) -> Self {
@@ -71,15 +79,17 @@ impl<T: Into<Bytes>> From<T> for Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    /// Why a response that another server sends broke off; those of this server do not.
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.0 {
             Content::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Content::Upgrade(_) => Poll::Ready(None),
+            Content::Proxied(body) => Pin::new(body).poll_frame(context),
             Content::Stream(stream) => {
                 // A panic while making a frame ends this watch, not its connection.
                 let next = catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
@@ -90,13 +100,19 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Content::Full(None) | Content::Upgrade(_))
+        match &self.0 {
+            Content::Full(bytes) => bytes.is_none(),
+            Content::Upgrade(_) => true,
+            Content::Proxied(body) => body.is_end_stream(),
+            Content::Stream(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Content::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Content::Stream(_) => SizeHint::default(),
+            Content::Proxied(body) => body.size_hint(),
             Content::Upgrade(_) => SizeHint::with_exact(0),
         }
     }
@@ -110,6 +126,7 @@ impl std::fmt::Debug for Body {
                 .field(&bytes.as_ref().map_or(0, Bytes::len))
                 .finish(),
             Content::Stream(_) => f.write_str("Stream"),
+            Content::Proxied(_) => f.write_str("Proxied"),
             Content::Upgrade(_) => f.write_str("Upgrade"),
         }
     }

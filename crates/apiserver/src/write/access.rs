@@ -11,8 +11,8 @@ impl PendingWrite<'_, '_> {
     }
 
     /// Whether an update or a patch may create the object that is not there.
-    pub(super) fn check_create_by_update(&self) -> Result<()> {
-        access::check_create_by_update(self.call)
+    pub(super) async fn check_create_by_update(&self) -> Result<()> {
+        access::check_create_by_update(self.call).await
     }
 
     /// Whether the author may approve or sign the certificate that is asked for.

@@ -50,7 +50,7 @@ pub(crate) async fn create(call: &mut Call<'_>, object: Value, dry_run: bool) ->
         let allocation = write.allocate()?;
         write.prepare_create();
         write.validate_create()?;
-        write.check_create_by_update()?;
+        write.check_create_by_update().await?;
         write.check_signer()?;
         if name.is_empty() {
             last.clone_into(&mut write.attributes.name);

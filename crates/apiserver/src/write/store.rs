@@ -34,6 +34,10 @@ impl PendingWrite<'_, '_> {
             return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
         }
         remove_meta(&mut self.object, "resourceVersion");
+        if let Some(mirror) = server.mirror_of(resource) {
+            let record = mirror.create(server, resource, &self.object).await?;
+            return Ok(Some(Written::Created(record)));
+        }
         let draft = self.draft().await?;
         match server.store.create(resource.table, &key, draft) {
             Ok(record) => {
@@ -54,6 +58,19 @@ impl PendingWrite<'_, '_> {
         let Some(live) = self.live.take() else { return Ok(None) };
         let (server, resource) = (self.call.server, self.resource);
         let (record, old) = (live.record, live.object);
+        if let Some(mirror) = server.mirror_of(resource) {
+            kubewright_merge::keep_times_of_a_no_op(&old, &mut self.object);
+            if self.object == old {
+                return Ok(Some(Written::Updated(record)));
+            }
+            let is_over = !meta_text(&old, "deletionTimestamp").is_empty() && is_finished(resource, &self.object, &old);
+            if is_over {
+                let gone = mirror.delete(server, resource, &record).await?;
+                return Ok(gone.then(|| Written::Deleted(std::mem::take(&mut self.object))));
+            }
+            let changed = mirror.update(server, resource, &record, &self.object).await?;
+            return Ok(changed.map(Written::Updated));
+        }
         let ends = !meta_text(&old, "deletionTimestamp").is_empty() && is_finished(resource, &self.object, &old);
         if ends {
             return match server.store.delete(resource.table, &record.key, record.revision) {

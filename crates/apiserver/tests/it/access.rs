@@ -270,6 +270,40 @@ async fn anonymous_clients_may_be_shut_out_and_everybody_be_let_in() {
     );
 }
 
+/// Recorded from kube-apiserver with `--authorization-mode=AlwaysDeny`.
+#[tokio::test]
+async fn nothing_may_be_allowed_to_anybody_but_the_administrator() {
+    let server = ApiServer::new(Options::new().authorization(AuthorizationMode::AlwaysDeny));
+    let jane = User::new("jane", ["staff"]);
+    let pods = ("GET", "/api/v1/namespaces/default/pods");
+    for (user, what, message) in [
+        (
+            Some(&jane),
+            pods,
+            "pods is forbidden: User \"jane\" cannot list resource \"pods\" in API group \"\" in the namespace \"default\": \
+             Everything is forbidden.",
+        ),
+        (
+            None,
+            ("GET", "/healthz"),
+            "forbidden: User \"system:anonymous\" cannot get path \"/healthz\": Everything is forbidden.",
+        ),
+    ] {
+        let (code, refusal) = ask(&server, user, what, &Value::Null, &[]).await;
+        assert_eq!((code, &refusal["message"]), (StatusCode::FORBIDDEN, &json!(message)));
+    }
+    let admin = User::admin();
+    assert_eq!(
+        ask(&server, Some(&admin), pods, &Value::Null, &[]).await.0,
+        StatusCode::OK
+    );
+    let review = json!({ "spec": { "namespace": "default" } });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    let (_, answer) = ask(&server, Some(&admin), ("POST", path), &review, &[]).await;
+    let nothing = json!({ "resourceRules": [], "nonResourceRules": [], "incomplete": false });
+    assert_eq!(answer["status"], nothing);
+}
+
 #[tokio::test]
 async fn the_administrator_may_act_as_anybody_and_others_as_nobody() {
     let server = ApiServer::new(Options::new());

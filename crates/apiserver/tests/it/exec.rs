@@ -1,17 +1,18 @@
 //! Commands in containers, over WebSocket: what clients send and read, how commands end, and who may run them.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper_util::rt::TokioIo;
-use kubewright_apiserver::{ApiServer, Body, ExecEnd, ListenOptions, Options, User};
+use kubewright_apiserver::{ApiServer, Body, ExecEnd, Options, User};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tower::Service as _;
+
+use crate::kubectl::Kubectl;
 
 /// Longer than any step takes on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -29,7 +30,7 @@ async fn server() -> ApiServer {
     create(&server, "/api/v1/nodes", json!({ "metadata": { "name": "n" } })).await;
     let pod = json!({
         "metadata": { "name": "web" },
-        "spec": { "nodeName": "n", "containers": [{ "name": "app", "image": "i" }] },
+        "spec": { "nodeName": "n", "containers": [{ "name": "app", "image": "i", "stdin": true }] },
     });
     create(&server, "/api/v1/namespaces/default/pods", pod).await;
     server.on_exec("default", "web", |command, mut streams| async move {
@@ -47,6 +48,14 @@ async fn server() -> ApiServer {
             program => ExecEnd::Failed(format!("{}: {program} is not there", command.container)),
         }
     });
+    server.on_attach("default", "web", |target, mut streams| async move {
+        let _ = streams
+            .stdout
+            .write_all(format!("{}: ", target.container).as_bytes())
+            .await;
+        let _ = tokio::io::copy(&mut streams.stdin, &mut streams.stdout).await;
+        ExecEnd::Exited(0)
+    });
     server
 }
 
@@ -62,21 +71,26 @@ fn asking(query: &str, protocol: &str) -> Request<Bytes> {
 
 /// A message of the server: its channel and what it carries; the code of its end; `None` where the connection ends without one.
 async fn message(connection: &mut (impl AsyncRead + Unpin)) -> Option<(u8, Vec<u8>)> {
-    let read = async {
-        let opcode = connection.read_u8().await.ok()? & 0x0f;
-        let length = match connection.read_u8().await.ok()? {
-            126 => u64::from(connection.read_u16().await.ok()?),
-            127 => connection.read_u64().await.ok()?,
-            length => u64::from(length),
-        };
-        let mut payload = vec![0; usize::try_from(length).ok()?];
-        connection.read_exact(&mut payload).await.ok()?;
-        match opcode {
-            8 => Some((255, payload)),
-            _ => Some((payload.remove(0), payload)),
-        }
+    timeout(PATIENCE, message_or_ping(connection))
+        .await
+        .expect("a message in time")
+}
+
+/// The same, without a limit of time; a ping is a message of channel 254.
+async fn message_or_ping(connection: &mut (impl AsyncRead + Unpin)) -> Option<(u8, Vec<u8>)> {
+    let opcode = connection.read_u8().await.ok()? & 0x0f;
+    let length = match connection.read_u8().await.ok()? {
+        126 => u64::from(connection.read_u16().await.ok()?),
+        127 => connection.read_u64().await.ok()?,
+        length => u64::from(length),
     };
-    timeout(PATIENCE, read).await.expect("a message in time")
+    let mut payload = vec![0; usize::try_from(length).ok()?];
+    connection.read_exact(&mut payload).await.ok()?;
+    match opcode {
+        8 => Some((255, payload)),
+        9 => Some((254, payload)),
+        _ => Some((payload.remove(0), payload)),
+    }
 }
 
 fn client_frame(payload: &[u8]) -> Vec<u8> {
@@ -139,7 +153,10 @@ async fn how_a_command_ends_is_told_in_a_status() {
     let (stdout, stderr, _) = run("command=fail&stderr=true").await;
     assert_eq!((stdout.as_str(), stderr.as_str()), ("", "oh no"));
     let (_, _, status) = run("command=nothing&stdout=true").await;
-    assert_eq!(status["message"], "Internal error occurred: app: nothing is not there");
+    assert_eq!(
+        status["message"],
+        "Internal error occurred: error executing command in container: app: nothing is not there"
+    );
 }
 
 #[tokio::test]
@@ -228,41 +245,192 @@ async fn clients_of_the_tower_service_upgrade_as_over_a_socket() {
 
 #[tokio::test]
 async fn kubectl_runs_commands() {
-    let Some(kubectl) = kubewright_test_support::kubectl() else {
+    let Some(kubectl) = Kubectl::of(&server().await).await else {
         return;
     };
-    let server = server().await;
-    let listener = server.listen(ListenOptions::default()).await.unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let kubeconfig = folder.path().join("config");
-    std::fs::write(&kubeconfig, listener.kubeconfig()).unwrap();
-    let run = async |arguments: &[&str], stdin: &str| {
-        let mut child = tokio::process::Command::new(&kubectl)
-            .arg("--kubeconfig")
-            .arg(&kubeconfig)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut input = child.stdin.take().unwrap();
-        input.write_all(stdin.as_bytes()).await.unwrap();
-        drop(input);
-        let output = timeout(PATIENCE, child.wait_with_output())
-            .await
-            .expect("kubectl ends")
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+    for kubectl in [kubectl.with(&[]), kubectl.over_spdy()] {
+        let piped = kubectl.run(&["exec", "-i", "web", "--", "cat"], "hello\n").await;
+        assert_eq!(piped, (Some(0), "hello\n".to_owned(), String::new()));
+        let (code, stdout, stderr) = kubectl.run(&["exec", "web", "-c", "app", "--", "fail"], "").await;
+        assert_eq!((code, stdout.as_str()), (Some(3), "so far so good"));
+        assert_eq!(stderr, "oh nocommand terminated with exit code 3\n");
+        let (code, _, stderr) = kubectl.run(&["exec", "web", "--", "nothing"], "").await;
+        assert_eq!(code, Some(1));
+        assert!(
+            stderr.contains("error executing command in container: app: nothing is not there"),
+            "{stderr}"
+        );
+    }
+}
+
+/// What an older kubectl says, which knows no WebSocket: `$KUBECTL_SPDY` names one before 1.31.
+#[tokio::test]
+async fn an_old_kubectl_runs_commands() {
+    let Some(old) = std::env::var_os("KUBECTL_SPDY") else {
+        kubewright_test_support::skip("KUBECTL_SPDY names no kubectl before 1.31");
+        return;
     };
-    let piped = run(&["exec", "-i", "web", "--", "cat"], "hello\n").await;
+    let kubectl = Kubectl::named(old.into(), &server().await).await;
+    let piped = kubectl.run(&["exec", "-i", "web", "--", "cat"], "hello\n").await;
     assert_eq!(piped, (Some(0), "hello\n".to_owned(), String::new()));
-    let (code, stdout, stderr) = run(&["exec", "web", "-c", "app", "--", "fail"], "").await;
+    let (code, stdout, stderr) = kubectl.run(&["exec", "web", "--", "fail"], "").await;
     assert_eq!((code, stdout.as_str()), (Some(3), "so far so good"));
     assert_eq!(stderr, "oh nocommand terminated with exit code 3\n");
-    let (code, _, stderr) = run(&["exec", "web", "--", "nothing"], "").await;
-    assert_eq!(code, Some(1));
-    assert!(stderr.contains("app: nothing is not there"), "{stderr}");
+    let attached = kubectl.run(&["attach", "-i", "web"], "hello\n").await;
+    assert_eq!(
+        (attached.0, attached.1.as_str()),
+        (Some(0), "app: hello\n"),
+        "{}",
+        attached.2
+    );
+}
+
+#[tokio::test]
+async fn kubectl_attaches_to_a_process() {
+    let Some(kubectl) = Kubectl::of(&server().await).await else {
+        return;
+    };
+    for kubectl in [kubectl.with(&[]), kubectl.over_spdy()] {
+        let (code, stdout, stderr) = kubectl.run(&["attach", "-i", "web"], "hello\n").await;
+        assert_eq!((code, stdout.as_str()), (Some(0), "app: hello\n"), "{stderr}");
+    }
+}
+
+/// With a terminal of its own, which `script` (of util-linux) makes.
+#[tokio::test]
+async fn kubectl_has_a_terminal() {
+    let server = server().await;
+    server.on_exec("default", "web", |command, mut streams| async move {
+        let size = streams.resize.next().await;
+        let text = format!("{} {size:?}\r\n", command.tty);
+        let _ = streams.stdout.write_all(text.as_bytes()).await;
+        ExecEnd::Exited(0)
+    });
+    let Some(kubectl) = Kubectl::of(&server).await else {
+        return;
+    };
+    if tokio::process::Command::new("script")
+        .arg("--version")
+        .output()
+        .await
+        .is_err()
+    {
+        kubewright_test_support::skip("there is no `script` to make a terminal with");
+        return;
+    }
+    for kubectl in [kubectl.with(&[]), kubectl.over_spdy()] {
+        let (code, stdout, _) = kubectl.run_in_terminal("exec -it web -- size", 100, 30).await;
+        assert_eq!(code, Some(0), "{stdout}");
+        let expected = "true Some(TerminalSize { width: 100, height: 30 })";
+        assert!(stdout.contains(expected), "{stdout}");
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_has_sizes_and_one_stream_of_output() {
+    let server = server().await;
+    server.on_exec("default", "web", |_, mut streams| async move {
+        let _ = streams.stderr.write_all(b"thrown away").await;
+        while let Some(size) = streams.resize.next().await {
+            let text = format!("{}x{}", size.width, size.height);
+            let _ = streams.stdout.write_all(text.as_bytes()).await;
+        }
+        ExecEnd::Exited(0)
+    });
+    let query = "command=sizes&stdin=true&stdout=true&stderr=true&tty=true";
+    let response = server.handle(asking(query, "v5.channel.k8s.io")).await;
+    let mut connection = response.into_body().into_connection().expect("a connection");
+    assert_eq!(message(&mut connection).await, Some((1, Vec::new())));
+    for (sent, told) in [
+        (&br#"{"Width":80,"Height":24}"#[..], "80x24"),
+        (br#"{"Width":100,"Height":30}"#, "100x30"),
+    ] {
+        connection
+            .write_all(&client_frame(&[b"\x04", sent].concat()))
+            .await
+            .unwrap();
+        assert_eq!(message(&mut connection).await, Some((1, told.into())));
+    }
+    connection.write_all(&client_frame(&[255, 4])).await.unwrap();
+    let (stdout, stderr, status) = all(&mut connection).await;
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""));
+    assert_eq!(status["status"], "Success");
+}
+
+#[tokio::test]
+async fn a_client_attaches_over_websocket() {
+    let server = server().await;
+    let mut request = asking("stdin=true&stdout=true", "v5.channel.k8s.io");
+    *request.uri_mut() = format!("{POD}/attach?stdin=true&stdout=true").parse().unwrap();
+    let response = server.handle(request).await;
+    assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+    let mut connection = response.into_body().into_connection().expect("a connection");
+    connection.write_all(&client_frame(b"\0hello")).await.unwrap();
+    connection.write_all(&client_frame(&[255, 0])).await.unwrap();
+    let (stdout, _, status) = all(&mut connection).await;
+    assert_eq!(
+        (stdout.as_str(), status["status"].as_str()),
+        ("app: hello", Some("Success"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_ends_when_the_token_of_its_client_expires() {
+    let server = server().await;
+    let account = json!({ "metadata": { "name": "robot" } });
+    create(&server, "/api/v1/namespaces/default/serviceaccounts", account).await;
+    let binding = json!({
+        "metadata": { "name": "robot" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "kind": "ServiceAccount", "namespace": "default", "name": "robot" }],
+    });
+    create(
+        &server,
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        binding,
+    )
+    .await;
+    let review = json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "expirationSeconds": 600 },
+    });
+    let request = Request::post("/api/v1/namespaces/default/serviceaccounts/robot/token")
+        .header("content-type", "application/json")
+        .body(review.to_string().into())
+        .unwrap();
+    let body = server
+        .handle(request)
+        .await
+        .into_body()
+        .collect()
+        .await
+        .unwrap()
+        .to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    let token = review["status"]["token"].as_str().unwrap();
+    let mut request = asking("command=sleep&stdout=true", "v5.channel.k8s.io");
+    let bearer = format!("Bearer {token}").parse().unwrap();
+    request.headers_mut().insert("authorization", bearer);
+    let begin = tokio::time::Instant::now();
+    let response = server.handle_as(None, request).await;
+    assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+    let mut connection = response.into_body().into_connection().expect("a connection");
+    // Pings come meanwhile, which a client answers or not.
+    let status = loop {
+        match message_or_ping(&mut connection).await {
+            Some((3, status)) => break serde_json::from_slice::<Value>(&status).unwrap(),
+            Some(_) => {}
+            None => panic!("no end in order"),
+        }
+    };
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .contains("the token of the client has expired")
+    );
+    let took = begin.elapsed();
+    assert!(
+        Duration::from_mins(9) < took && took < Duration::from_mins(11),
+        "{took:?}"
+    );
 }

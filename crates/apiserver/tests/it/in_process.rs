@@ -326,7 +326,7 @@ async fn a_request_is_counted_under_upstreams_names() {
 async fn text(server: &ApiServer, path: &str) -> String {
     let response = server.handle(Request::get(path).body(Bytes::new()).unwrap()).await;
     assert_eq!(response.status(), StatusCode::OK);
-    let Ok(body) = response.into_body().collect().await;
+    let body = response.into_body().collect().await.expect("a body");
     String::from_utf8(body.to_bytes().to_vec()).unwrap()
 }
 
@@ -337,7 +337,7 @@ async fn any_tower_client_can_ask() {
     let request = Request::get("/version").body(Full::new(Bytes::new())).unwrap();
     let Ok(response) = service.oneshot(request).await;
     assert_eq!(response.status(), StatusCode::OK);
-    let Ok(body) = response.into_body().collect().await;
+    let body = response.into_body().collect().await.expect("a body");
     let version: serde_json::Value = serde_json::from_slice(&body.to_bytes()).unwrap();
     assert_eq!(version["gitVersion"], "v1.36.3");
 }

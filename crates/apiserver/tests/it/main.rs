@@ -2,14 +2,20 @@
 
 mod access;
 mod access_hostile;
+mod aggregation;
 mod any_request;
 mod conversion;
 mod custom_resources;
 mod exec;
 mod hostile;
 mod in_process;
+mod kubectl;
 mod logs;
+mod options;
+mod port_forward;
 mod protobuf;
+mod proxy;
+mod streams_hostile;
 mod tls;
 mod webhooks;
 mod websocket;

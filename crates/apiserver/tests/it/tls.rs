@@ -109,6 +109,22 @@ impl Client {
 const BOTH: [Version; 2] = [Version::HTTP_11, Version::HTTP_2];
 
 #[tokio::test]
+async fn a_listener_trusts_clients_of_given_authorities_beside_those_of_its_own() {
+    let (server, first) = start().await;
+    let (authority, _) = first.authority_pem();
+    let options = ListenOptions::default().client_authorities(authority).only_tls13(true);
+    let second = server.listen(options).await.unwrap();
+    for (listener, identity, expected) in [
+        (&second, &first, StatusCode::OK),
+        (&second, &second, StatusCode::OK),
+        (&first, &second, StatusCode::UNAUTHORIZED),
+    ] {
+        let mut client = connect(listener, Some(identity), Version::HTTP_2).await;
+        assert_eq!(client.ask("GET", NAMESPACES, "").await.0, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_stranger_learns_health_and_version_only() {
     let (_server, listener) = start().await;
     for version in BOTH {
@@ -255,7 +271,7 @@ async fn a_watcher_that_stops_reading_is_disconnected() {
             let metrics = server
                 .handle(Request::get("/metrics").body(Bytes::new()).unwrap())
                 .await;
-            let Ok(metrics) = metrics.into_body().collect().await;
+            let metrics = metrics.into_body().collect().await.expect("a body");
             let metrics = String::from_utf8(metrics.to_bytes().to_vec()).unwrap();
             if metrics.contains(&format!("{RUNNING} 0\n")) {
                 break;
@@ -391,8 +407,9 @@ async fn a_server_publishes_its_address_as_kube_apiserver_does() {
 #[tokio::test]
 async fn an_address_that_is_only_this_machines_is_not_published() {
     let (server, _listener) = start().await;
+    // The listener's authority is written, and nothing else.
     let before = ApiServer::new(Options::new()).revision();
-    assert_eq!(server.revision(), before);
+    assert_eq!(server.revision(), before + 1);
     for path in [ENDPOINTS, SLICE] {
         assert_eq!(get(&server, path).await, None, "{path}");
     }
@@ -407,7 +424,11 @@ async fn what_is_published_is_corrected_at_the_start() {
     let again = first.fork();
     let before = again.revision();
     let listener = again.listen(same).await.unwrap();
-    assert_eq!(again.revision(), before, "what is right is left alone");
+    assert_eq!(
+        again.revision(),
+        before + 1,
+        "but for the authority, what is right is left alone"
+    );
     listener.shutdown().await;
 
     let moved = first.fork();

@@ -164,7 +164,7 @@ async fn a_token_that_is_offered_as_a_protocol_authenticates_and_is_not_shown() 
 }
 
 /// A WebSocket of the administrator, over TLS.
-async fn connect(listener: &Listener, path: &str) -> impl AsyncRead + AsyncWrite + Unpin + use<> {
+pub(crate) async fn connect(listener: &Listener, path: &str) -> impl AsyncRead + AsyncWrite + Unpin + use<> {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_slice(listener.ca_pem().as_bytes()).unwrap();
     roots.add(authority).unwrap();

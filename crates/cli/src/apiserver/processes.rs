@@ -3,11 +3,13 @@
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use kubewright_apiserver::{ApiServer, Listener};
 use kubewright_controllers::process::{ImageError, ImageFolder, ProcessHost, Processes, UnloadedImages};
 use kubewright_controllers::{ControllerName, Controllers};
 
+use super::containers::ProcessBackend;
 use crate::image;
 
 /// Which containers are run.
@@ -94,9 +96,11 @@ pub(super) fn processes(
         RunImages::Only => UnloadedImages::Refused,
     };
     let host = Host(server.clone());
-    Ok(Processes::new(images, folder, listener.local_addr(), host)
+    let processes = Processes::new(images, folder, listener.local_addr(), host)
         .unloaded_images(unloaded_images)
-        .guarded_by(program, image::GUARD))
+        .guarded_by(program, image::GUARD);
+    server.set_container_backend(Arc::new(ProcessBackend(processes.containers())));
+    Ok(processes)
 }
 
 /// The server that processes run beside.

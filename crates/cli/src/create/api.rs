@@ -14,7 +14,8 @@ use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 ///
 /// With --resource=false only a controller is added, for a kind of Kubernetes (--group apps --kind Deployment) or for one
 /// that another crate has the type of (--external-api-path). With --image the controller is complete: it runs that image in
-/// a Deployment.
+/// a Deployment. With --aggregated the program serves the kind itself, behind the API server of the cluster: rows
+/// take the place of the controller.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,6 +27,9 @@ Examples:
 
   # A controller for Deployments
   kubewright create api --group apps --version v1 --kind Deployment --resource=false
+
+  # A kind that this program serves itself, from rows that are not in the cluster
+  kubewright create api --group stars --version v1 --kind Moon --aggregated
 
   # A complete operator that runs an image
   kubewright create api --group cache --version v1alpha1 --kind Memcached \\
@@ -46,6 +50,9 @@ pub(super) struct Arguments {
     /// Write a controller (without a terminal: yes, unless another version of the kind has it)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     controller: Option<bool>,
+    /// Serve the kind from this program, as an aggregated API: its objects come from rows of your own, and no cluster stores them
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    aggregated: Option<bool>,
     /// Write the kind's files anew, also those that were edited
     #[arg(long)]
     force: bool,
@@ -86,9 +93,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         }),
         external_path: arguments.external_api_path.clone(),
         external_domain: arguments.external_api_domain.clone(),
+        aggregated: arguments.aggregated,
         force: arguments.force,
     };
-    if request.image.is_none() {
+    if request.image.is_none() && request.aggregated != Some(true) {
         ask(&project, &mut request)?;
     }
     let created = project.create_api(&request)?;

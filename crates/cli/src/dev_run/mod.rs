@@ -1,6 +1,7 @@
 //! `kubewright run`: runs the operator on this machine, against a cluster or against an embedded API server.
 //! `kubewright demo` shows the same with an operator of its own.
 
+mod extension;
 mod process;
 mod samples;
 mod session;

@@ -3,17 +3,36 @@
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use kubewright_controllers::process::ProcessGuard;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
+
+use crate::image;
 
 /// How long an operator that was asked to stop may take, when another one waits to take its place.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// Ends the operator if this program is killed and cannot.
+static GUARD: OnceLock<Option<ProcessGuard>> = OnceLock::new();
+
+/// The guard, which is started for the first operator. One that cannot be started leaves things as they are without it.
+fn guard(folder: &Path) -> Option<&'static ProcessGuard> {
+    // There are no groups of processes elsewhere.
+    if cfg!(not(unix)) {
+        return None;
+    }
+    let start = || ProcessGuard::start(std::env::current_exe().ok()?, image::GUARD, folder).ok();
+    GUARD.get_or_init(start).as_ref()
+}
+
 /// A running operator. Dropped, it is killed.
 pub(super) struct Process {
     child: Child,
+    /// The group of processes that it leads, of which the guard knows.
+    guarded: Option<u32>,
     /// An operator that is asked twice ends at once.
     is_asked: bool,
 }
@@ -36,8 +55,14 @@ impl Process {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
+        let child = command.spawn()?;
+        let guarded = child.id().zip(guard(folder)).map(|(group, guard)| {
+            guard.add(group);
+            group
+        });
         Ok(Process {
-            child: command.spawn()?,
+            child,
+            guarded,
             is_asked: false,
         })
     }
@@ -82,6 +107,14 @@ impl Process {
         }
         self.kill();
         self.ended().await
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let (Some(group), Some(Some(guard))) = (self.guarded, GUARD.get()) {
+            guard.remove(group);
+        }
     }
 }
 

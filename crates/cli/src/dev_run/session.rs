@@ -18,7 +18,7 @@ use super::process::{Process, StartOptions, exit_code, told};
 use super::target_cluster::TargetCluster;
 use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
-use super::{Arguments, samples, webhook_host};
+use super::{Arguments, extension, samples, webhook_host};
 use crate::project::{Overrides, Project};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
@@ -321,6 +321,18 @@ impl Session<'_> {
     async fn how_to_start(&self, bundle: &Bundle) -> Result<StartOptions, Box<dyn Error>> {
         let mut flags = self.arguments.flags.clone();
         flags.extend(self.webhook_host(bundle).await);
+        match &self.place.embedded {
+            Some(embedded) if extension::is_served(bundle) => {
+                if let Some(port) = extension::port(&mut flags) {
+                    extension::register(embedded, bundle, port);
+                }
+            }
+            None if extension::is_served(bundle) => self.progress.note(
+                "the aggregated API is not registered: the cluster does not reach this machine by a Service (`kubewright run \
+                 --embedded` serves it here, `kubewright deploy` there)",
+            ),
+            _ => {}
+        }
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);
             flags.push(flag);

@@ -47,6 +47,38 @@ fn it_says_where_it_listens_and_how_to_point_kubectl_at_it() {
 }
 
 #[tokio::test]
+async fn a_folder_for_certificates_makes_kubeconfigs_and_tokens_outlive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificates = folder.path().join("kept");
+    let flag = certificates.display().to_string();
+    let mut server = Server::start_with(&["--cert-dir", &flag]);
+    let first = std::fs::read_to_string(&server.kubeconfig).unwrap();
+    for name in ["ca.key", "sa.key"] {
+        let mode = certificates.join(name).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let kept = std::fs::read_to_string(certificates.join("ca.crt")).unwrap();
+    server.stop("TERM");
+    let server = Server::start_with(&["--cert-dir", &flag]);
+    assert_eq!(std::fs::read_to_string(certificates.join("ca.crt")).unwrap(), kept);
+    // The kubeconfig of before, at the port of now.
+    let second = std::fs::read_to_string(&server.kubeconfig).unwrap();
+    let of = |text: &str| Kubeconfig::from_yaml(text).unwrap();
+    let mut before = of(&first);
+    before.clusters[0].cluster.as_mut().unwrap().server =
+        of(&second).clusters[0].cluster.as_ref().unwrap().server.clone();
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(before, &options).await.unwrap();
+    let slices: Api<EndpointSlice> = Api::all(kube::Client::try_from(config).unwrap());
+    slices.list(&kube::api::ListParams::default()).await.unwrap();
+
+    std::fs::remove_file(certificates.join("ca.key")).unwrap();
+    let (code, why) = refusal(&["apiserver", "--secure-port=0", "--cert-dir", &flag]);
+    assert_eq!(code, Some(1));
+    assert!(why.contains("ca.crt without") && why.contains("remove both"), "{why}");
+}
+
+#[tokio::test]
 async fn the_address_by_which_others_reach_it_is_published() {
     let server = Server::start_with(&["--advertise-address", "192.0.2.7"]);
     let kubeconfig = Kubeconfig::read_from(&server.kubeconfig).unwrap();
@@ -93,6 +125,32 @@ fn a_server_that_is_to_ignore_its_terminal_does() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+/// Whoever holds the other end of the pipe may be killed, which no server can be told of otherwise.
+#[test]
+fn a_server_can_end_with_the_program_that_started_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = kubewright();
+    command.stdin(Stdio::piped());
+    let (mut child, path) = started(command, &["--stop-with-stdin"], home.path());
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, b"what is written is ignored\n").unwrap();
+    assert!(path.is_file() && child.try_wait().unwrap().is_none());
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_that_is_not_told_so_outlives_its_standard_input() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = kubewright();
+    command.stdin(Stdio::null());
+    let (mut child, _) = without_a_place(command, home.path());
+    assert!(child.try_wait().unwrap().is_none());
+    send(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 fn send(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
@@ -100,9 +158,15 @@ fn send(child: &Child, signal: &str) {
 }
 
 /// A server that was not told where to put its kubeconfig, and where it has put it.
-fn without_a_place(mut command: Command, temporary: &Path) -> (Child, PathBuf) {
+fn without_a_place(command: Command, temporary: &Path) -> (Child, PathBuf) {
+    started(command, &[], temporary)
+}
+
+/// The same with more flags.
+fn started(mut command: Command, flags: &[&str], temporary: &Path) -> (Child, PathBuf) {
     let mut child = command
         .args(["apiserver", "--secure-port=0"])
+        .args(flags)
         .env("TMPDIR", temporary)
         .stdout(Stdio::piped())
         .spawn()

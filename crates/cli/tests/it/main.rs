@@ -3,8 +3,10 @@
 mod apiserver;
 mod book;
 mod cel;
+mod containers;
 mod demo;
 mod deploy;
+mod envtest;
 mod image;
 mod install;
 mod kubectl;

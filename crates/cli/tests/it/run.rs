@@ -70,6 +70,20 @@ fn a_second_signal_ends_an_operator_that_does_not_listen() {
     assert_eq!(status.code(), Some(128 + 9), "{said}");
 }
 
+#[test]
+fn an_operator_does_not_outlive_a_command_that_is_killed() {
+    let (server, project) = (Server::start(), TestProject::new());
+    let script = "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\n\
+                  trap 'echo asked to end; exit 0' TERM\necho up with nothing\nwhile :; do sleep 0.05; done\n";
+    project.script("src/operator.sh", script);
+    let mut run = project.start(Some(&server.kubeconfig), &["run"]);
+    run.until("up with");
+    run.signal("KILL");
+    run.until("asked to end");
+    let (status, _) = run.end();
+    assert!(!status.success());
+}
+
 #[tokio::test]
 async fn kinds_stay_in_the_cluster_and_webhooks_go_with_the_run() {
     let (server, project) = (Server::start(), TestProject::new());

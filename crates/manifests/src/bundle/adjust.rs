@@ -53,6 +53,7 @@ fn order(kind: &str) -> usize {
         "RoleBinding",
         "ClusterRoleBinding",
         "Service",
+        "APIService",
         "Issuer",
         "Certificate",
         "MutatingWebhookConfiguration",

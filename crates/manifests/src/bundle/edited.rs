@@ -21,13 +21,15 @@ const DEFAULT_ENTRIES: [&str; 4] = [
 ];
 
 /// Entries that depend on the code and on the switches in PROJECT.
-const OPTIONAL_ENTRIES: [&str; 8] = [
+const OPTIONAL_ENTRIES: [&str; 10] = [
     "../crd",
     "../webhook",
+    "../apiservice",
     "../certmanager",
     "../prometheus",
     "../network-policy",
     "manager_webhook_patch.yaml",
+    "manager_extension_patch.yaml",
     "cert_metrics_manager_patch.yaml",
     "manager_role_namespaces.yaml",
 ];

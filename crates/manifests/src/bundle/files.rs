@@ -79,6 +79,7 @@ impl<'i> Files<'i> {
         for (folder, file, kind) in [
             ("default", "manager_metrics_patch.yaml", "Deployment"),
             ("default", "manager_webhook_patch.yaml", "Deployment"),
+            ("default", "manager_extension_patch.yaml", "Deployment"),
             ("default", "cert_metrics_manager_patch.yaml", "Deployment"),
             ("prometheus", "monitor_tls_patch.yaml", "ServiceMonitor"),
         ] {

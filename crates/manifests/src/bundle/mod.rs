@@ -78,6 +78,7 @@ impl Bundle {
         for (folder, wanted) in [
             ("rbac", true),
             ("webhook", true),
+            ("apiservice", true),
             ("certmanager", settings.cert_manager),
             ("prometheus", settings.prometheus),
             ("network-policy", settings.network_policy),
@@ -124,7 +125,7 @@ impl Bundle {
 fn check_prefix(manifests: &RenderedManifests) -> Result<(), BundleError> {
     let settings = &manifests.settings;
     let wanted = format!("{}-", manifests.operator);
-    if manifests.has_webhooks && !settings.cert_manager && settings.prefix != wanted {
+    if (manifests.has_webhooks || manifests.has_extension) && !settings.cert_manager && settings.prefix != wanted {
         return Err(BundleError::Prefix {
             prefix: settings.prefix.clone(),
             wanted,

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::install::{NAMESPACE_ANNOTATION, Settings};
 
 /// The kinds of an installation that are not namespaced.
-const CLUSTER_WIDE: [&str; 8] = [
+const CLUSTER_WIDE: [&str; 9] = [
+    "APIService",
     "ClusterRole",
     "ClusterRoleBinding",
     "CustomResourceDefinition",
@@ -93,6 +94,7 @@ impl Names<'_> {
             "CustomResourceDefinition" => {
                 self.rename_service(object.pointer_mut("/spec/conversion/webhook/clientConfig/service"));
             }
+            "APIService" => self.rename_service(object.pointer_mut("/spec/service")),
             "Certificate" => {
                 let kind = object["spec"]["issuerRef"]["kind"]
                     .as_str()

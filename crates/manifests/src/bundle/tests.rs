@@ -198,3 +198,81 @@ fn with_cert_manager_the_manager_has_no_rights_to_certificates() {
     assert!(own.contains(&certificates) && !theirs.contains(&certificates));
     assert!(theirs.contains(&"shop-serving-cert".to_owned()));
 }
+
+/// An operator that serves a kind itself.
+fn with_extension(settings: &Settings) -> RenderedManifests {
+    let kind = |version: &str| kubewright_description::DefinitionDescription {
+        group: "ps.example.com".to_owned(),
+        version: version.to_owned(),
+        kind: "Process".to_owned(),
+        plural: "processes".to_owned(),
+        namespaced: false,
+        ty: "Process".to_owned(),
+        definition: serde_json::json!({ "spec": { "versions": [{ "name": version, "served": true }] } }),
+        schema: serde_json::json!({ "type": "object" }),
+        problem: None,
+    };
+    let operator = kubewright_description::Description {
+        aggregated: vec![kind("v1"), kind("v1beta1")],
+        ..Operator::new("shop").describe()
+    };
+    RenderedManifests::with_definitions(&operator, Vec::new(), settings)
+}
+
+#[test]
+fn an_aggregated_api_has_its_api_services_and_may_ask_about_its_clients() {
+    let bundle = Bundle::of(&with_extension(&settings()), &|_| None).unwrap();
+    let find = |kind: &str, name: &str| {
+        let mut objects = bundle.objects.iter();
+        let found = objects.find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
+        found.unwrap_or_else(|| panic!("no {kind} {name}"))
+    };
+    let service = find("APIService", "v1.ps.example.com");
+    assert_eq!(service["metadata"].get("namespace"), None);
+    assert_eq!(
+        service["spec"]["service"],
+        serde_json::json!({ "name": "shop-extension-service", "namespace": "shop-system", "port": 443 })
+    );
+    find("APIService", "v1beta1.ps.example.com");
+    assert_eq!(
+        find("Service", "shop-extension-service")["spec"]["ports"][0]["targetPort"],
+        7443
+    );
+    let delegator = find("ClusterRoleBinding", "shop-extension-auth-delegator");
+    assert_eq!(delegator["roleRef"]["name"], "system:auth-delegator");
+    let reader = find("RoleBinding", "shop-extension-auth-reader");
+    assert_eq!(reader["metadata"]["namespace"], "kube-system");
+    for binding in [delegator, reader] {
+        assert_eq!(binding["subjects"][0]["name"], "shop-controller-manager");
+        assert_eq!(binding["subjects"][0]["namespace"], "shop-system");
+    }
+    let deployment = find("Deployment", "shop-controller-manager");
+    let ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"].to_string();
+    assert!(ports.contains("7443"), "{ports}");
+    let position = |kind: &str| bundle.objects.iter().position(|object| object["kind"] == kind).unwrap();
+    assert!(position("Service") < position("APIService") && position("APIService") < position("Deployment"));
+}
+
+#[test]
+fn cert_manager_gives_an_aggregated_api_its_certificate() {
+    let settings = Settings {
+        cert_manager: true,
+        ..settings()
+    };
+    let bundle = Bundle::of(&with_extension(&settings), &|_| None).unwrap();
+    let service = bundle
+        .objects
+        .iter()
+        .find(|object| object["kind"] == "APIService")
+        .unwrap();
+    assert_eq!(
+        service["metadata"]["annotations"]["cert-manager.io/inject-ca-from"],
+        "shop-system/shop-extension-cert"
+    );
+    let deployment = bundle
+        .objects
+        .iter()
+        .find(|object| object["kind"] == "Deployment")
+        .unwrap();
+    assert!(deployment.to_string().contains("--extension-cert-path="));
+}

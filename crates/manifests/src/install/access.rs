@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::context::{NAMESPACE, NAMESPACE_ANNOTATION};
 use super::file::kustomization;
-use super::{GeneratedFile, RenderContext, kinds};
+use super::{GeneratedFile, RenderContext, extension, kinds};
 use crate::rules::{by_namespace, by_scope, minimal};
 
 const API: &str = "rbac.authorization.k8s.io/v1";
@@ -67,7 +67,7 @@ pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
         &[(RoleScope::OperatorNamespace, operator.leader_election_rules.clone())],
     ));
     // With cert-manager, the manager neither keeps certificates nor writes them into configurations.
-    if context.has_webhooks() && !context.settings.cert_manager {
+    if (context.has_webhooks() || context.has_extension()) && !context.settings.cert_manager {
         files.extend(roles_and_bindings(
             context,
             "certificates_role",
@@ -96,6 +96,7 @@ pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     );
     files.push(file("metrics_reader_role", vec![reader]));
     files.extend(kinds::roles(context));
+    files.extend(extension::bindings(context));
     files.push(kustomization(&files, "rbac"));
     files
 }
@@ -125,7 +126,7 @@ fn manager_rules(context: &RenderContext<'_>) -> Vec<(RoleScope, Vec<Rule>)> {
 
 /// The replacements that move roles for other namespaces there after kustomize has put them into the operator's.
 pub(super) fn namespace_replacements(context: &RenderContext<'_>) -> Option<GeneratedFile> {
-    let replacements: Vec<Value> = manager_rules(context)
+    let mut replacements: Vec<Value> = manager_rules(context)
         .iter()
         .filter(|(scope, _)| matches!(scope, RoleScope::Namespace(_)))
         .map(|(scope, _)| {
@@ -142,6 +143,15 @@ pub(super) fn namespace_replacements(context: &RenderContext<'_>) -> Option<Gene
             })
         })
         .collect();
+    if context.has_extension() {
+        let reader = extension::READER;
+        replacements.push(json!({
+            "source": {
+                "kind": "RoleBinding", "name": reader, "fieldPath": format!("metadata.annotations.[{NAMESPACE_ANNOTATION}]"),
+            },
+            "targets": [{ "select": { "kind": "RoleBinding", "name": reader }, "fieldPaths": ["metadata.namespace"] }],
+        }));
+    }
     (!replacements.is_empty())
         .then(|| GeneratedFile::of(format!("default/{NAMESPACE_REPLACEMENTS}"), json!(replacements)))
 }

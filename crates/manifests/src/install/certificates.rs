@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::file::kustomization;
 use super::network::{METRICS_SERVICE, WEBHOOK_SERVICE};
-use super::{GeneratedFile, RenderContext};
+use super::{GeneratedFile, RenderContext, extension};
 
 const API: &str = "cert-manager.io/v1";
 const ISSUER: &str = "selfsigned-issuer";
@@ -14,6 +14,10 @@ const SERVING: &str = "serving-cert";
 pub(super) const SERVING_SECRET: &str = "webhook-server-cert";
 /// The Secret of the metrics' certificate.
 pub(super) const METRICS_SECRET: &str = "metrics-server-cert";
+/// The certificate of the aggregated API.
+pub(super) const EXTENSION: &str = "extension-cert";
+/// Its Secret.
+pub(super) const EXTENSION_SECRET: &str = "extension-server-cert";
 
 /// `config/certmanager`. It is written always and listed once the project uses cert-manager.
 pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
@@ -27,6 +31,15 @@ pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
             SERVING,
             WEBHOOK_SERVICE,
             SERVING_SECRET,
+        ));
+    }
+    if context.has_extension() {
+        files.push(certificate(
+            context,
+            "extension",
+            EXTENSION,
+            extension::SERVICE,
+            EXTENSION_SECRET,
         ));
     }
     files.push(certificate(
@@ -66,8 +79,13 @@ fn host(context: &RenderContext<'_>, service: &str) -> String {
 
 /// Tells cert-manager to put its CA into an object, if certificates come from there.
 pub(super) fn annotate(context: &RenderContext<'_>, object: &mut Value) {
+    annotate_with(context, object, SERVING);
+}
+
+/// The same for the CA of another certificate.
+pub(super) fn annotate_with(context: &RenderContext<'_>, object: &mut Value, certificate: &str) {
     if context.settings.cert_manager {
-        let certificate = format!("{}/{}", context.settings.namespace, context.full_name(SERVING));
+        let certificate = format!("{}/{}", context.settings.namespace, context.full_name(certificate));
         object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] = certificate.into();
     }
 }

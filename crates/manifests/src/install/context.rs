@@ -56,7 +56,8 @@ impl RenderContext<'_> {
 
     /// Whether file names need the group beside the kind.
     pub(super) fn has_several_groups(&self) -> bool {
-        let mut groups = self.operator.definitions.iter().map(|definition| &definition.group);
+        let kinds = self.operator.definitions.iter().chain(&self.operator.aggregated);
+        let mut groups = kinds.map(|definition| &definition.group);
         let first = groups.next();
         self.settings.multigroup || groups.any(|group| Some(group) != first)
     }
@@ -68,6 +69,11 @@ impl RenderContext<'_> {
             .and_then(|group| group.strip_suffix('.'))
             .filter(|group| !group.is_empty());
         short.unwrap_or(group)
+    }
+
+    /// Whether the manager serves an aggregated API.
+    pub(super) fn has_extension(&self) -> bool {
+        !self.operator.aggregated.is_empty()
     }
 
     pub(super) fn has_webhooks(&self) -> bool {

@@ -92,7 +92,7 @@ fn references() -> Value {
 pub(super) fn roles(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let mut seen = Vec::new();
     let mut files = Vec::new();
-    for definition in &context.operator.definitions {
+    for definition in context.operator.definitions.iter().chain(&context.operator.aggregated) {
         // Versions of one kind share their roles.
         let kind = (&definition.group, &definition.kind);
         if seen.contains(&kind) {

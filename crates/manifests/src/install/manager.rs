@@ -3,14 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::certificates::{METRICS_SECRET, SERVING_SECRET};
-use super::{GeneratedFile, RenderContext};
+use super::certificates::{EXTENSION_SECRET, METRICS_SECRET, SERVING_SECRET};
+use super::{GeneratedFile, RenderContext, extension};
 
 /// Where the manager's file is, from the root of a project.
 pub const MANAGER: &str = "config/manager/manager.yaml";
 
 /// Where cert-manager's certificates are mounted.
 const WEBHOOK_FOLDER: &str = "/tmp/k8s-webhook-server/serving-certs";
+const EXTENSION_FOLDER: &str = "/tmp/k8s-extension-server/serving-certs";
 const METRICS_FOLDER: &str = "/tmp/k8s-metrics-server/metrics-certs";
 
 /// The first `config/manager/manager.yaml` of a project: namespace and Deployment, its user's from then on.
@@ -47,6 +48,17 @@ pub(super) fn patches(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
             operations.extend(mounted("webhook-certs", WEBHOOK_FOLDER, SERVING_SECRET));
         }
         files.push(patch("manager_webhook_patch", &operations));
+    }
+    if context.has_extension() {
+        let mut operations = vec![add(
+            "containers/0/ports",
+            &json!({ "containerPort": extension::PORT, "name": "extension", "protocol": "TCP" }),
+        )];
+        if context.settings.cert_manager {
+            operations.push(argument(&format!("--extension-cert-path={EXTENSION_FOLDER}")));
+            operations.extend(mounted("extension-certs", EXTENSION_FOLDER, EXTENSION_SECRET));
+        }
+        files.push(patch("manager_extension_patch", &operations));
     }
     if context.settings.cert_manager {
         let mut operations = vec![argument(&format!("--metrics-cert-path={METRICS_FOLDER}"))];

@@ -4,6 +4,7 @@
 mod access;
 mod certificates;
 mod context;
+mod extension;
 mod file;
 mod kinds;
 pub mod kustomization;
@@ -31,6 +32,8 @@ pub struct RenderedManifests {
     pub operator: String,
     /// Whether the API server calls the manager: for admission, or for conversion.
     pub has_webhooks: bool,
+    /// Whether the manager serves an aggregated API.
+    pub has_extension: bool,
     /// Where and how it runs.
     pub settings: Settings,
     /// The `CustomResourceDefinition`s of its kinds, without who converts them.
@@ -50,6 +53,13 @@ impl RenderedManifests {
         settings: &Settings,
     ) -> Result<RenderedManifests, Problems> {
         let definitions = definitions::render(operator, options)?;
+        // The kinds of an aggregated API have no definitions in the cluster, but are held to the same rules.
+        let aggregated = Description {
+            definitions: operator.aggregated.clone(),
+            conversions: Vec::new(),
+            ..Description::new(&operator.name)
+        };
+        definitions::render(&aggregated, options)?;
         Ok(RenderedManifests::with_definitions(operator, definitions, settings))
     }
 
@@ -62,12 +72,14 @@ impl RenderedManifests {
         files.extend(access::files(&context));
         files.extend(replacements);
         files.extend(network::files(&context));
+        files.extend(extension::files(&context));
         files.extend(certificates::files(&context));
         files.extend(manager::patches(&context));
         files.sort_by(|a, b| a.path.cmp(&b.path));
         RenderedManifests {
             operator: operator.name.clone(),
             has_webhooks: context.has_webhooks(),
+            has_extension: context.has_extension(),
             settings: settings.clone(),
             definitions,
             files,
@@ -82,10 +94,12 @@ fn entries(context: &RenderContext<'_>, has_replacements: bool) -> Vec<Entry> {
     vec![
         Entry::resource("../crd", !context.operator.definitions.is_empty()),
         Entry::resource("../webhook", webhooks),
+        Entry::resource("../apiservice", context.has_extension()),
         Entry::resource("../certmanager", settings.cert_manager),
         Entry::resource("../prometheus", settings.prometheus),
         Entry::resource("../network-policy", settings.network_policy),
         Entry::patch("manager_webhook_patch.yaml", webhooks),
+        Entry::patch("manager_extension_patch.yaml", context.has_extension()),
         Entry::patch("cert_metrics_manager_patch.yaml", settings.cert_manager),
         Entry::replacement(access::NAMESPACE_REPLACEMENTS, has_replacements),
     ]
@@ -101,7 +115,8 @@ pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
 }
 
 /// The folders of generated files. A marked file there that is not among [`RenderedManifests::files`] belongs to code that was removed.
-pub const FOLDERS: [&str; 9] = [
+pub const FOLDERS: [&str; 10] = [
+    "config/apiservice",
     "config/certmanager",
     "config/crd",
     "config/crd/bases",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::context::NAMESPACE;
 use super::file::kustomization;
-use super::{GeneratedFile, RenderContext, certificates};
+use super::{GeneratedFile, RenderContext, certificates, extension};
 
 const METRICS_PORT: u16 = 8443;
 const WEBHOOK_PORT: u16 = 9443;
@@ -31,7 +31,7 @@ pub(super) fn files(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     files
 }
 
-fn service(context: &RenderContext<'_>, name: &str, port: &Value) -> Value {
+pub(super) fn service(context: &RenderContext<'_>, name: &str, port: &Value) -> Value {
     let mut service = context.namespaced("v1", "Service", name);
     service["spec"] = json!({ "ports": [port], "selector": context.selector() });
     service
@@ -151,6 +151,13 @@ fn policies(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
             "allow-webhook-traffic",
             "Webhooks are called by the API server, which has no address that a policy could name: the port is open to all.",
             json!({ "ports": [{ "port": WEBHOOK_PORT, "protocol": "TCP" }] }),
+        ));
+    }
+    if context.has_extension() {
+        files.push(policy(
+            "allow-extension-traffic",
+            "The aggregated API is called by the API server, which has no address that a policy could name: the port is open to all.",
+            json!({ "ports": [{ "port": extension::PORT, "protocol": "TCP" }] }),
         ));
     }
     files.push(kustomization(&files, "network-policy"));

@@ -91,6 +91,11 @@ pub(super) fn client_configs(kind: TargetKind, object: &Value) -> Vec<(String, &
             let path = "/spec/conversion/webhook/clientConfig".to_owned();
             config.is_object().then_some((path, config)).into_iter().collect()
         }
+        TargetKind::ApiService => {
+            let config = &object["spec"];
+            let path = "/spec".to_owned();
+            config.is_object().then_some((path, config)).into_iter().collect()
+        }
     }
 }
 
@@ -168,6 +173,18 @@ mod tests {
         object["spec"]["conversion"] = json!({ "strategy": "None" });
         let injection = inject(TargetKind::Conversion, &object, &service(), "bmV3");
         assert_eq!(injection, Injection::NotOurs);
+    }
+
+    #[test]
+    fn an_api_service_has_its_bundle_beside_its_service() {
+        let object = json!({
+            "metadata": { "resourceVersion": "7" },
+            "spec": { "group": "shop.example.com", "version": "v1", "service": { "name": "webhooks", "namespace": "shop" } },
+        });
+        let Injection::Patch(patch) = inject(TargetKind::ApiService, &object, &service(), "bmV3") else {
+            panic!("no patch");
+        };
+        assert_eq!(patch[1]["path"], "/spec/caBundle");
     }
 
     #[test]

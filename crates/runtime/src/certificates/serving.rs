@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::keeper::Keeper;
 use super::local::{LocalKeeper, Restorer};
-use super::source::Source;
+use super::source::{CertificateFiles, Source};
 use super::target::Target;
 use crate::clock::Clock;
 use crate::metrics::CertificateMetrics;
@@ -66,6 +66,18 @@ impl ServingCertificates {
             clock: None,
             restored: Vec::new(),
         })
+    }
+
+    /// Certificates that stay as they are, for a run on this machine.
+    pub(crate) fn fixed(certificates: Certificates) -> Self {
+        ServingCertificates {
+            certificates,
+            // There are no files to follow.
+            source: Arc::new(Source::Files(CertificateFiles::in_folder("", "", ""))),
+            progress: Arc::new(watch::Sender::new(Ok(()))),
+            clock: None,
+            restored: Vec::new(),
+        }
     }
 
     /// What a server shows, for [`HttpServer::with_tls`](crate::serve::HttpServer::with_tls). Until there is a certificate,

@@ -11,6 +11,8 @@ pub enum TargetKind {
     Validating,
     /// A `CustomResourceDefinition` that converts through a webhook.
     Conversion,
+    /// An `APIService` of an aggregated API.
+    ApiService,
 }
 
 impl TargetKind {
@@ -19,6 +21,7 @@ impl TargetKind {
         match self {
             TargetKind::Mutating | TargetKind::Validating => "admissionregistration.k8s.io",
             TargetKind::Conversion => "apiextensions.k8s.io",
+            TargetKind::ApiService => "apiregistration.k8s.io",
         }
     }
 
@@ -28,6 +31,7 @@ impl TargetKind {
             TargetKind::Mutating => "mutatingwebhookconfigurations",
             TargetKind::Validating => "validatingwebhookconfigurations",
             TargetKind::Conversion => "customresourcedefinitions",
+            TargetKind::ApiService => "apiservices",
         }
     }
 
@@ -37,6 +41,7 @@ impl TargetKind {
             TargetKind::Mutating => "MutatingWebhookConfiguration",
             TargetKind::Validating => "ValidatingWebhookConfiguration",
             TargetKind::Conversion => "CustomResourceDefinition",
+            TargetKind::ApiService => "APIService",
         }
     }
 }
@@ -72,6 +77,14 @@ impl Target {
         Target {
             kind: TargetKind::Conversion,
             name: name.into(),
+        }
+    }
+
+    /// The `APIService` of a version of an aggregated API.
+    pub fn api_service(group: &str, version: &str) -> Self {
+        Target {
+            kind: TargetKind::ApiService,
+            name: format!("{version}.{group}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use http::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::request::Call;
 use super::{Applied, Error, Objects, Patch};
@@ -100,6 +100,70 @@ impl<K> Subresource<K> {
         let (_, answer) = self.objects.client.send(call).await?;
         self.raise_barrier(key, &answer);
         self.read("patch", &answer)
+    }
+
+    /// Applies what this owner wants of it, where it is of another kind, as `scale`: a `ScaleApply`, or any value that has what is
+    /// wanted and nothing else. What this owner applied before and leaves out now is no longer its own.
+    ///
+    /// Servers take the replicas of a workload that nobody set for somebody's: whoever applies a scale first has to
+    /// [`force`](super::Client::force) it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+    /// # let cache = kubewright_runtime::informer::Cache::default();
+    /// # let client = kubewright_runtime::client::Client::new(server.client(), cache).field_owner("example");
+    /// use k8s_openapi::api::autoscaling::v1::Scale;
+    /// use k8s_openapi::api::core::v1::ReplicationController;
+    /// use kubewright_runtime::object::ObjectKey;
+    /// use serde_json::json;
+    ///
+    /// # let template = json!({
+    /// #     "metadata": { "labels": { "app": "web" } },
+    /// #     "spec": { "containers": [{ "name": "web", "image": "nginx" }] },
+    /// # });
+    /// # let web = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": { "template": template } });
+    /// # client.create::<ReplicationController>(&serde_json::from_value(web)?).await?;
+    /// let key = ObjectKey::namespaced("default", "web");
+    /// let scale = client.of::<ReplicationController>().subresource("scale");
+    /// let wanted = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "spec": { "replicas": 3 } });
+    /// let error = scale.apply_as::<Scale>(&key, &wanted).await.unwrap_err();
+    /// assert!(error.is_conflict());
+    /// let scale = client.force().of::<ReplicationController>().subresource("scale");
+    /// let now: Scale = scale.apply_as(&key, &wanted).await?;
+    /// assert_eq!(now.spec.unwrap().replicas, Some(3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn apply_as<T: DeserializeOwned>(&self, key: &ObjectKey, wanted: &impl Serialize) -> Result<T, Error> {
+        self.objects.client.field_owner_of_apply()?;
+        let mut wanted = self.body(wanted)?;
+        if let Some(Value::Object(metadata)) = wanted.get_mut("metadata") {
+            metadata.remove("managedFields");
+            // Servers do not look at it.
+            if let Some(other) = metadata.get("name").filter(|name| *name != key.name()) {
+                return Err(self.invalid(format!("it is named {other} and would be applied to {key}")));
+            }
+        }
+        let call = self.objects.apply_call(key, Some(&self.name), &Value::Object(wanted));
+        let (_, answer) = self.objects.client.send(call).await?;
+        self.raise_barrier(key, &answer);
+        self.read("apply", &answer)
+    }
+
+    fn body(&self, wanted: &impl Serialize) -> Result<Map<String, Value>, Error> {
+        let problem = match serde_json::to_value(wanted) {
+            Ok(Value::Object(members)) => return Ok(members),
+            Ok(_) => "it does not serialize to an object".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(self.invalid(problem))
+    }
+
+    fn invalid(&self, problem: String) -> Error {
+        let kind = format!("{} of {}", self.name, self.objects.kind);
+        Error::Invalid { kind, problem }
     }
 
     async fn write_as<T: DeserializeOwned>(

@@ -101,7 +101,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
     }
 
     pub(super) async fn apply_value(&self, mut wanted: Value, subresource: Option<&str>) -> Result<Applied<K>, Error> {
-        let owner = self.client.options.field_owner.clone().ok_or(Error::NoFieldOwner)?;
+        let owner = self.client.field_owner_of_apply()?;
         let key = self.key(&wanted)?;
         if let Some(metadata) = wanted["metadata"].as_object_mut() {
             metadata.remove("managedFields");
@@ -119,14 +119,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
             });
         }
         let before = self.client.cached(&self.kind, &key);
-        let mut call = Call::new("apply", Method::PATCH, &self.kind).object(&key);
-        call.subresource = subresource;
-        call.query = self.client.write_query(true);
-        if self.client.options.force {
-            call.query.push(("force", "true".to_owned()));
-        }
-        call.content_type = "application/apply-patch+yaml";
-        call.body = wanted.to_string().into_bytes();
+        let call = self.apply_call(&key, subresource, &wanted);
         let (code, answer) = self.client.send(call).await?;
         let object = self.written("apply", &answer)?;
         let record = Record::parse(&answer, &self.kind).map_err(|error| self.malformed_response("apply", error))?;
@@ -200,7 +193,32 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
     }
 }
 
+impl<K> Objects<K> {
+    /// The request of a server-side apply.
+    pub(super) fn apply_call<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        subresource: Option<&'a str>,
+        wanted: &Value,
+    ) -> Call<'a> {
+        let mut call = Call::new("apply", Method::PATCH, &self.kind).object(key);
+        call.subresource = subresource;
+        call.query = self.client.write_query(true);
+        if self.client.options.force {
+            call.query.push(("force", "true".to_owned()));
+        }
+        call.content_type = "application/apply-patch+yaml";
+        call.body = wanted.to_string().into_bytes();
+        call
+    }
+}
+
 impl Client {
+    /// As whom this client applies: the server refuses an apply of nobody.
+    pub(super) fn field_owner_of_apply(&self) -> Result<std::sync::Arc<str>, Error> {
+        self.options.field_owner.clone().ok_or(Error::NoFieldOwner)
+    }
+
     /// The parameters of a write.
     pub(super) fn write_query(&self, validates: bool) -> Vec<(&'static str, String)> {
         let mut query = Vec::new();

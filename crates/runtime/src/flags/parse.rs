@@ -125,6 +125,14 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     pub webhook_service_name: Option<String>,
 
+    /// Port the aggregated API is served on, if the program serves one. 0 to serve none.
+    #[arg(long, value_name = "PORT", default_value_t = 7443)]
+    pub extension_port: u16,
+
+    /// The directory that contains the certificate of the aggregated API: tls.crt and tls.key.
+    #[arg(long, value_name = "FOLDER")]
+    pub extension_cert_path: Option<PathBuf>,
+
     /// If set, HTTP/2 will be enabled for the metrics and webhook servers.
     #[arg(long, value_name = "BOOL", default_value = "false", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = go_bool, action = clap::ArgAction::Set)]

@@ -38,12 +38,13 @@ impl Operator {
     /// assert_eq!(tree.schema["required"], serde_json::json!(["spec"]));
     /// ```
     pub fn resource<K: Object + CustomResourceExt + JsonSchema>(mut self) -> Self {
-        self.definitions.push(define::<K>);
+        self.definitions.push(describe_kind::<K>);
         self
     }
 }
 
-fn define<K: Object + CustomResourceExt + JsonSchema>() -> DefinitionDescription {
+/// One version of a kind as data: its names, and its schema as the type has it.
+pub fn describe_kind<K: Object + CustomResourceExt + JsonSchema>() -> DefinitionDescription {
     let kind = Kind::of::<K>();
     // A schema that kube's own derive writes may be one it cannot rewrite; then it panics.
     let (definition, problem) = match catch_unwind(AssertUnwindSafe(K::crd)) {
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_definition_is_what_the_derive_says_and_the_schema_as_the_type_has_it() {
-        let tree = define::<Tree>();
+        let tree = describe_kind::<Tree>();
         assert_eq!(tree.definition["spec"]["names"]["shortNames"], json!(["tr"]));
         let version = &tree.definition["spec"]["versions"][0];
         assert_eq!(version["additionalPrinterColumns"][0]["name"], "Height");
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_type_whose_derive_panics_is_told_of_and_keeps_its_names() {
-        let garden = define::<Garden>();
+        let garden = describe_kind::<Garden>();
         assert!(garden.problem.unwrap().hint.contains("kubewright::resource"));
         assert_eq!(garden.definition["metadata"]["name"], "gardens.example.com");
         assert_eq!(garden.definition["spec"]["scope"], "Namespaced");

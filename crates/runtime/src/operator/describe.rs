@@ -26,6 +26,11 @@ impl Operator {
             webhooks: self.webhooks.iter().flat_map(Webhook::describe).collect(),
             conversions: self.conversions.iter().map(describe_conversion).collect(),
             definitions: self.definitions.iter().map(|define| define()).collect(),
+            aggregated: self
+                .extension
+                .iter()
+                .flat_map(|extension| extension.definitions())
+                .collect(),
             rules,
             certificate_rules,
             certificate_namespace_rules,

@@ -139,6 +139,7 @@ impl Operator {
             manager = manager.secure_metrics(certificates, flags.enable_http2);
         }
         manager = self.serve_webhooks(manager, flags, environment)?;
+        manager = self.serve_extension(manager, flags, environment)?;
         if let Some(election) = flags.election(self.lease.as_deref().unwrap_or(&self.name), environment) {
             manager = manager.leader_election(election);
         }

@@ -4,6 +4,7 @@
 mod cluster_version;
 mod definition;
 mod describe;
+mod extension;
 mod main;
 mod webhooks;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use crate::cache::Index;
 use crate::controller::Controller;
 use crate::conversion::Conversion;
+use crate::extension::ApiExtension;
 use crate::informer::{DeclarationError, Declarations, InformerOptions};
 use crate::lease::ElectionOptions;
 use crate::manager::{Manager, ManagerError, Runnable};
@@ -21,6 +23,7 @@ use crate::stop::Stop;
 use crate::webhook::Webhook;
 
 pub use cluster_version::{TESTED_MINORS, cluster_warning, version_warning};
+pub use definition::describe_kind;
 pub use kubewright_description::{
     ControllerDescription, ConversionDescription, DefinitionDescription, DefinitionProblem, Description, Rule, Wakes,
     WatchDescription,
@@ -59,6 +62,7 @@ pub struct Operator {
     webhooks: Vec<Webhook>,
     conversions: Vec<Conversion>,
     definitions: Vec<definition::Define>,
+    extension: Option<Arc<dyn ApiExtension>>,
     declarations: Declarations,
     mistakes: Vec<DeclarationError>,
     rules: Vec<Rule>,
@@ -75,6 +79,7 @@ impl Operator {
             webhooks: Vec::new(),
             conversions: Vec::new(),
             definitions: Vec::new(),
+            extension: None,
             declarations: Declarations::default(),
             mistakes: Vec::new(),
             rules: Vec::new(),

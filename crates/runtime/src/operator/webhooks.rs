@@ -56,16 +56,19 @@ impl Operator {
 
     /// The rules for certificates of its own: those for everywhere, and those for its own namespace.
     pub(super) fn certificate_rules(&self) -> (Vec<Rule>, Vec<Rule>) {
-        let targets = self.certificate_targets();
-        if targets.is_empty() {
-            return (Vec::new(), Vec::new());
-        }
-        // Which namespace that is, the installation decides.
-        let mut options = ManagedOptions::new("", self.webhook_service());
-        options.targets = targets;
-        let (own, all): (Vec<_>, Vec<_>) = options
-            .permissions()
+        let services = [
+            (self.webhook_service(), self.certificate_targets()),
+            (self.extension_service(), self.extension_targets()),
+        ];
+        let (own, all): (Vec<_>, Vec<_>) = services
             .into_iter()
+            .filter(|(_, targets)| !targets.is_empty())
+            .flat_map(|(service, targets)| {
+                // Which namespace that is, the installation decides.
+                let mut options = ManagedOptions::new("", service);
+                options.targets = targets;
+                options.permissions()
+            })
             .partition(|permission| permission.namespace.is_some());
         (all.into_iter().map(rule).collect(), own.into_iter().map(rule).collect())
     }

@@ -1,6 +1,8 @@
 //! Lists and watches through `kube`'s client, as bytes: nothing is decoded here.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
@@ -9,19 +11,26 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::core::params::{ListParams, WatchParams};
 use kube::core::{Status, request};
+use kubewright_system::same_process::SameProcess;
 use serde::Deserialize;
 
 use super::failure::Failure;
-use super::source::{Frames, ListRequest, Source, WatchRequest};
+use super::source::{DEAD_AFTER, Frames, ListRequest, Source, WatchRequest};
 use super::target::Target;
 
 /// A longer frame is refused: no object is that large.
 const LONGEST_FRAME: usize = 64 << 20;
 
+/// For how many seconds a watch is asked for where nothing speaks for a shorter one; servers know a longest time of their own.
+const YEAR: u32 = 365 * 24 * 60 * 60;
+
 pub(super) struct KubeSource {
     client: kube::Client,
     target: Target,
     request: request::Request,
+    /// Whether the server is in this process, as its last watch said. Then a watch lasts, and needs no bookmarks as signs of life: a
+    /// virtual month in which nothing happens is over at once.
+    same_process: AtomicBool,
 }
 
 impl KubeSource {
@@ -31,6 +40,7 @@ impl KubeSource {
             client,
             target,
             request,
+            same_process: AtomicBool::new(false),
         }
     }
 
@@ -117,11 +127,14 @@ impl Source for KubeSource {
             WatchRequest::State => ("", true),
             WatchRequest::After(revision) => (revision.as_str(), false),
         };
+        // The bookmark that ends the state is one that has to be asked for.
+        let lasts = !send_initial_events && self.same_process.load(Ordering::Relaxed);
         let params = WatchParams {
             label_selector: self.label_selector(),
             field_selector: self.target.fields.clone(),
             send_initial_events,
-            ..WatchParams::default()
+            bookmarks: !lasts,
+            timeout: lasts.then_some(YEAR),
         };
         let request = if self.target.metadata_only {
             self.request.watch_metadata(&params, from)
@@ -134,8 +147,12 @@ impl Source for KubeSource {
             request.headers_mut().insert(header::ACCEPT_ENCODING, identity);
             request
         });
-        let body = self.send(request).await?.into_body().into_data_stream();
+        let response = self.send(request).await?;
+        let same_process = response.extensions().get::<SameProcess>().is_some();
+        self.same_process.store(same_process, Ordering::Relaxed);
+        let body = response.into_body().into_data_stream();
         Ok(KubeFrames {
+            same_process,
             body: Box::pin(body.map(|chunk| chunk.map_err(Failure::transport))),
             buffer: BytesMut::new(),
             searched: 0,
@@ -145,6 +162,7 @@ impl Source for KubeSource {
 
 /// The lines of a watch's body.
 pub(super) struct KubeFrames {
+    same_process: bool,
     body: Pin<Box<dyn Stream<Item = Result<Bytes, Failure>> + Send>>,
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line's end.
@@ -152,6 +170,10 @@ pub(super) struct KubeFrames {
 }
 
 impl Frames for KubeFrames {
+    fn longest_silence(&self) -> Option<Duration> {
+        (!self.same_process).then_some(DEAD_AFTER)
+    }
+
     async fn next(&mut self) -> Option<Result<Bytes, Failure>> {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {

@@ -27,8 +27,6 @@ const BACKOFF: Backoff = Backoff {
 /// How long discovery is left alone at most while a kind is not served; a tenth longer by chance.
 const MISSING_MAX: Duration = Duration::from_secs(10);
 const MISSING_JITTER: f64 = 0.1;
-/// The server ends a watch after 290 s; one that says nothing for longer is dead.
-const DEAD_AFTER: Duration = Duration::from_secs(305);
 /// A watch that lived this long was a success, even if it had nothing to say.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
 /// Where discovery cannot be asked, this many answers of 404 in a row mean that the kind is gone, and its objects with it.
@@ -484,7 +482,11 @@ fn said<T: DeserializeOwned>(object: &FrameObject<'_>) -> Result<T, Failure> {
 
 /// The next frame, unless the connection is dead.
 async fn next_frame(frames: &mut impl super::source::Frames) -> Result<Option<bytes::Bytes>, Failure> {
-    match tokio::time::timeout(DEAD_AFTER, frames.next()).await {
+    let next = match frames.longest_silence() {
+        Some(silence) => tokio::time::timeout(silence, frames.next()).await,
+        None => Ok(frames.next().await),
+    };
+    match next {
         Ok(Some(Ok(line))) => Ok(Some(line)),
         Ok(Some(Err(failure))) => Err(failure),
         Ok(None) => Ok(None),

@@ -1,10 +1,14 @@
 //! What the machine needs of a server; a test is one too.
 
 use std::future::Future;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::failure::Failure;
+
+/// The server ends a watch after 290 s; one that says nothing for longer is dead.
+pub(super) const DEAD_AFTER: Duration = Duration::from_secs(305);
 
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,11 @@ pub(super) trait Source: Send + Sync {
 }
 
 pub(super) trait Frames: Send {
+    /// How long such a watch may say nothing and still be alive. `None`: for ever.
+    fn longest_silence(&self) -> Option<Duration> {
+        Some(DEAD_AFTER)
+    }
+
     /// The next frame of a watch; `None` when the server has closed it.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, Failure>>> + Send;
 }

@@ -10,15 +10,24 @@ use tokio::time::Instant;
 /// The limit of entries.
 const MOST: usize = 1024;
 
+/// A cache whose entries expire, and of which there are never too many.
 #[derive(Debug)]
-pub(super) struct TtlCache<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+pub struct TtlCache<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+
+impl<K: Clone + Eq + Hash, V: Clone> Default for TtlCache<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<K: Clone + Eq + Hash, V: Clone> TtlCache<K, V> {
-    pub(super) fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         TtlCache(Mutex::new(HashMap::new()))
     }
 
-    pub(super) fn get(&self, key: &K) -> Option<V> {
+    /// What was put, until it expires.
+    pub fn get(&self, key: &K) -> Option<V> {
         let known = self.0.lock();
         known
             .get(key)
@@ -26,7 +35,8 @@ impl<K: Clone + Eq + Hash, V: Clone> TtlCache<K, V> {
             .map(|(_, value)| value.clone())
     }
 
-    pub(super) fn put(&self, key: K, value: V, time: Duration) {
+    /// Keeps a value for a time.
+    pub fn put(&self, key: K, value: V, time: Duration) {
         let now = Instant::now();
         let mut known = self.0.lock();
         if known.len() >= MOST {

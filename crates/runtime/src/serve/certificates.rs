@@ -11,7 +11,7 @@ use kubewright_system::certificates;
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -74,6 +74,22 @@ impl Certificates {
         Ok(Certificates {
             shown: Arc::new(shown),
             files: Some(Arc::new(files)),
+            metrics: None,
+        })
+    }
+
+    /// From PEM texts: the certificate with its chain, and the key. They stay as they are.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<Self, CertificateError> {
+        let wrong = |part: &str, source: pem::Error| CertificateError::Pem {
+            path: part.into(),
+            source,
+        };
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
+        let chain = chain.map_err(|error| wrong("the certificate", error))?;
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| wrong("the key", error))?;
+        Ok(Certificates {
+            shown: Arc::new(CurrentCertificate::of(certified(chain, key)?)),
+            files: None,
             metrics: None,
         })
     }
@@ -201,6 +217,11 @@ impl Certificates {
                 false
             }
         }
+    }
+
+    /// What shows it in a handshake, for a server of your own.
+    pub fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
+        Arc::clone(&self.shown) as Arc<dyn ResolvesServerCert>
     }
 
     /// How a server speaks TLS with it. HTTP/2 is offered only on request, as kubebuilder's scaffold has it.

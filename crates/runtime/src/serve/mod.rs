@@ -17,9 +17,13 @@ mod tests;
 
 pub use address::{AddressError, BindAddress};
 pub(crate) use authorize::Authorizer;
+#[doc(hidden)]
+pub use cache::TtlCache;
 pub use certificates::{CertificateError, Certificates};
 pub use checks::Checks;
 pub(crate) use pages::{debug_page, metrics_page};
 pub use response::HttpResponse;
+#[doc(hidden)]
+pub use review::review;
 pub use router::{Handler, Router};
 pub use server::HttpServer;

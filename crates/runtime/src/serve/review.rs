@@ -20,7 +20,7 @@ const JITTER: f64 = 0.2;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Creates a review and returns its status.
-pub(super) async fn review(
+pub async fn review(
     client: &kube::Client,
     random: &Random,
     group: &str,

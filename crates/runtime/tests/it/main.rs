@@ -15,6 +15,7 @@ mod old_servers;
 mod operator;
 mod own_writes;
 mod program;
+mod same_process;
 mod support;
 mod vanishing_kinds;
 mod warm_up;

@@ -1,5 +1,5 @@
 //! Servers older than ours, or with other habits: no watch that begins with the state, resourceVersions that are no numbers.
-//! A layer before the embedded server answers as they do.
+//! A layer before the embedded server answers as they do, in what was recorded of the real ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use kubewright_runtime::object::{Kind, ObjectKey};
 use kubewright_runtime::operator::cluster_warning;
 use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{BoxError, LayerResponse, config_map_with, unchanged};
 
@@ -69,13 +69,9 @@ impl Old {
             self.asked.lock().push(what.to_owned());
         }
         match self.habit {
-            Habit::RefusesTheState if wants_state => Ok(refusal(
-                "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
-            )),
-            Habit::RefusesTheMatch if wants_state => Ok(refusal(
-                "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch, resourceVersionMatch: Forbidden: \
-                 resourceVersionMatch is forbidden unless resourceVersion is provided]",
-            )),
+            Habit::RefusesTheState | Habit::RefusesTheMatch if wants_state => {
+                Ok(answer(StatusCode::UNPROCESSABLE_ENTITY, &self.recorded("state")))
+            }
             Habit::RefusesTheState | Habit::RefusesTheMatch => Ok(unchanged(plain.send(request).await?)),
             Habit::IgnoresTheState => {
                 // Without these a new server still ends the state with a bookmark, but not for those who want no bookmarks.
@@ -117,41 +113,44 @@ fn opaque(answer: Response<Body>) -> LayerResponse {
     })
 }
 
-/// What kube-apiserver says of options that it does not take; the words are those of 1.25.16 and 1.29.15.
-fn refusal(why: &str) -> LayerResponse {
-    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
-    let status = json!({
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": "Invalid",
-        "details": { "group": "meta.k8s.io", "kind": "ListOptions" }, "code": 422,
-    });
-    let body = Body::from(status.to_string().into_bytes());
+fn answer(status: StatusCode, body: &Value) -> LayerResponse {
     let answer = Response::builder()
-        .status(StatusCode::UNPROCESSABLE_ENTITY)
+        .status(status)
         .header("content-type", "application/json")
-        .body(body);
+        .body(Body::from(body.to_string().into_bytes()));
     unchanged(answer.unwrap())
 }
 
-/// The newest version with each habit that is older than those that operators are tested on.
-const fn minor_of(habit: Habit) -> &'static str {
-    match habit {
-        Habit::RefusesTheState => "29",
-        Habit::RefusesTheMatch | Habit::IgnoresTheState => "25",
-        Habit::OpaqueVersions => "34",
-    }
-}
-
 impl Old {
+    /// What a real server with this habit answered; `conformance/upstream/old-server` writes the files.
+    fn recorded(&self, what: &str) -> Value {
+        let text = match self.habit {
+            Habit::RefusesTheState => include_str!("old_servers/v1.29.15.json"),
+            Habit::RefusesTheMatch | Habit::IgnoresTheState => include_str!("old_servers/v1.25.16.json"),
+            Habit::OpaqueVersions => r#"{ "version": { "major": "1", "minor": "34" } }"#,
+        };
+        let all: Value = serde_json::from_str(text).unwrap();
+        all[what].clone()
+    }
+
     fn version(&self) -> LayerResponse {
-        let minor = minor_of(self.habit);
-        let version = json!({
-            "major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.3"), "gitCommit": "", "gitTreeState": "clean",
-            "buildDate": "2022-10-12T10:49:09Z", "goVersion": "go1.19.2", "compiler": "gc", "platform": "linux/amd64",
-        });
-        let answer = Response::builder()
-            .header("content-type", "application/json")
-            .body(Body::from(version.to_string().into_bytes()));
-        unchanged(answer.unwrap())
+        let mut version = self.recorded("version");
+        for field in [
+            "gitVersion",
+            "gitCommit",
+            "gitTreeState",
+            "buildDate",
+            "goVersion",
+            "compiler",
+            "platform",
+        ] {
+            version
+                .as_object_mut()
+                .unwrap()
+                .entry(field)
+                .or_insert_with(|| json!(""));
+        }
+        answer(StatusCode::OK, &version)
     }
 }
 

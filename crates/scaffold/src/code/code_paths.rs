@@ -38,6 +38,21 @@ impl<'a> CodePaths<'a> {
         ["controllers".to_owned()].into_iter().chain(self.group()).collect()
     }
 
+    /// The modules above the rows of an aggregated kind.
+    pub(crate) fn rows_modules(&self) -> Vec<String> {
+        ["rows".to_owned()].into_iter().chain(self.group()).collect()
+    }
+
+    /// The file of the rows.
+    pub(crate) fn rows_file(&self) -> String {
+        self.file(&self.rows_modules())
+    }
+
+    /// The module of the rows: `rows::moon`.
+    pub(crate) fn rows_path(&self) -> String {
+        format!("{}::{}", self.rows_modules().join("::"), self.resource.module())
+    }
+
     fn versioned(&self, top: &str) -> Vec<String> {
         [top.to_owned()]
             .into_iter()

@@ -229,6 +229,45 @@ pub(super) fn webhook(project: &Project, resource: &Resource) -> String {
     fill(include_str!("../../templates/code/webhook.rs"), &values)
 }
 
+/// Where the objects of an aggregated kind come from.
+pub(super) fn rows(project: &Project, resource: &Resource) -> String {
+    let kind = &resource.kind;
+    let types = [kind.clone(), format!("{kind}Spec")];
+    let module = format!("crate::{}", CodePaths::new(project, resource).api_path());
+    let values = of_kind(project, resource)
+        .text("use_spec", rust::import(&module, &types))
+        .text(
+            "impl_rows",
+            rust::implementation(&format!("Rows<{kind}>"), &format!("{kind}Rows")),
+        )
+        .flag("namespaced", resource.namespaced())
+        .flag("cluster_wide", !resource.namespaced());
+    fill(include_str!("../../templates/code/rows.rs"), &values)
+}
+
+/// The test of an aggregated kind.
+pub(super) fn rows_test(project: &Project, resource: &Resource) -> String {
+    let kind = &resource.kind;
+    let imports = vec![
+        "kubewright::kube::Api".to_owned(),
+        "kubewright::testing::TestEnv".to_owned(),
+        format!(
+            "{}::{}",
+            project.crate_name(),
+            CodePaths::new(project, resource).type_path()
+        ),
+    ];
+    let api = if resource.namespaced() {
+        format!("let objects: Api<{kind}> = Api::namespaced(env.kube(), \"default\");")
+    } else {
+        format!("let objects: Api<{kind}> = Api::all(env.kube());")
+    };
+    let values = of_kind(project, resource)
+        .text("imports", rust::imports(imports))
+        .text("api", api);
+    fill(include_str!("../../templates/code/test_rows.rs"), &values)
+}
+
 /// The test of a controller.
 pub(super) fn controller_test(project: &Project, resource: &Resource) -> String {
     let template = match (project.image_of(resource), &resource.api) {

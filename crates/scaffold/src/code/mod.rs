@@ -90,13 +90,17 @@ impl ProjectFiles {
         let module = resource.module();
         if resource.api.is_some() {
             self.add_of(resource, "types", paths.api_file(), files::api(project, resource));
-            self.add_of(
-                resource,
-                "sample",
-                resource.sample_path(),
-                sample::sample(project, resource),
-            );
-            self.calls.push(format!(".resource::<{}>()", paths.type_path()));
+            if resource.aggregated() {
+                self.add_rows(project, resource);
+            } else {
+                self.add_of(
+                    resource,
+                    "sample",
+                    resource.sample_path(),
+                    sample::sample(project, resource),
+                );
+                self.calls.push(format!(".resource::<{}>()", paths.type_path()));
+            }
             let declarations = [Declaration::private(&module), Declaration::export(&module)];
             self.declare(project, &paths.api_modules(), &declarations);
         }
@@ -120,6 +124,25 @@ impl ProjectFiles {
         if resource.has_webhooks() {
             self.add_webhooks(project, resource);
         }
+    }
+
+    /// Where the objects of an aggregated kind come from.
+    fn add_rows(&mut self, project: &Project, resource: &Resource) {
+        let paths = CodePaths::new(project, resource);
+        self.add_of(resource, "rows", paths.rows_file(), files::rows(project, resource));
+        self.add_of(
+            resource,
+            "test",
+            paths.test_file(""),
+            files::rows_test(project, resource),
+        );
+        let made = format!("{}::extension()", paths.rows_path());
+        self.calls.push(rust::call(calls::INDENT, "extension", &made));
+        self.declare(
+            project,
+            &paths.rows_modules(),
+            &[Declaration::public(&resource.module())],
+        );
     }
 
     fn add_webhooks(&mut self, project: &Project, resource: &Resource) {
@@ -205,7 +228,8 @@ pub fn source_files(project: &Project, resource: &Resource) -> Vec<String> {
     let paths = CodePaths::new(project, resource);
     let api = resource.api.is_some().then(|| paths.api_file());
     let controller = resource.controller.then(|| paths.controller_file());
-    api.into_iter().chain(controller).collect()
+    let rows = resource.aggregated().then(|| paths.rows_file());
+    api.into_iter().chain(controller).chain(rows).collect()
 }
 
 /// The files of a kind's webhooks that their author edits first.
@@ -230,6 +254,8 @@ fn head(project: &Project, modules: &[String]) -> String {
         [api] if api == "api" => "The kinds of this operator, by version.".to_owned(),
         [api, rest @ ..] if api == "api" => format!("The kinds of `{}`.", rest.join("/")),
         [top] if top == "controllers" => "The controllers of this operator.".to_owned(),
+        [top] if top == "rows" => "Where the objects of the kinds are that this program serves itself.".to_owned(),
+        [_, group] if modules[0] == "rows" => format!("Where the objects of `{group}` are."),
         [_, group] if modules[0] == "controllers" => format!("The controllers of `{group}`."),
         [_] => "The webhooks of this operator, by version.".to_owned(),
         [_, rest @ ..] => format!("The webhooks of `{}`.", rest.join("/")),

@@ -23,6 +23,8 @@ pub struct ApiRequest {
     pub external_path: String,
     /// What the group of a foreign kind ends in.
     pub external_domain: String,
+    /// The program serves the kind itself, as an aggregated API; by default as before, or else it does not.
+    pub aggregated: Option<bool>,
     /// The flags win over PROJECT.
     pub force: bool,
 }
@@ -69,7 +71,14 @@ impl Project {
         }
         let other = self.controller_of_other_version(target);
         // A kind that exists keeps its choice of a controller.
+        let is_aggregated = request
+            .aggregated
+            .unwrap_or_else(|| there.is_some_and(Resource::aggregated));
+        if is_aggregated {
+            self.check_aggregated(request)?;
+        }
         let by_default = match there {
+            _ if is_aggregated => false,
             Some(there) if own && with_types => there.controller,
             _ => other.is_none(),
         };
@@ -108,6 +117,31 @@ impl Project {
             _ => entry.controller || with_controller,
         };
         Ok(project)
+    }
+
+    /// A kind that the program serves itself has types and rows, and nothing that acts on what a cluster stores.
+    fn check_aggregated(&self, request: &ApiRequest) -> Result<(), CommandError> {
+        let target = &request.target;
+        if request.resource == Some(false) {
+            return Err(CommandError::Aggregated(
+                "it is about types of this project: it does not go with --resource=false",
+            ));
+        }
+        if request.image.is_some() || request.controller == Some(true) {
+            return Err(CommandError::Aggregated(
+                "it writes no controller, since nobody creates such objects to be acted upon: it does not go with --image or \
+                 --controller",
+            ));
+        }
+        let mut others = self
+            .kinds()
+            .filter(|other| other.group == target.group && other.kind == target.kind);
+        if others.any(|other| other.version != target.version) {
+            return Err(CommandError::Aggregated(
+                "the kind has another version; add this one by hand: its type, and `.stored::<…>()` beside its rows",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether the project defines kinds in a group.
@@ -149,6 +183,9 @@ impl Project {
             ..Api::default()
         });
         api.namespaced = request.namespaced.unwrap_or(namespaced);
+        api.aggregated = request.aggregated.unwrap_or(api.aggregated);
+        // There is no definition whose version that would be.
+        api.crd_version = if api.aggregated { String::new() } else { "v1".to_owned() };
         let mut resource = Resource {
             api: Some(api),
             domain: self.domain.clone(),
@@ -302,10 +339,12 @@ fn check_unchanged(request: &ApiRequest, there: &Resource) -> Result<(), Command
     let namespaced = request.namespaced.is_some_and(|said| said != there.namespaced());
     let plural = !request.plural.is_empty() && request.plural != there.plural();
     let controller = request.controller == Some(false) && there.controller;
+    let aggregated = request.aggregated.is_some_and(|said| said != there.aggregated());
     let differs = [
         (namespaced, "--namespaced", there.namespaced().to_string()),
         (plural, "--plural", there.plural()),
         (controller, "--controller", there.controller.to_string()),
+        (aggregated, "--aggregated", there.aggregated().to_string()),
     ];
     match differs.into_iter().find(|(differs, ..)| *differs) {
         Some((_, flag, there)) => Err(CommandError::DiffersFromProject {
@@ -319,7 +358,19 @@ fn check_unchanged(request: &ApiRequest, there: &Resource) -> Result<(), Command
 
 /// Checks that two kinds of one group share no name that must be unique.
 fn check_no_clash(resource: &Resource, other: &Resource) -> Result<(), CommandError> {
+    let is_other_kind = resource.kind != other.kind;
+    if is_other_kind && resource.version == other.version && resource.aggregated() != other.aggregated() {
+        return Err(CommandError::Aggregated(
+            "a cluster sends all requests for a version of a group to one server, and this one has kinds that are served otherwise; \
+             choose another --version or --group",
+        ));
+    }
     if resource.kind == other.kind {
+        if resource.version != other.version && resource.aggregated() != other.aggregated() {
+            return Err(CommandError::Aggregated(
+                "all versions of a kind are served in the same way, and another version says otherwise",
+            ));
+        }
         if resource.version != other.version && resource.namespaced() != other.namespaced() {
             let there = if other.namespaced() {
                 "in namespaces"

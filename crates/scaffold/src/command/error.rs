@@ -124,6 +124,12 @@ pub enum CommandError {
     /// An option of `--image` that is invalid, or that excludes another.
     #[error("{0}")]
     ImageOption(&'static str),
+    /// A kind of an aggregated API that cannot be what was asked for.
+    #[error("--aggregated: {0}")]
+    Aggregated(&'static str),
+    /// A webhook of a kind that the cluster does not store.
+    #[error("{0} is served by this program itself, so that no webhook is called for it: check its objects in its rows")]
+    AggregatedWebhook(Target),
     /// No webhook was asked for.
     #[error("choose a webhook: --defaulting, --programmatic-validation or --conversion")]
     NoWebhook,

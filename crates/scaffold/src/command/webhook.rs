@@ -44,6 +44,9 @@ impl Project {
             }
             None => return Err(CommandError::NoKind(target.clone())),
         };
+        if resource.aggregated() {
+            return Err(CommandError::AggregatedWebhook(target.clone()));
+        }
         if request.conversion {
             self.check_conversion(&resource, request)?;
         }

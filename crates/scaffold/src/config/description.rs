@@ -1,7 +1,7 @@
 //! What the code of a project says of itself as long as it is what the scaffold wrote: the description that its program would print.
 //! From it follows the first state of the files that `kubewright manifests` writes, without building anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_description::{
     AdmissionRule, ConversionDescription, DefinitionDescription, Description, FailurePolicy, Rule, RuleDescription,
@@ -17,7 +17,12 @@ pub(super) fn describe(project: &Project) -> Description {
     Description {
         webhooks: webhooks(project),
         conversions: conversions(project),
-        definitions: project.kinds().map(|kind| definition(project, kind)).collect(),
+        definitions: project.defined_kinds().map(|kind| definition(project, kind)).collect(),
+        aggregated: project
+            .kinds()
+            .filter(|kind| kind.aggregated())
+            .map(|kind| definition(project, kind))
+            .collect(),
         rules: rules(project),
         certificate_rules,
         certificate_namespace_rules,
@@ -295,10 +300,25 @@ fn certificate_rules(project: &Project) -> (Vec<Rule>, Vec<Rule>) {
     if !definitions.is_empty() {
         rules.push(rule("apiextensions.k8s.io", "customresourcedefinitions", definitions));
     }
-    if rules.is_empty() {
-        return (rules, Vec::new());
+    let secret = |of: &str| {
+        let verbs = ["get", "list", "watch", "create", "update", "patch"];
+        Rule::new([""], ["secrets"], verbs).named([format!("{name}-{of}-service-cert")])
+    };
+    let mut own = Vec::new();
+    if !rules.is_empty() {
+        own.push(secret("webhook"));
     }
-    let verbs = ["get", "list", "watch", "create", "update", "patch"];
-    let secret = Rule::new([""], ["secrets"], verbs).named([format!("{name}-webhook-service-cert")]);
-    (rules, vec![secret])
+    let aggregated = project.kinds().filter(|kind| kind.aggregated());
+    let services: BTreeSet<String> = aggregated
+        .map(|kind| format!("{}.{}", kind.version, kind.api_group()))
+        .collect();
+    if !services.is_empty() {
+        rules.push(rule(
+            "apiregistration.k8s.io",
+            "apiservices",
+            services.into_iter().collect(),
+        ));
+        own.push(secret("extension"));
+    }
+    (rules, own)
 }

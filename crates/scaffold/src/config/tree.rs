@@ -60,7 +60,9 @@ fn entries(project: &Project) -> Vec<Entry> {
     let mut entries = without_code(project).entries;
     for entry in &mut entries {
         match entry.name() {
-            "../crd" => entry.wanted = project.kinds().next().is_some(),
+            "../crd" => entry.wanted = project.defined_kinds().next().is_some(),
+            "../apiservice" | "manager_extension_patch.yaml" => entry.wanted = project.has_extension(),
+            "manager_role_namespaces.yaml" if project.has_extension() => entry.wanted = true,
             "../webhook" | "manager_webhook_patch.yaml" => entry.wanted = webhooks,
             _ => {}
         }
@@ -71,7 +73,7 @@ fn entries(project: &Project) -> Vec<Entry> {
 /// `config/samples/kustomization.yaml`, once there are samples.
 fn samples(project: &Project) -> Option<File> {
     let listed: Vec<String> = project
-        .kinds()
+        .defined_kinds()
         .map(|kind| format!("- {}\n", kind.sample_file()))
         .collect();
     (!listed.is_empty()).then(|| {

@@ -2,6 +2,7 @@
 //! A file that a user edited is changed only where the change applies; otherwise nothing at all is written.
 
 pub(crate) mod calls;
+mod features;
 mod listing;
 pub(crate) mod modules;
 mod owned_files;
@@ -210,6 +211,7 @@ fn planned(
     planner.owned_files(&old, &new)?;
     planner.modules(&old, &new)?;
     planner.library(&old, &new)?;
+    planner.extension_feature(before, after)?;
     planner.write(File::new("PROJECT", after.render()).regenerated())?;
     if planner.obstacles.is_empty() {
         Ok(Upgrade {

@@ -197,6 +197,16 @@ impl Project {
         self.resources.iter().filter(|resource| resource.api.is_some())
     }
 
+    /// The kinds that have a `CustomResourceDefinition`.
+    pub fn defined_kinds(&self) -> impl Iterator<Item = &Resource> {
+        self.kinds().filter(|resource| !resource.aggregated())
+    }
+
+    /// Whether the program serves kinds itself, as an aggregated API.
+    pub fn has_extension(&self) -> bool {
+        self.kinds().any(Resource::aggregated)
+    }
+
     /// Whether any webhook of admission or conversion is served.
     pub fn has_webhooks(&self) -> bool {
         self.resources.iter().any(Resource::has_webhooks)

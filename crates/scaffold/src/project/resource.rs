@@ -95,6 +95,9 @@ pub struct Api {
     /// Whether its objects live in namespaces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespaced: bool,
+    /// The program serves it itself, as an aggregated API: there is no `CustomResourceDefinition`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aggregated: bool,
     /// Keys that are not known here.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -173,6 +176,11 @@ impl Resource {
             Some(api) => api.namespaced,
             None => builtin_kinds::is_namespaced(&self.group, &self.version, &self.kind),
         }
+    }
+
+    /// Whether the program serves it itself, as an aggregated API.
+    pub fn aggregated(&self) -> bool {
+        self.api.as_ref().is_some_and(|api| api.aggregated)
     }
 
     /// Whether it has webhooks of any sort.

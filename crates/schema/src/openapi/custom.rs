@@ -49,7 +49,7 @@ pub fn schema_name(group: &str, version: &str, kind: &str) -> String {
 pub fn custom_v3(kinds: &[Custom], docs: &dyn TypeDocs) -> Value {
     let mut writer = Writer::new(Dialect::V3, docs);
     let paths = writer.paths(kinds.iter().flat_map(paths));
-    let schemas = schemas(kinds, &paths, Dialect::V3, docs);
+    let schemas = schemas(kinds, paths.values(), Dialect::V3, docs);
     json!({
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
@@ -62,7 +62,9 @@ pub fn custom_v3(kinds: &[Custom], docs: &dyn TypeDocs) -> Value {
 pub fn add_custom_v2(swagger: &mut Value, kinds: &[Custom], docs: &dyn TypeDocs) {
     let mut writer = Writer::new(Dialect::V2, docs);
     let paths = writer.paths(kinds.iter().flat_map(paths));
-    let schemas = schemas(kinds, &paths, Dialect::V2, docs);
+    // Parameters that operations share have schemas, too.
+    let mentioning = paths.values().chain(writer.shared.parameters.values());
+    let schemas = schemas(kinds, mentioning, Dialect::V2, docs);
     for (part, added) in [
         ("parameters", writer.shared.parameters),
         ("definitions", schemas),
@@ -76,7 +78,13 @@ pub fn add_custom_v2(swagger: &mut Value, kinds: &[Custom], docs: &dyn TypeDocs)
     }
 }
 
-fn schemas(kinds: &[Custom], paths: &Map<String, Value>, dialect: Dialect, docs: &dyn TypeDocs) -> Map<String, Value> {
+/// The schemas of the kinds, and those that parts of the document mention.
+fn schemas<'v>(
+    kinds: &[Custom],
+    mentioning: impl Iterator<Item = &'v Value>,
+    dialect: Dialect,
+    docs: &dyn TypeDocs,
+) -> Map<String, Value> {
     let mut schemas = Schemas::new(dialect, GroupVersions::OfClients, docs);
     for kind in kinds {
         let name = |of: &str| schema_name(&kind.group, &kind.version, of);
@@ -85,8 +93,8 @@ fn schemas(kinds: &[Custom], paths: &Map<String, Value>, dialect: Dialect, docs:
     }
     // The list of a kind may be read without its object's metadata being mentioned.
     schemas.want(&format!("{META}.ObjectMeta"));
-    for path in paths.values() {
-        schemas.want_references(path);
+    for part in mentioning {
+        schemas.want_references(part);
     }
     schemas.finish()
 }

@@ -97,6 +97,19 @@ pub fn swagger(docs: &dyn TypeDocs) -> Value {
     })
 }
 
+/// A document of version 2 in which nothing is served yet.
+pub fn empty_swagger() -> Value {
+    json!({
+        "swagger": "2.0",
+        "info": info(),
+        "paths": {},
+        "definitions": {},
+        "parameters": {},
+        "securityDefinitions": security(),
+        "security": [{"BearerToken": []}],
+    })
+}
+
 fn info() -> Value {
     json!({"title": "Kubernetes", "version": "1.36"})
 }

@@ -38,6 +38,8 @@ pub struct Definition {
     pub established: bool,
     /// Whether the definition is being deleted: objects can no longer be created (C4).
     pub terminating: bool,
+    /// The verbs that are served, where those are not all: no definition says so, but who serves the kind may.
+    pub limited_verbs: Option<Vec<&'static str>>,
 }
 
 /// The names of a kind.
@@ -140,6 +142,7 @@ impl Definition {
             preserve_unknown_fields: flag(spec, &["preserveUnknownFields"]),
             established,
             terminating: conditions::is_true(object, conditions::TERMINATING),
+            limited_verbs: None,
         })
     }
 

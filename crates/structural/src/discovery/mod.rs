@@ -93,7 +93,7 @@ pub fn resources<'d>(group: &str, version: &str, definitions: impl IntoIterator<
                 "singularName": "",
                 "namespaced": definition.namespaced,
                 "kind": kind,
-                "verbs": SUBRESOURCE_VERBS,
+                "verbs": definition.subresource_verbs(),
             })
         };
         if served.status {
@@ -135,7 +135,7 @@ fn aggregated_resource(definition: &Definition, version: &Version) -> Value {
         "verbs": verbs(definition),
     });
     put_names(&mut entry, definition);
-    let part = |name: &str, kind: Value| json!({"subresource": name, "responseKind": kind, "verbs": SUBRESOURCE_VERBS});
+    let part = |name: &str, kind: Value| json!({"subresource": name, "responseKind": kind, "verbs": definition.subresource_verbs()});
     let mut parts = Vec::new();
     if version.status {
         parts.push(part("status", own_kind));
@@ -175,11 +175,27 @@ fn serving<'d>(
     serving
 }
 
-fn verbs(definition: &Definition) -> &'static [&'static str] {
+fn verbs(definition: &Definition) -> &[&'static str] {
     if definition.terminating {
         &TERMINATING_VERBS
     } else {
-        &VERBS
+        definition.verbs()
+    }
+}
+
+impl Definition {
+    /// The verbs that are served.
+    pub fn verbs(&self) -> &[&'static str] {
+        self.limited_verbs.as_deref().unwrap_or(&VERBS)
+    }
+
+    /// The verbs of status and scale that are served.
+    pub fn subresource_verbs(&self) -> &'static [&'static str] {
+        if self.verbs().contains(&"update") {
+            &SUBRESOURCE_VERBS
+        } else {
+            &SUBRESOURCE_VERBS[..1]
+        }
     }
 }
 

@@ -28,26 +28,80 @@ pub fn v3<'d>(
     definitions: impl IntoIterator<Item = &'d Definition>,
     docs: &dyn TypeDocs,
 ) -> Option<Value> {
-    let kinds: Vec<Custom> = definitions
+    let definitions: Vec<&Definition> = definitions
         .into_iter()
         .filter(|definition| definition.group == group)
+        .collect();
+    let kinds: Vec<Custom> = definitions
+        .iter()
         .flat_map(|definition| {
             served(definition)
                 .filter(|served| served.name == version)
                 .map(|served| custom(definition, served, Dialect::V3))
         })
         .collect();
-    (!kinds.is_empty()).then(|| custom_v3(&kinds, docs))
+    (!kinds.is_empty()).then(|| {
+        let mut document = custom_v3(&kinds, docs);
+        leave_out_unserved(&mut document, &definitions);
+        document
+    })
 }
 
 /// Adds the custom kinds to the document of version 2, which says less about them than they declare.
 pub fn add_to_v2<'d>(swagger: &mut Value, definitions: impl IntoIterator<Item = &'d Definition>, docs: &dyn TypeDocs) {
+    let definitions: Vec<&Definition> = definitions.into_iter().collect();
     let kinds: Vec<Custom> = definitions
-        .into_iter()
+        .iter()
         .flat_map(|definition| served(definition).map(|version| custom(definition, version, Dialect::V2)))
         .collect();
     if !kinds.is_empty() {
         add_custom_v2(swagger, &kinds, docs);
+        leave_out_unserved(swagger, &definitions);
+    }
+}
+
+/// Takes the operations out of a document that its definitions have but that are not served.
+fn leave_out_unserved(document: &mut Value, definitions: &[&Definition]) {
+    let limited: Vec<&&Definition> = definitions
+        .iter()
+        .filter(|definition| definition.limited_verbs.is_some())
+        .collect();
+    let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if limited.is_empty() {
+        return;
+    }
+    paths.retain(|path, item| {
+        let Some(item) = item.as_object_mut() else { return true };
+        let of = |definition: &&&Definition| is_path_of(path, definition);
+        let Some(definition) = limited.iter().copied().find(of) else {
+            return true;
+        };
+        item.retain(
+            |_, operation| match operation.get("x-kubernetes-action").and_then(Value::as_str) {
+                Some(action) => definition.verbs().contains(&verb_of(action)),
+                None => true,
+            },
+        );
+        // What is left besides operations are parameters.
+        item.values().any(|part| part.get("x-kubernetes-action").is_some())
+    });
+}
+
+fn is_path_of(path: &str, definition: &Definition) -> bool {
+    let mut segments = path.trim_start_matches('/').split('/');
+    (segments.next(), segments.next()) == (Some("apis"), Some(&*definition.group))
+        && segments.any(|segment| segment == definition.names.plural)
+}
+
+/// The verb that discovery has for an action of an operation.
+fn verb_of(action: &str) -> &str {
+    match action {
+        "post" => "create",
+        "put" => "update",
+        "watchlist" => "watch",
+        same => same,
     }
 }
 

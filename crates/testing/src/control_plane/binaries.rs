@@ -17,6 +17,8 @@ use crate::Error;
 
 /// How long a start may take, unless `KUBEBUILDER_CONTROLPLANE_START_TIMEOUT` says otherwise; envtest's own default.
 const START: Duration = Duration::from_secs(20);
+/// The name of the server as a client of aggregated APIs.
+const FRONT_PROXY: &str = "front-proxy-client";
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Binaries {
@@ -45,6 +47,7 @@ impl Binaries {
         let authority = Authority::new("kubewright-test")?;
         let admin = authority.client("admin", &["system:masters"])?;
         write_certificates(folder.path(), &authority)?;
+        write_front_proxy(folder.path())?;
         let kubeconfig = kubeconfig(&ports, &authority, &admin);
 
         let mut etcd = Process::start(&etcd, &ports.etcd_arguments(folder.path()), folder.path())?;
@@ -157,6 +160,14 @@ impl Ports {
             format!("--cert-dir={}", folder.display()),
             format!("--client-ca-file={}", file("client-ca.crt")),
             "--disable-admission-plugins=ServiceAccount".to_owned(),
+            // An aggregated API knows by this authority that a request comes from here.
+            format!("--proxy-client-cert-file={}", file("front-proxy-client.crt")),
+            format!("--proxy-client-key-file={}", file("front-proxy-client.key")),
+            format!("--requestheader-allowed-names={FRONT_PROXY}"),
+            format!("--requestheader-client-ca-file={}", file("front-proxy-ca.crt")),
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-".to_owned(),
+            "--requestheader-group-headers=X-Remote-Group".to_owned(),
+            "--requestheader-username-headers=X-Remote-User".to_owned(),
             format!("--etcd-servers=http://127.0.0.1:{}", self.etcd),
             format!("--secure-port={}", self.server),
             format!("--service-account-issuer=https://127.0.0.1:{}/", self.server),
@@ -178,10 +189,23 @@ fn write_certificates(folder: &Path, authority: &Authority) -> Result<(), Error>
         ("sa-signer.pub", &signer.certificate),
         ("sa-signer.key", &signer.key),
     ] {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| Error::ControlPlane(format!("{}: {error}", path.display())))?;
+        write(folder, name, text)?;
     }
     Ok(())
+}
+
+/// The certificate by which the server is known to aggregated APIs, of an authority of its own.
+fn write_front_proxy(folder: &Path) -> Result<(), Error> {
+    let authority = Authority::new("kubewright-test-front-proxy")?;
+    let client = authority.client(FRONT_PROXY, &[])?;
+    write(folder, "front-proxy-ca.crt", &authority.certificate)?;
+    write(folder, "front-proxy-client.crt", &client.certificate)?;
+    write(folder, "front-proxy-client.key", &client.key)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|error| Error::ControlPlane(format!("{}: {error}", path.display())))
 }
 
 fn kubeconfig(ports: &Ports, authority: &Authority, admin: &PemPair) -> String {

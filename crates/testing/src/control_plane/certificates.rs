@@ -14,7 +14,7 @@ impl From<KeyedCertificate> for PemPair {
     fn from(made: KeyedCertificate) -> Self {
         PemPair {
             certificate: made.certificate_pem(),
-            key: made.key_pem(),
+            key: made.kubeconfig_key_pem(),
         }
     }
 }

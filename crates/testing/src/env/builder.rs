@@ -22,7 +22,7 @@ use crate::{Error, manifests};
 
 /// How long [`TestEnv::eventually`] waits by default.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// How many writes a manager may need until nothing moves any more.
+/// How many writes a manager may need within a minute.
 const WRITE_BUDGET: u64 = 1000;
 
 /// An environment that is not started yet.
@@ -118,8 +118,8 @@ impl Builder {
         self
     }
 
-    /// How many writes [`TestEnv::settle`] lets the manager make before it calls it a loop. Default: 1000. What the cluster's
-    /// controllers write does not count.
+    /// How many writes within a minute [`TestEnv::settle`] and [`TestEnv::advance`] let the manager make in virtual time before they call
+    /// it a loop. Default: 1000. What the cluster's controllers write does not count.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]

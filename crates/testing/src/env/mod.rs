@@ -2,6 +2,7 @@
 
 mod builder;
 mod clean;
+mod connect;
 mod exec;
 mod lifecycle;
 mod logs;
@@ -321,7 +322,7 @@ impl TestEnv {
 }
 
 /// A client that reads from the server and owns what it applies.
-fn live(kube: kube::Client) -> Client {
+pub(crate) fn live(kube: kube::Client) -> Client {
     Client::new(kube, Cache::default())
         .live()
         .field_owner(FIELD_OWNER)

@@ -200,6 +200,7 @@ impl Traffic {
             }
             if api_request.is_write() && !api_request.is_event_or_lease() && refusal.is_none() {
                 *log.writes.entry(api_request.object()).or_default() += 1;
+                log.all_writes += 1;
             }
             if let Some(refusal) = refusal
                 && !log.refused.contains(&refusal)

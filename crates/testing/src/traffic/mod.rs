@@ -39,6 +39,8 @@ struct Log {
     refused: Vec<Refusal>,
     /// How often each object was written since [`Traffic::count_writes`].
     writes: BTreeMap<String, u64>,
+    /// How often all together.
+    all_writes: u64,
     faults: Vec<ActiveFault>,
     recording: Option<Vec<RecordedWrite>>,
 }
@@ -114,7 +116,9 @@ impl Traffic {
 
     /// Begins to count writes anew.
     pub(crate) fn count_writes(&self) {
-        self.0.log.lock().writes.clear();
+        let mut log = self.0.log.lock();
+        log.writes.clear();
+        log.all_writes = 0;
     }
 
     /// The objects that were written, the most often written first.
@@ -125,7 +129,7 @@ impl Traffic {
     }
 
     pub(crate) fn writes(&self) -> u64 {
-        self.0.log.lock().writes.values().sum()
+        self.0.log.lock().all_writes
     }
 
     /// Begins to record writes.

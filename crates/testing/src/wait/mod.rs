@@ -14,19 +14,26 @@ pub use gone::EventuallyGone;
 pub use list::EventuallyList;
 pub use metric::EventuallyMetric;
 
+use std::time::Duration;
+
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::manager::RunningManager;
 use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
 use crate::{TestEnv, report, time};
 
+/// For how long the budget of writes is. A loop that waits a little between its writes is one, too; what comes every few seconds is work.
+const BUDGET_TIME: Duration = Duration::from_mins(1);
+
 /// What ends a wait early: a request that was refused, a manager that ended, too many writes.
 pub(crate) async fn alarm(env: &TestEnv) -> String {
     let mut activity = env.traffic().activity();
     // In virtual time a loop of writes takes no time, so a deadline would never end it.
     let paused = time::is_paused();
-    let before = env.traffic().writes();
+    let mut known = env.traffic().writes();
+    let (mut since, mut before) = (Instant::now(), known);
     let manager = end("the manager ended", env.with_manager(RunningManager::end));
     let controllers = end(
         "the controllers of the cluster ended",
@@ -38,8 +45,13 @@ pub(crate) async fn alarm(env: &TestEnv) -> String {
             if env.refusals_fail() && !refusals.is_empty() {
                 return report::refused(&refusals);
             }
-            if paused && env.traffic().writes().saturating_sub(before) > env.write_budget() {
-                return too_many_writes(env);
+            if since.elapsed() > BUDGET_TIME {
+                (since, before) = (Instant::now(), known);
+            }
+            known = env.traffic().writes();
+            let recent = known.saturating_sub(before);
+            if paused && recent > env.write_budget() {
+                return too_many_writes(env, recent);
             }
             if activity.changed().await.is_err() {
                 std::future::pending::<()>().await;
@@ -67,10 +79,9 @@ async fn end(what: &str, end: Option<watch::Receiver<Option<String>>>) -> String
     }
 }
 
-fn too_many_writes(env: &TestEnv) -> String {
+fn too_many_writes(env: &TestEnv, writes: u64) -> String {
     format!(
-        "the manager writes on and on ({} writes at one moment): {}; does each write wake the reconcile that makes it?",
-        env.traffic().writes(),
+        "the manager writes on and on ({writes} writes within a minute): {}; does each write wake the reconcile that makes it?",
         busiest(env.traffic())
     )
 }

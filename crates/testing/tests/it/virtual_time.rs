@@ -53,6 +53,37 @@ fn endless() -> Operator {
         .rule(Rule::new([""], ["configmaps"], ["patch"]))
 }
 
+/// Writes every other minute.
+fn diarist() -> Operator {
+    const PAUSE: Duration = Duration::from_mins(2);
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|context| {
+        let client = context.client();
+        move |request: Request| {
+            let client = client.clone();
+            async move {
+                if request.name() != "diary" {
+                    return Ok(Action::done());
+                }
+                let day = client
+                    .get::<ConfigMap>(&request)
+                    .await?
+                    .data
+                    .clone()
+                    .unwrap_or_default();
+                let page = (client.clock().now().as_second() / PAUSE.as_secs() as i64).to_string();
+                if day.get("page") != Some(&page) {
+                    let patch = Patch::Merge(json!({ "data": { "page": page } }));
+                    client.patch::<ConfigMap>(&request, &patch).await?;
+                }
+                Ok::<_, Failure>(Action::requeue_after(PAUSE))
+            }
+        }
+    });
+    Operator::new("diarist")
+        .controller(controller)
+        .rule(Rule::new([""], ["configmaps"], ["patch"]))
+}
+
 #[kubewright_testing::test(virtual_time)]
 async fn a_working_day_passes_in_no_time_and_every_timer_fires() {
     let count = Arc::new(AtomicU64::new(0));
@@ -83,6 +114,19 @@ async fn a_loop_of_writes_is_named_with_its_object() {
         text.contains(&format!("configmaps {}/hamster", env.namespace())),
         "{text}"
     );
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn writes_that_are_minutes_apart_are_no_loop() {
+    let builder = TestEnv::builder().operator(diarist()).write_budget(5).embedded();
+    let env = builder.start().await;
+    env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: diary}}")
+        .await;
+    env.settle().await;
+    let page = |diary: ConfigMap| diary.data.unwrap()["page"].parse::<i64>().unwrap();
+    let first = page(env.get::<ConfigMap>("diary").await);
+    env.advance(Duration::from_hours(2)).await;
+    assert_eq!(page(env.get::<ConfigMap>("diary").await), first + 60);
 }
 
 #[kubewright_testing::test(virtual_time)]

@@ -8,48 +8,38 @@
 //! | 4 | the size of the client's terminal |
 //! | 255 | since version 5: the number of a channel that the client closes |
 
+use std::convert::Infallible;
 use std::io;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::Response;
-use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, WriteHalf, duplex, split};
+use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, WriteHalf, split};
 use tokio::sync::Mutex;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frame::{self, CloseCode, Opcode, Reader, Received};
 use super::handshake::{self, Demand, Handshake};
-use crate::stream::exec::{ExecEnd, ExecStreams};
-use crate::stream::{Connection, Upgrade};
+use crate::stream::pieces::Pieces;
+use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, pipes};
+use crate::stream::{self, Connection, Upgrade};
 use crate::wire::body::Body;
 
 const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 const STATUS: u8 = 3;
+const RESIZE: u8 = 4;
 const CLOSE: u8 = 255;
 
-/// How many bytes wait between a command and its client, in each direction.
-const BUFFER: usize = 64 * 1024;
-/// How many bytes of a stream a message has at most.
-const MESSAGE: usize = 32 * 1024;
-
-/// The streams that a client asks for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) stdin: bool,
-    pub(crate) stdout: bool,
-    pub(crate) stderr: bool,
-}
-
-/// Whether what a client sends has an end other than that of the connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StdinEnds(pub(crate) bool);
+/// How often a silent client is written to, so that a connection whose client has vanished ends.
+const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Protocol {
+pub(in crate::stream) struct Protocol {
     version: u8,
     in_base64: bool,
 }
@@ -64,7 +54,7 @@ const PROTOCOLS: [&str; 6] = [
 ];
 
 impl Protocol {
-    fn named(name: &str) -> Self {
+    pub(in crate::stream) fn named(name: &str) -> Self {
         let version = match name.get(..3) {
             Some("v5.") => 5,
             Some("v4.") => 4,
@@ -88,7 +78,7 @@ impl Protocol {
     }
 
     /// The channel of a message and what it carries; `None` for one that means nothing.
-    fn read(self, message: &Bytes) -> Option<(u8, Bytes)> {
+    pub(in crate::stream) fn read(self, message: &Bytes) -> Option<(u8, Bytes)> {
         let channel = *message.first()?;
         if !self.in_base64 {
             return Some((channel, message.slice(1..)));
@@ -99,39 +89,22 @@ impl Protocol {
 }
 
 /// Answers with a WebSocket that carries the streams of a command, and closes when that has ended.
-pub(crate) fn run<F, Fut>(handshake: Handshake<'_>, wanted: Wanted, command: F) -> Response<Body>
-where
-    F: FnOnce(ExecStreams, StdinEnds) -> Fut + Send + 'static,
-    Fut: Future<Output = ExecEnd> + Send + 'static,
-{
+pub(crate) fn run(handshake: Handshake<'_>, command: RemoteCommand) -> Response<Body> {
     let accepted = match handshake::accept(handshake, Demand::Protocols(&PROTOCOLS)) {
         Ok(accepted) => accepted,
         Err(refusal) => return *refusal,
     };
     let protocol = Protocol::named(&accepted.protocol);
-    let upgrade = Upgrade::new(move |connection| carry(connection, protocol, wanted, command));
+    let upgrade = Upgrade::new(move |connection| carry(connection, protocol, command));
     accepted.response(Body::upgrade(upgrade))
 }
 
-async fn carry<F, Fut>(connection: Box<dyn Connection>, protocol: Protocol, wanted: Wanted, command: F)
-where
-    F: FnOnce(ExecStreams, StdinEnds) -> Fut,
-    Fut: Future<Output = ExecEnd>,
-{
-    let (reading, writing) = split(connection);
-    let client = Client {
-        writing: Mutex::new(writing),
-        protocol,
-    };
-    let (stdin, to_stdin) = duplex(BUFFER);
-    let (from_stdout, stdout) = duplex(BUFFER);
-    let (from_stderr, stderr) = duplex(BUFFER);
-    let streams = ExecStreams {
-        stdin: Box::pin(stdin),
-        stdout: Box::pin(stdout),
-        stderr: Box::pin(stderr),
-    };
-    let to_stdin = wanted.stdin.then_some(to_stdin);
+async fn carry(connection: Box<dyn Connection>, protocol: Protocol, command: RemoteCommand) {
+    let (mut reading, writing) = split(connection);
+    let client = Client::new(writing, protocol);
+    let RemoteCommand { wanted, failure, run } = command;
+    let (streams, ends) = pipes(wanted);
+    let (stdin, sizes) = (ends.stdin, ends.sizes);
     let ended = async {
         // Tells the client that the connection stands.
         let first = match wanted {
@@ -141,67 +114,83 @@ where
         };
         client.send(first, b"").await?;
         let (end, stdout, stderr) = tokio::join!(
-            command(streams, StdinEnds(!wanted.stdin || protocol.version >= 5)),
-            client.copy(STDOUT, from_stdout, wanted.stdout),
-            client.copy(STDERR, from_stderr, wanted.stderr),
+            run(streams, StdinEnds(!wanted.stdin || protocol.version >= 5)),
+            client.copy(STDOUT, ends.stdout, wanted.stdout),
+            client.copy(STDERR, ends.stderr, wanted.stderr),
         );
         stdout.and(stderr)?;
-        client.send_end(&end).await
+        match end_of(&end, failure, protocol.version) {
+            Some(text) => client.send(STATUS, &text).await,
+            None => Ok(()),
+        }
     };
     let closed = tokio::select! {
         ended = ended => ended.is_ok(),
-        received = client.receive(reading, to_stdin) => received.is_ok(),
+        received = client.receive(&mut reading, stdin, sizes) => received.is_ok(),
+        _ = client.ping() => false,
     };
     if closed {
         client.close().await;
+        stream::drain(reading).await;
     }
 }
 
-/// The client of a command, as the command's side of the connection sees it.
-struct Client {
+/// The client of channels, as the server's side of the connection sees it.
+pub(in crate::stream) struct Client {
     writing: Mutex<WriteHalf<Box<dyn Connection>>>,
     protocol: Protocol,
 }
 
 impl Client {
-    async fn write(&self, frame: &[u8]) -> io::Result<()> {
+    pub(in crate::stream) fn new(writing: WriteHalf<Box<dyn Connection>>, protocol: Protocol) -> Self {
+        Client {
+            writing: Mutex::new(writing),
+            protocol,
+        }
+    }
+
+    pub(in crate::stream) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    pub(in crate::stream) async fn write(&self, frame: &[u8]) -> io::Result<()> {
         let mut writing = self.writing.lock().await;
         writing.write_all(frame).await?;
         writing.flush().await
     }
 
-    async fn send(&self, channel: u8, payload: &[u8]) -> io::Result<()> {
+    pub(in crate::stream) async fn send(&self, channel: u8, payload: &[u8]) -> io::Result<()> {
         self.write(&self.protocol.message(channel, payload)).await
     }
 
     /// Sends what the command writes, until it closes the stream.
-    async fn copy(&self, channel: u8, mut from: DuplexStream, wanted: bool) -> io::Result<()> {
-        let mut buffer = vec![0; MESSAGE];
-        loop {
-            let read = from.read(&mut buffer).await?;
-            if read == 0 {
-                return Ok(());
-            }
+    async fn copy(&self, channel: u8, from: DuplexStream, wanted: bool) -> io::Result<()> {
+        let mut pieces = Pieces::of(from);
+        while let Some(piece) = pieces.next().await? {
             if wanted {
-                self.send(channel, &buffer[..read]).await?;
+                self.send(channel, &piece).await?;
             }
         }
+        Ok(())
     }
 
-    /// Says how the command ended.
-    async fn send_end(&self, end: &ExecEnd) -> io::Result<()> {
-        let status = status_of(end);
-        if self.protocol.version >= 4 {
-            return self.send(STATUS, status.to_string().as_bytes()).await;
-        }
-        match status["message"].as_str() {
-            Some(message) => self.send(STATUS, message.as_bytes()).await,
-            None => Ok(()),
+    /// Writes pings. The error is that of a connection that broke.
+    pub(in crate::stream) async fn ping(&self) -> io::Result<Infallible> {
+        let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            pings.tick().await;
+            self.write(&frame::write(Opcode::Ping, b"")).await?;
         }
     }
 
     /// Passes on what the client sends, until it closes the connection. The error is that of a connection that broke.
-    async fn receive(&self, reading: impl AsyncRead + Unpin, mut stdin: Option<DuplexStream>) -> io::Result<()> {
+    async fn receive(
+        &self,
+        reading: impl AsyncRead + Unpin,
+        mut stdin: Option<DuplexStream>,
+        mut sizes: SizeReader,
+    ) -> io::Result<()> {
         let mut reader = Reader::keeping(reading);
         loop {
             match reader.next().await? {
@@ -218,8 +207,10 @@ impl Client {
                                 stdin = None;
                             }
                         }
+                        RESIZE => sizes.push(&payload),
                         CLOSE if self.protocol.version >= 5 => match payload[..] {
                             [STDIN] => stdin = None,
+                            [RESIZE] => sizes.end(),
                             [0..=4] => {}
                             _ => return Ok(()),
                         },
@@ -236,32 +227,10 @@ impl Client {
         }
     }
 
-    async fn close(&self) {
+    pub(in crate::stream) async fn close(&self) {
         // Nobody is left to tell of a connection that cannot be closed in order.
         let _ = self.write(&frame::close(CloseCode::Normal)).await;
         let _ = self.writing.lock().await.shutdown().await;
-    }
-}
-
-/// How a command ended, in upstream's words.
-fn status_of(end: &ExecEnd) -> Value {
-    match end {
-        ExecEnd::Exited(0) => json!({ "metadata": {}, "status": "Success" }),
-        ExecEnd::Exited(code) => json!({
-            "metadata": {},
-            "status": "Failure",
-            "message": format!("command terminated with non-zero exit code: command terminated with exit code {code}"),
-            "reason": "NonZeroExitCode",
-            "details": { "causes": [{ "reason": "ExitCode", "message": code.to_string() }] },
-        }),
-        ExecEnd::Failed(why) => json!({
-            "metadata": {},
-            "status": "Failure",
-            "message": format!("Internal error occurred: {why}"),
-            "reason": "InternalError",
-            "details": { "causes": [{ "message": why }] },
-            "code": 500,
-        }),
     }
 }
 

@@ -92,8 +92,18 @@ pub(crate) struct Reader<R> {
     received: BytesMut,
     /// The frame whose payload is on its way.
     current: Option<Incoming>,
-    /// Whether the payload of data is wanted.
-    keeps: bool,
+    wanted: WantedData,
+}
+
+/// What is wanted of the data that a client sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WantedData {
+    /// That they came.
+    Nothing,
+    /// Each frame whole.
+    Frames,
+    /// Each piece as it comes, wherever frames begin and end.
+    Pieces,
 }
 
 struct Incoming {
@@ -103,6 +113,10 @@ struct Incoming {
     left: u64,
     /// What is kept of the payload, unmasked.
     kept: BytesMut,
+    /// How many bytes of the payload have been taken before those that are kept.
+    taken: usize,
+    /// Whether what is kept is handed out before the frame ends.
+    in_pieces: bool,
     /// How much of it is kept at most.
     most: usize,
 }
@@ -113,23 +127,36 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             io,
             received: BytesMut::new(),
             current: None,
-            keeps: false,
+            wanted: WantedData::Nothing,
         }
     }
 
     /// A reader whose data are wanted.
     pub(crate) fn keeping(io: R) -> Self {
         Reader {
-            keeps: true,
+            wanted: WantedData::Frames,
             ..Reader::new(io)
         }
+    }
+
+    /// A reader whose data are wanted as they come: no frame is held.
+    pub(crate) fn in_pieces(io: R) -> Self {
+        Reader {
+            wanted: WantedData::Pieces,
+            ..Reader::new(io)
+        }
+    }
+
+    /// What is read from.
+    pub(crate) fn into_inner(self) -> R {
+        self.io
     }
 
     /// The next frame, or `None` where the connection ends.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Received>> {
         loop {
             if self.current.is_none() {
-                match head(&mut self.received, self.keeps)? {
+                match head(&mut self.received, self.wanted)? {
                     Head::Unfinished => {}
                     Head::Unmasked => return Ok(Some(Received::Unmasked)),
                     Head::Whole(incoming) => self.current = Some(incoming),
@@ -141,6 +168,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                     && let Some(incoming) = self.current.take()
                 {
                     return Ok(Some(incoming.finish()));
+                }
+                if let Some(piece) = self.current.as_mut().and_then(Incoming::piece) {
+                    return Ok(Some(Received::Data(piece)));
                 }
             }
             self.received.reserve(READ);
@@ -158,7 +188,7 @@ enum Head {
 }
 
 /// The head of a frame, once all of it has been received.
-fn head(received: &mut BytesMut, keeps: bool) -> io::Result<Head> {
+fn head(received: &mut BytesMut, wanted: WantedData) -> io::Result<Head> {
     let [first, second, ..] = received[..] else {
         return Ok(Head::Unfinished);
     };
@@ -193,10 +223,12 @@ fn head(received: &mut BytesMut, keeps: bool) -> io::Result<Head> {
         mask,
         left: length,
         kept: BytesMut::new(),
-        most: match (is_control, keeps) {
+        taken: 0,
+        in_pieces: !is_control && wanted == WantedData::Pieces,
+        most: match (is_control, wanted) {
             (true, _) => MAX_CONTROL,
-            (false, true) => usize::MAX,
-            (false, false) => 0,
+            (false, WantedData::Nothing) => 0,
+            (false, WantedData::Frames | WantedData::Pieces) => usize::MAX,
         },
     }))
 }
@@ -210,10 +242,19 @@ impl Incoming {
         let begin = self.kept.len();
         let wanted = payload.len().min(self.most - begin);
         self.kept.extend_from_slice(&payload[..wanted]);
-        let masks = self.mask.iter().cycle().skip(begin % 4);
+        let masks = self.mask.iter().cycle().skip((self.taken + begin) % 4);
         for (byte, mask) in self.kept[begin..].iter_mut().zip(masks) {
             *byte ^= mask;
         }
+    }
+
+    /// What is handed out of a frame that goes on.
+    fn piece(&mut self) -> Option<Bytes> {
+        if !self.in_pieces || self.kept.is_empty() {
+            return None;
+        }
+        self.taken = (self.taken + self.kept.len()) % 4;
+        Some(self.kept.split().freeze())
     }
 
     fn finish(self) -> Received {
@@ -305,6 +346,35 @@ mod tests {
             Some(Received::Data(vec![7; 70_000].into()))
         );
         assert_eq!(reader.next().await.unwrap(), Some(Received::Data("text".into())));
+    }
+
+    #[tokio::test]
+    async fn pieces_are_handed_out_as_they_come() {
+        let sent: Vec<u8> = (0..100_000_u32).flat_map(u32::to_be_bytes).collect();
+        // A size that no mask fits into evenly.
+        let (mut client, server) = tokio::io::duplex(1021);
+        let frames = [
+            masked(2, &sent[..150_001]),
+            masked(9, b"!"),
+            masked(0, &sent[150_001..]),
+        ]
+        .concat();
+        let writing = tokio::spawn(async move { client.write_all(&frames).await });
+        let mut reader = Reader::in_pieces(server);
+        let (mut all, mut pings) = (Vec::new(), 0);
+        while let Some(received) = reader.next().await.unwrap() {
+            match received {
+                Received::Data(piece) => {
+                    assert!(piece.len() <= READ + 1021);
+                    all.extend_from_slice(&piece);
+                }
+                Received::Ping(_) => pings += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(all == sent);
+        assert_eq!(pings, 1);
+        writing.await.unwrap().unwrap();
     }
 
     #[tokio::test]

@@ -57,6 +57,14 @@ pub(crate) struct Handshake<'a> {
     pub(crate) token_among_protocols: bool,
 }
 
+impl<'a> Handshake<'a> {
+    /// The protocols that the client offers, in its order.
+    pub(in crate::stream) fn offered(self) -> impl Iterator<Item = &'a str> {
+        let is_shown = move |protocol: &&str| !self.token_among_protocols || !protocol.starts_with(TOKEN);
+        offered(self.headers).filter(is_shown)
+    }
+}
+
 /// What a handler demands of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Demand {
@@ -68,16 +76,16 @@ pub(crate) enum Demand {
 
 /// An accepted handshake.
 #[derive(Debug)]
-pub(super) struct Accepted {
+pub(in crate::stream) struct Accepted {
     key: String,
     /// The protocol that both sides will speak; empty if the client named none.
-    pub(super) protocol: String,
+    pub(in crate::stream) protocol: String,
 }
 
 impl Accepted {
-    pub(super) fn response(&self, body: Body) -> Response<Body> {
+    pub(in crate::stream) fn response(&self, body: Body) -> Response<Body> {
         let mut response = Response::new(body);
-        response.extensions_mut().insert(OutsideHttp);
+        response.extensions_mut().insert(OutsideHttp::Handshake);
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
@@ -98,7 +106,7 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 /// Checks the headers of a request that asks for a WebSocket. The error is the answer to a handshake that is refused.
-pub(super) fn accept(handshake: Handshake<'_>, demand: Demand) -> Result<Accepted, Box<Response<Body>>> {
+pub(in crate::stream) fn accept(handshake: Handshake<'_>, demand: Demand) -> Result<Accepted, Box<Response<Body>>> {
     let headers = handshake.headers;
     let text = |name: HeaderName| {
         let value = headers.get(name);
@@ -114,10 +122,9 @@ pub(super) fn accept(handshake: Handshake<'_>, demand: Demand) -> Result<Accepte
         response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, version);
         return Err(response);
     }
-    let is_shown = |protocol: &&str| !handshake.token_among_protocols || !protocol.starts_with(TOKEN);
     let mut offered: Vec<&str> = match text(header::SEC_WEBSOCKET_PROTOCOL).trim() {
         "" => Vec::new(),
-        _ => offered(headers).filter(is_shown).collect(),
+        _ => handshake.offered().collect(),
     };
     match demand {
         Demand::Origin => {
@@ -148,7 +155,7 @@ pub(super) fn accept(handshake: Handshake<'_>, demand: Demand) -> Result<Accepte
 /// The answer to a handshake that is refused.
 fn refused(code: StatusCode, why: &'static str) -> Box<Response<Body>> {
     let mut response = Response::new(Body::from(why));
-    response.extensions_mut().insert(OutsideHttp);
+    response.extensions_mut().insert(OutsideHttp::Handshake);
     *response.status_mut() = code;
     Box::new(response)
 }

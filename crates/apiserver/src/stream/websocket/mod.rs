@@ -2,8 +2,8 @@
 //! thrown away. The streams of a command are in [`channels`].
 
 pub(crate) mod channels;
-mod frame;
-mod handshake;
+pub(in crate::stream) mod frame;
+pub(in crate::stream) mod handshake;
 
 use std::pin::pin;
 

@@ -5,9 +5,7 @@
 //! timeout closes its connection.
 
 mod answer;
-mod connection;
 mod error;
-mod resolve;
 mod target;
 
 use std::collections::HashMap;
@@ -25,9 +23,11 @@ use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::tls;
 use crate::server::Server;
-use connection::{Connection, SendError};
+use crate::service::local_endpoints::LocalEndpoint;
+use crate::service::resolve::{self, Route};
+use crate::service::tls::{self, Trust};
+use crate::service::{Connection, EndpointAddress, OutgoingBody, SendError, connection};
 pub(crate) use error::CallError;
 use target::Target;
 
@@ -93,7 +93,7 @@ impl WebhookClients {
         }
         let tls = OnceLock::new();
         if !config.ca_bundle.is_empty() {
-            let _ = tls.set(tls::config(&config.ca_bundle, clock)?);
+            let _ = tls.set(tls::config(Trust::Bundle(&config.ca_bundle), None, clock)?);
         }
         let client = Arc::new(WebhookClient {
             target: Target::of(config)?,
@@ -122,7 +122,7 @@ impl WebhookClient {
         if let Some(config) = self.tls.get() {
             return Ok(Arc::clone(config));
         }
-        let config = tls::config(&[], self.clock)?;
+        let config = tls::config(Trust::Bundle(&[]), None, self.clock)?;
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
 
@@ -206,7 +206,7 @@ impl OneCall<'_> {
 
     async fn send(&self, target: &Target, query: &str, method: &Method, own: bool) -> Result<Response, String> {
         let request = self.request(target, query, method)?;
-        if let Some(handler) = self.server.webhooks.local_endpoints.handler(target_address(target)) {
+        if let Some(LocalEndpoint::Handler(handler)) = self.server.local_endpoints.get(target_address(target)) {
             let mut whole = Request::new(self.body(method));
             *whole.headers_mut() = request.headers().clone();
             *whole.method_mut() = method.clone();
@@ -220,14 +220,14 @@ impl OneCall<'_> {
         if own && let Some(mut connection) = self.client.idle() {
             match connection.send(request).await {
                 Ok(response) => return Ok(Response::Incoming(response, connection)),
-                Err(SendError { stale: false, why }) => return Err(why),
+                Err(SendError { stale: false, why, .. }) => return Err(why),
                 // The server closed the connection while it was idle: once more over a new one.
                 Err(_) => {}
             }
         }
-        let addresses = match &target.service {
-            Some((namespace, name, port)) => resolve::service(self.server, namespace, name, *port).await?,
-            None => connection::look_up(target.host(), target.port()).await?,
+        let route = match &target.service {
+            Some((namespace, name, port)) => resolve::service(self.server, namespace, name, *port)?.route,
+            None => Route::Host(target.host().to_owned(), target.port()),
         };
         // A certificate must be for the name of the Service, whatever address the Service resolves to.
         let name = match &self.client.target.service {
@@ -239,7 +239,7 @@ impl OneCall<'_> {
         } else {
             None
         };
-        let mut connection = Connection::open(&addresses, secured).await?;
+        let mut connection = Connection::to(route, secured).await?;
         let request = self.request(target, query, method)?;
         match connection.send(request).await {
             Ok(response) => Ok(Response::Incoming(response, connection)),
@@ -255,12 +255,13 @@ impl OneCall<'_> {
         }
     }
 
-    fn request(&self, target: &Target, query: &str, method: &Method) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&self, target: &Target, query: &str, method: &Method) -> Result<Request<OutgoingBody>, String> {
         let mark = if query.is_empty() { "" } else { "?" };
         let uri: Uri = format!("{}{mark}{query}", target.path)
             .parse()
             .map_err(|_| "invalid URL".to_owned())?;
-        let mut request = Request::new(Full::new(self.body(method)));
+        let body = Full::new(self.body(method)).map_err(|never| match never {});
+        let mut request = Request::new(body.boxed_unsync());
         *request.uri_mut() = uri;
         *request.method_mut() = method.clone();
         let headers = request.headers_mut();
@@ -308,9 +309,9 @@ impl Drop for HandlerTask {
     }
 }
 
-fn target_address(target: &Target) -> super::local_endpoints::WebhookAddress<'_> {
+fn target_address(target: &Target) -> EndpointAddress<'_> {
     match &target.service {
-        Some((namespace, name, port)) => super::local_endpoints::WebhookAddress::Service(namespace, name, *port),
-        None => super::local_endpoints::WebhookAddress::Host(target.host(), target.port()),
+        Some((namespace, name, port)) => EndpointAddress::Service(namespace, name, *port),
+        None => EndpointAddress::Host(target.host(), target.port()),
     }
 }

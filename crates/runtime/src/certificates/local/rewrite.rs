@@ -253,6 +253,8 @@ fn webhooks(kind: TargetKind, object: &Value) -> Vec<Webhook<'_>> {
             });
             webhook.into_iter().collect()
         }
+        // An APIService names a Service and nothing else.
+        TargetKind::ApiService => Vec::new(),
     }
 }
 

@@ -21,6 +21,11 @@ fn a_ready_made_operator_is_what_it_was() {
     check("cache", &test_project::cache());
 }
 
+#[test]
+fn kinds_that_the_program_serves_itself_are_what_they_were() {
+    check("observatory", &test_project::observatory());
+}
+
 /// What is code here; the rest has golden files of its own.
 fn is_code(path: &str) -> bool {
     let is_sample = path.starts_with("config/samples/") && !path.ends_with("kustomization.yaml");

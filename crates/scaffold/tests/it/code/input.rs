@@ -340,3 +340,17 @@ fn project_files_that_cannot_be_used() {
     }
     assert_eq!(Project::parse(&whole).unwrap().render(), whole);
 }
+
+#[test]
+fn a_version_of_a_group_is_served_by_the_program_or_by_the_cluster() {
+    let mut project = test_project::observatory();
+    let aggregated = |version: &str, kind: &str| ApiRequest {
+        aggregated: Some(true),
+        ..api("sky", version, kind)
+    };
+    for request in [api("sky", "v1", "Comet"), aggregated("v1alpha1", "Comet")] {
+        let error = project.create_api(&request).unwrap_err().to_string();
+        assert!(error.contains("choose another --version or --group"), "{error}");
+    }
+    project.create_api(&aggregated("v1", "Comet")).unwrap();
+}

@@ -47,6 +47,7 @@ fn the_golden_projects_are_formatted() {
         test_project::markdown_view(),
         test_project::fleet(),
         test_project::cache(),
+        test_project::observatory(),
     ] {
         check(&project);
     }

@@ -193,6 +193,20 @@ pub(crate) fn fleet() -> TestProject {
     project
 }
 
+/// Kinds that the program serves itself, beside one of a cluster.
+pub(crate) fn observatory() -> TestProject {
+    let mut project = TestProject::init(&Project::new("observatory", "example.com", "0.1.0"));
+    let aggregated = |kind: &str, namespaced: bool| ApiRequest {
+        aggregated: Some(true),
+        namespaced: Some(namespaced),
+        ..api("sky", "v1", kind)
+    };
+    project.create_api(&aggregated("Moon", false)).unwrap();
+    project.create_api(&aggregated("Sighting", true)).unwrap();
+    project.create_api(&api("sky", "v1alpha1", "Telescope")).unwrap();
+    project
+}
+
 /// A ready-made operator, beside a kind that runs an image without options.
 pub(crate) fn cache() -> TestProject {
     let mut project = TestProject::init(&Project::new("cache", "example.com", "0.1.0"));

@@ -95,6 +95,7 @@ fn a_tree_is_built_after_each_command_before_anything_is_compiled() {
         test_project::markdown_view(),
         test_project::fleet(),
         test_project::cache(),
+        test_project::observatory(),
     ] {
         assert!(count("CustomResourceDefinition", &kinds(&project)) > 0);
     }
@@ -168,9 +169,12 @@ fn entries_added_to_and_taken_out_of_kustomizations_count_for_both() {
 #[test]
 fn samples_are_applied_together() {
     let Some(kubectl) = kubectl() else { return };
-    for case in cases().iter().filter(|case| case.project.kinds().next().is_some()) {
+    for case in cases()
+        .iter()
+        .filter(|case| case.project.defined_kinds().next().is_some())
+    {
         let mut tree = tree(case);
-        for kind in case.project.kinds() {
+        for kind in case.project.defined_kinds() {
             let text = format!(
                 "apiVersion: {}\nkind: {}\nmetadata: {{name: a-{}}}\n",
                 kind.api_version(),
@@ -188,6 +192,6 @@ fn samples_are_applied_together() {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let objects = yaml::read(std::str::from_utf8(&output.stdout).unwrap()).unwrap();
-        assert_eq!(objects.len(), case.project.kinds().count(), "{}", case.name);
+        assert_eq!(objects.len(), case.project.defined_kinds().count(), "{}", case.name);
     }
 }

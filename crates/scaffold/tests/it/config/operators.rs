@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::CustomResource;
+use kubewright_extension::ExtensionServer;
 use kubewright_manifests::definitions::DefinitionOptions;
 use kubewright_manifests::install::RenderedManifests;
 use kubewright_runtime::controller::Controller;
@@ -120,6 +121,13 @@ fn with_conversion() -> Operator {
 }
 
 /// All that the two ways of installing have to agree on.
+const AGGREGATED: &str =
+    "resources:\n- api: {aggregated: true}\n  domain: example.com\n  group: post\n  kind: Parcel\n  version: v1\n";
+
+fn with_extension() -> Operator {
+    Operator::new("shop").extension(ExtensionServer::new().stored::<Parcel>())
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let webhooks = format!("{CART}  webhooks: {{defaulting: true, validation: true, webhookVersion: v1}}\n");
     let conversion = format!(
@@ -131,6 +139,12 @@ pub(crate) fn cases() -> Vec<Case> {
     let all = "    certManager: true\n    prometheus: true\n    networkPolicy: true\n";
     vec![
         Case::new("empty", "", &Operator::new("shop")),
+        Case::new("aggregated", AGGREGATED, &with_extension()),
+        Case::new(
+            "aggregated-cert-manager",
+            &format!("{AGGREGATED}{SWITCHES}{all}"),
+            &with_extension(),
+        ),
         Case::new("plain", CART, &carts()),
         Case::new("webhooks", &webhooks, &with_webhooks()),
         Case::new("conversion", &conversion, &with_conversion()),

@@ -1,0 +1,285 @@
+//! Another server that answers for a group and version, and the connections to it.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use kubewright_system::clock::Clock;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::discovery::DiscoveredVersion;
+use super::front_proxy;
+use super::openapi::RemoteDocuments;
+use crate::server::Server;
+use crate::service::resolve::{self, Resolved};
+use crate::service::tls::{self, Trust};
+use crate::service::{Connection, EndpointAddress, OutgoingBody, SendError, connection};
+
+const MAX_IDLE: usize = 25;
+const IDLE_TIME: Duration = Duration::from_secs(90);
+
+/// A port of a Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServicePort {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) port: u16,
+}
+
+/// An `APIService` that another server answers for.
+pub(crate) struct Remote {
+    /// The name of the `APIService`.
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(super) service: ServicePort,
+    ca_bundle: Vec<u8>,
+    insecure: bool,
+    /// What the condition `Available` says.
+    pub(super) available: AtomicBool,
+    /// Whether its tasks have begun: there was a runtime for them.
+    pub(super) is_watched: AtomicBool,
+    /// What is known of what it serves; outlives a change of the `APIService`.
+    pub(super) known: Arc<Known>,
+    /// Asks its tasks to look again.
+    pub(super) wake: Wake,
+    tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
+    idle: Mutex<Vec<IdleConnection>>,
+}
+
+/// What is known of what another server serves.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) discovery: Mutex<DiscoveredVersion>,
+    pub(super) documents: Mutex<RemoteDocuments>,
+}
+
+#[derive(Default)]
+pub(super) struct Wake {
+    pub(super) availability: Notify,
+    pub(super) discovery: Notify,
+    pub(super) openapi_index: Notify,
+    pub(super) openapi_swagger: Notify,
+}
+
+impl Wake {
+    /// Asks for everything, since the `APIService` was written.
+    pub(super) fn all(&self) {
+        for task in [
+            &self.availability,
+            &self.discovery,
+            &self.openapi_index,
+            &self.openapi_swagger,
+        ] {
+            task.notify_one();
+        }
+    }
+}
+
+struct IdleConnection {
+    authority: String,
+    connection: Connection,
+    since: Instant,
+}
+
+impl Remote {
+    /// Reads an `APIService`; `None` if it is local. If nothing has changed for what there was before, that goes on.
+    pub(super) fn read(name: &str, object: &Value, before: Option<Arc<Remote>>) -> Option<Arc<Remote>> {
+        let spec = &object["spec"];
+        let service = spec.get("service").filter(|service| !service.is_null())?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let remote = Remote {
+            name: name.to_owned(),
+            group: text(&spec["group"]),
+            version: text(&spec["version"]),
+            service: ServicePort {
+                namespace: text(&service["namespace"]),
+                name: text(&service["name"]),
+                port: service["port"]
+                    .as_u64()
+                    .and_then(|port| port.try_into().ok())
+                    .unwrap_or(443),
+            },
+            ca_bundle: BASE64_STANDARD.decode(text(&spec["caBundle"])).unwrap_or_default(),
+            insecure: spec["insecureSkipTLSVerify"] == true,
+            available: AtomicBool::new(false),
+            is_watched: AtomicBool::new(false),
+            known: before
+                .as_ref()
+                .map(|before| Arc::clone(&before.known))
+                .unwrap_or_default(),
+            wake: Wake::default(),
+            tls: OnceLock::new(),
+            idle: Mutex::default(),
+        };
+        let same = before.filter(|before| {
+            before.service == remote.service
+                && before.ca_bundle == remote.ca_bundle
+                && before.insecure == remote.insecure
+        });
+        Some(same.unwrap_or_else(|| Arc::new(remote)))
+    }
+
+    /// Where its Service leads. The error is upstream's message.
+    pub(super) fn resolve(&self, server: &Server) -> Result<Resolved, String> {
+        resolve::service(server, &self.service.namespace, &self.service.name, self.service.port)
+    }
+
+    /// Whether something is registered for its Service, which then need not exist.
+    pub(super) fn is_registered(&self, server: &Server) -> bool {
+        let ServicePort { namespace, name, port } = &self.service;
+        let address = EndpointAddress::Service(namespace, name, *port);
+        server.local_endpoints.get(address).is_some()
+    }
+
+    /// How it is recognized. The error is upstream's message about a bundle without certificates.
+    pub(super) fn tls(&self, clock: Clock) -> Result<Arc<rustls::ClientConfig>, String> {
+        let made = self.tls.get_or_init(|| {
+            let trust = if self.insecure {
+                Trust::Anybody
+            } else {
+                Trust::Bundle(&self.ca_bundle)
+            };
+            tls::config(trust, front_proxy::front_proxy().map(|proxy| &proxy.client), clock)
+        });
+        made.clone()
+    }
+
+    /// The name that its certificate must be for.
+    fn server_name(&self) -> String {
+        format!("{}.{}.svc", self.service.name, self.service.namespace)
+    }
+
+    /// A new connection. The error is worded as Go's.
+    pub(super) async fn connect(&self, to: Resolved, clock: Clock) -> Result<Connection, String> {
+        let tls = self.tls(clock)?;
+        Connection::to(to.route, Some((tls, &self.server_name()))).await
+    }
+
+    /// Sends a request over a connection that is idle, or a new one. The error is worded as Go's.
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        to: Resolved,
+        mut request: Request<OutgoingBody>,
+        clock: Clock,
+    ) -> Result<Response<RemoteBody>, String> {
+        let authority = to.authority.clone();
+        if let Some(mut connection) = self.idle(&authority) {
+            match connection.send(request).await {
+                Ok(response) => return Ok(self.receiving(response, connection, authority)),
+                // The server closed the connection while it was idle: once more over a new one.
+                Err(SendError {
+                    unsent: Some(unsent), ..
+                }) => request = unsent,
+                Err(error) => return Err(error.why),
+            }
+        }
+        let mut connection = self.connect(to, clock).await?;
+        match connection.send(request).await {
+            Ok(response) => Ok(self.receiving(response, connection, authority)),
+            Err(error) => Err(error.why),
+        }
+    }
+
+    fn receiving(
+        self: &Arc<Self>,
+        response: Response<Incoming>,
+        connection: Connection,
+        authority: String,
+    ) -> Response<RemoteBody> {
+        response.map(|body| RemoteBody {
+            body,
+            connection: Some(connection),
+            authority,
+            remote: Arc::clone(self),
+        })
+    }
+
+    fn idle(&self, authority: &str) -> Option<Connection> {
+        let mut idle = self.idle.lock();
+        let now = Instant::now();
+        idle.retain(|idle| idle.connection.is_usable() && now.duration_since(idle.since) < IDLE_TIME);
+        let at = idle.iter().rposition(|idle| idle.authority == authority)?;
+        Some(idle.swap_remove(at).connection)
+    }
+
+    fn keep(&self, connection: Connection, authority: String) {
+        let mut idle = self.idle.lock();
+        if connection.is_usable() && idle.len() < MAX_IDLE {
+            idle.push(IdleConnection {
+                authority,
+                connection,
+                since: Instant::now(),
+            });
+        }
+    }
+
+    /// Forgets every idle connection.
+    pub(super) fn close_connections(&self) {
+        self.idle.lock().clear();
+    }
+}
+
+/// The body of a response, which keeps its connection until it ends. Dropping it before closes the connection.
+pub(super) struct RemoteBody {
+    body: Incoming,
+    connection: Option<Connection>,
+    authority: String,
+    remote: Arc<Remote>,
+}
+
+impl RemoteBody {
+    fn ended(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.remote.keep(connection, std::mem::take(&mut self.authority));
+        }
+    }
+}
+
+impl http_body::Body for RemoteBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => {
+                if self.body.is_end_stream() {
+                    self.ended();
+                }
+                Some(Ok(frame))
+            }
+            Some(Err(error)) => {
+                self.connection = None;
+                Some(Err(io::Error::other(connection::body_text(&error))))
+            }
+            None => {
+                self.ended();
+                None
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

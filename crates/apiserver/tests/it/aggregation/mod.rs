@@ -1,0 +1,7 @@
+//! Aggregated APIs: servers that answer for a group, in this process and behind TLS, good and hostile ones.
+
+mod hostile;
+mod proxy;
+mod sample_apiserver;
+mod support;
+mod trust;

@@ -1,0 +1,394 @@
+//! Both programs, started with the flags that controller-runtime v0.25 gives them.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest, TokenReview};
+use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Pod, ServiceAccount};
+use kube::api::{Api, ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig as ClientConfig};
+use kubewright_system::certificates::{self, KeyedCertificate, Leaf, Signer};
+use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
+use kubewright_test_support::free_port;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::folder::{MadeFolder, made_folder};
+
+/// A program, ended when dropped.
+struct Program(Child);
+
+impl Program {
+    fn start(command: &mut Command) -> Self {
+        Program(command.spawn().unwrap())
+    }
+
+    fn stop(&mut self, signal: &str) -> ExitStatus {
+        let pid = self.0.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.0.wait().unwrap()
+    }
+
+    /// Asks until it answers; it must not end before.
+    async fn until<T>(&mut self, ask: impl AsyncFn() -> Option<T>) -> T {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            if let Some(status) = self.0.try_wait().unwrap() {
+                panic!("the program ended: {status}");
+            }
+            assert!(Instant::now() < deadline, "the program does not answer");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An authority, and what signs in its name.
+struct Authorities {
+    certificate: KeyedCertificate,
+    signer: Signer,
+}
+
+impl Authorities {
+    fn new(name: &str) -> Self {
+        let certificate = certificates::authority(name, None).unwrap();
+        let signer = Signer::new(name, &certificate.key_pem()).unwrap();
+        Authorities { certificate, signer }
+    }
+}
+
+/// What envtest makes before it starts the programs.
+struct Setup {
+    programs: MadeFolder,
+    folder: TempDir,
+    etcd_port: u16,
+    port: u16,
+    serving: Authorities,
+    clients: Authorities,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let setup = Setup {
+            programs: made_folder(),
+            folder: tempfile::tempdir().unwrap(),
+            etcd_port: free_port(),
+            port: free_port(),
+            serving: Authorities::new("envtest-environment"),
+            clients: Authorities::new("envtest-clients"),
+        };
+        let names = ["localhost", "127.0.0.1"];
+        let serving = setup.serving.signer.sign(&Leaf::server("localhost", &names)).unwrap();
+        let tokens = certificates::self_signed(&["service accounts"]).unwrap();
+        for (name, text) in [
+            ("apiserver.crt", serving.certificate_pem()),
+            ("apiserver.key", serving.key_pem()),
+            ("sa-signer.crt", tokens.certificate_pem()),
+            ("sa-signer.key", tokens.key_pem()),
+            ("client-cert-auth-ca.crt", setup.clients.certificate.certificate_pem()),
+        ] {
+            fs::write(setup.folder.path().join(name), text).unwrap();
+        }
+        setup
+    }
+
+    fn etcd(&self) -> Program {
+        let url = format!("http://127.0.0.1:{}", self.etcd_port);
+        Program::start(
+            Command::new(self.programs.path().join("etcd"))
+                .arg(format!("--advertise-client-urls={url}"))
+                .arg(format!("--listen-client-urls={url}"))
+                .arg(format!("--listen-peer-urls=http://127.0.0.1:{}", free_port()))
+                .arg(format!("--data-dir={}", self.folder.path().display()))
+                .arg("--unsafe-no-fsync=true"),
+        )
+    }
+
+    fn kube_apiserver(&self) -> Command {
+        let folder = self.folder.path().display();
+        let mut command = Command::new(self.programs.path().join("kube-apiserver"));
+        command
+            .arg("--allow-privileged=true")
+            .arg("--authorization-mode=RBAC")
+            .arg("--bind-address=127.0.0.1")
+            .arg(format!("--cert-dir={folder}"))
+            .arg(format!("--client-ca-file={folder}/client-cert-auth-ca.crt"))
+            .arg("--disable-admission-plugins=ServiceAccount")
+            .arg(format!("--etcd-servers=http://127.0.0.1:{}", self.etcd_port))
+            .arg(format!("--secure-port={}", self.port))
+            .arg(format!("--service-account-issuer=https://127.0.0.1:{}/", self.port))
+            .arg(format!("--service-account-key-file={folder}/sa-signer.crt"))
+            .arg(format!("--service-account-signing-key-file={folder}/sa-signer.key"))
+            .arg("--service-cluster-ip-range=10.0.0.0/24")
+            .env_remove("KUBEWRIGHT_CONTROLLERS");
+        command
+    }
+
+    /// A client with a certificate of the clients' authority.
+    async fn client(&self, user: &str, groups: &[&str]) -> kube::Client {
+        let made = self.clients.signer.sign(&Leaf::client(user, groups)).unwrap();
+        let (certificate, key) = (made.certificate_pem(), made.key_pem());
+        let certificate = Credentials::Certificate {
+            certificate: &certificate,
+            key: &key,
+        };
+        self.client_with(certificate).await
+    }
+
+    async fn client_with(&self, credentials: Credentials<'_>) -> kube::Client {
+        let kubeconfig = Kubeconfig {
+            context: "envtest",
+            cluster: "envtest",
+            user: "envtest",
+            namespace: Some("default"),
+            server: &format!("https://127.0.0.1:{}", self.port),
+            authority: Authority::Pem(&self.serving.certificate.certificate_pem()),
+            credentials,
+        };
+        let kubeconfig = ClientConfig::from_yaml(&kubeconfig.to_string()).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options);
+        kube::Client::try_from(config.await.unwrap()).unwrap()
+    }
+
+    async fn admin(&self) -> kube::Client {
+        self.client("admin", &["system:masters"]).await
+    }
+
+    async fn started(&self, command: &mut Command) -> (Program, kube::Client) {
+        let mut server = Program::start(command);
+        let admin = self.admin().await;
+        let probe = || http::Request::get("/healthz").body(Vec::new()).unwrap();
+        server.until(async || admin.request_text(probe()).await.ok()).await;
+        (server, admin)
+    }
+}
+
+/// The answer of a plain HTTP server.
+fn asked(port: u16, request: &str) -> Option<String> {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    socket.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+fn get(port: u16, path: &str) -> Option<String> {
+    asked(
+        port,
+        &format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+    )
+}
+
+async fn user_of(client: kube::Client) -> (String, Vec<String>) {
+    let reviews: Api<SelfSubjectReview> = Api::all(client);
+    let review = reviews
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await;
+    let user = review.unwrap().status.unwrap().user_info.unwrap();
+    (user.username.unwrap_or_default(), user.groups.unwrap_or_default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pair_starts_serves_and_stops_as_envtest_wants_it() {
+    let setup = Setup::new();
+    let mut etcd = setup.etcd();
+    let health = etcd.until(async || get(setup.etcd_port, "/health")).await;
+    assert!(
+        health.starts_with("HTTP/1.1 200") && health.ends_with(r#"{"health":"true","reason":""}"#),
+        "{health}"
+    );
+    let refusal = asked(
+        setup.etcd_port,
+        "POST /v3/kv/put HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+    );
+    assert!(refusal.unwrap().contains("this etcd stores nothing"));
+
+    let (mut server, admin) = setup.started(&mut setup.kube_apiserver()).await;
+    let (name, groups) = user_of(admin.clone()).await;
+    assert_eq!(
+        (name.as_str(), groups.as_slice()),
+        ("admin", &["system:masters".into(), "system:authenticated".into()][..])
+    );
+    let jane = setup.client("jane", &["staff"]).await;
+    assert_eq!(user_of(jane.clone()).await.0, "jane");
+    let refused = Api::<Pod>::default_namespaced(jane).list(&ListParams::default()).await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
+
+    // The server is found by others where this machine's default route begins, if it has one, and then with its port.
+    let endpoints: Api<Endpoints> = Api::default_namespaced(admin.clone());
+    if let Ok(found) = endpoints.get("kubernetes").await {
+        let ports = found.subsets.unwrap()[0].ports.clone().unwrap();
+        assert_eq!(ports[0].port, i32::from(setup.port));
+    }
+
+    // Pods need no service account, and no controller makes anything.
+    let pod = json!({ "metadata": { "name": "web" }, "spec": { "containers": [{ "name": "web", "image": "nginx" }] } });
+    let pods: Api<Pod> = Api::default_namespaced(admin.clone());
+    let made = pods
+        .create(&PostParams::default(), &serde_json::from_value(pod).unwrap())
+        .await
+        .unwrap();
+    assert_eq!(made.spec.unwrap().service_account_name, None);
+
+    for (mut program, signal) in [(server, "TERM"), (etcd, "INT")] {
+        let begin = Instant::now();
+        assert!(program.stop(signal).success());
+        assert!(begin.elapsed() < Duration::from_secs(10), "envtest waits 20 seconds");
+    }
+    // Nothing else listens there.
+    server = Program::start(&mut setup.kube_apiserver());
+    server
+        .until(async || TcpStream::connect(("127.0.0.1", setup.port)).ok())
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_signed_by_the_given_key_for_the_given_issuer() {
+    let setup = Setup::new();
+    let (_server, admin) = setup
+        .started(setup.kube_apiserver().arg("--service-account-max-token-expiration=2h"))
+        .await;
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(admin.clone());
+    let robot = serde_json::from_value(json!({ "metadata": { "name": "robot" } })).unwrap();
+    accounts.create(&PostParams::default(), &robot).await.unwrap();
+    let wanted = json!({ "spec": { "expirationSeconds": 86400, "audiences": [] } });
+    let wanted: TokenRequest = serde_json::from_value(wanted).unwrap();
+    let made = accounts
+        .create_token_request("robot", &PostParams::default(), &wanted)
+        .await
+        .unwrap();
+    let made = serde_json::to_value(made).unwrap();
+    assert_eq!(made["spec"]["expirationSeconds"], 7200, "shortened to the longest time");
+    let token = made["status"]["token"].as_str().unwrap();
+    let issuer = format!("https://127.0.0.1:{}/", setup.port);
+    let review = json!({ "metadata": {}, "spec": { "token": token, "audiences": [issuer, "https://elsewhere"] } });
+    let reviews: Api<TokenReview> = Api::all(admin);
+    let review = reviews
+        .create(&PostParams::default(), &serde_json::from_value(review).unwrap())
+        .await;
+    let status = review.unwrap().status.unwrap();
+    assert_eq!(
+        (status.authenticated, status.audiences),
+        (Some(true), Some(vec![issuer])),
+        "{:?}",
+        status.error
+    );
+    let (name, _) = user_of(setup.client_with(Credentials::Token(token)).await).await;
+    assert_eq!(name, "system:serviceaccount:default:robot");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_crashed_comes_back_with_its_certificates_and_nothing_else() {
+    let setup = Setup::new();
+    let (mut server, admin) = setup.started(&mut setup.kube_apiserver()).await;
+    let configs: Api<ConfigMap> = Api::default_namespaced(admin);
+    let config = serde_json::from_value(json!({ "metadata": { "name": "app" } })).unwrap();
+    configs.create(&PostParams::default(), &config).await.unwrap();
+    assert!(!server.stop("KILL").success());
+    let (_server, admin) = setup.started(&mut setup.kube_apiserver()).await;
+    let configs: Api<ConfigMap> = Api::default_namespaced(admin);
+    assert!(configs.get_opt("app").await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_without_certificates_gets_some_that_stay() {
+    let setup = Setup::new();
+    let [certificate, key] = ["apiserver.crt", "apiserver.key"].map(|name| setup.folder.path().join(name));
+    fs::remove_file(&certificate).unwrap();
+    fs::remove_file(&key).unwrap();
+    let mut made = Vec::new();
+    for _ in 0..2 {
+        let mut server = Program::start(&mut setup.kube_apiserver());
+        server
+            .until(async || TcpStream::connect(("127.0.0.1", setup.port)).ok())
+            .await;
+        made.push((
+            fs::read_to_string(&certificate).unwrap(),
+            fs::read_to_string(&key).unwrap(),
+        ));
+        assert!(server.stop("TERM").success());
+    }
+    assert_eq!(made[0], made[1]);
+    assert_eq!(
+        made[0].0.matches("BEGIN CERTIFICATE").count(),
+        2,
+        "the certificate and its authority"
+    );
+    let permissions =
+        |path: &Path| std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777;
+    assert_eq!(permissions(&key), 0o600);
+    fs::remove_file(&key).unwrap();
+    let refused = setup.kube_apiserver().output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        said.contains("certificate and key must be supplied as a pair"),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_files_modes_and_anonymous_clients_are_as_the_flags_say() {
+    let setup = Setup::new();
+    let tokens = setup.folder.path().join("tokens.csv");
+    fs::write(&tokens, "open-sesame,ali,1,\"thieves\"\n").unwrap();
+    let mut command = setup.kube_apiserver();
+    command.arg(format!("--token-auth-file={}", tokens.display()));
+    command.args(["--anonymous-auth=false", "--authorization-mode=AlwaysDeny"]);
+    // The last mode is joined to the first: RBAC decides.
+    let (_server, _) = setup.started(&mut command).await;
+    let ali = setup.client_with(Credentials::Token("open-sesame")).await;
+    assert_eq!(user_of(ali).await.0, "ali");
+    let nobody = setup.client_with(Credentials::Token("open-barley")).await;
+    let refused = Api::<Pod>::default_namespaced(nobody)
+        .list(&ListParams::default())
+        .await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 401));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controllers_run_if_they_are_asked_for() {
+    let setup = Setup::new();
+    let (mut server, admin) = setup
+        .started(setup.kube_apiserver().env("KUBEWRIGHT_CONTROLLERS", "all"))
+        .await;
+    let labels = json!({ "app": "web" });
+    let deployment = json!({
+        "metadata": { "name": "web" },
+        "spec": {
+            "selector": { "matchLabels": labels },
+            "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "nginx" }] } },
+        },
+    });
+    let deployments: Api<Deployment> = Api::default_namespaced(admin.clone());
+    let deployment = serde_json::from_value(deployment).unwrap();
+    deployments.create(&PostParams::default(), &deployment).await.unwrap();
+    let sets: Api<ReplicaSet> = Api::default_namespaced(admin);
+    let is_ready = async || {
+        let sets = sets.list(&ListParams::default()).await.ok()?;
+        let status = sets.items.first()?.status.as_ref()?;
+        status.ready_replicas.filter(|ready| *ready == 1)
+    };
+    server.until(is_ready).await;
+    assert!(server.stop("TERM").success());
+}

@@ -1,0 +1,50 @@
+//! Brings about what a `Telescope` asks for.
+
+use kubewright::prelude::*;
+
+use crate::api::v1alpha1::Telescope;
+
+/// Reconciles `Telescope`s.
+pub struct TelescopeReconciler {
+    client: Client,
+}
+
+impl TelescopeReconciler {
+    /// What is reconciled, and what else wakes it: add `.owns::<Deployment>()` and the like.
+    pub fn controller() -> Controller {
+        Controller::of::<Telescope>().reconcile_with(Self::new)
+    }
+
+    fn new(context: &Context) -> Self {
+        Self {
+            client: context.client(),
+        }
+    }
+}
+
+// What may be read follows from what is watched. Say here what the controller writes.
+#[rbac(
+    groups = "sky.example.com",
+    resources = "telescopes/status",
+    verbs = "update"
+)]
+impl Reconciler for TelescopeReconciler {
+    // Called whenever something changed, and again after a failure: compare what is with what should be.
+    async fn reconcile(&self, request: Request) -> Result {
+        let Some(object) = self.client.get_opt::<Telescope>(&request).await? else {
+            return Ok(Action::done());
+        };
+
+        // Create, change and delete what belongs to the object here.
+
+        let mut object = object.into_owned();
+        let ready = ConditionUpdate::is_true("Available", "Reconciled")
+            .message("all is as it should be")
+            .observed(object.metadata.generation);
+        let conditions = &mut object.status.get_or_insert_default().conditions;
+        if set_condition(conditions, &ready, self.client.clock().now()) {
+            self.client.update_status(&object).await?;
+        }
+        Ok(Action::done())
+    }
+}

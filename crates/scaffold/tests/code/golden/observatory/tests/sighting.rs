@@ -1,0 +1,15 @@
+//! `Sighting`s behind a Kubernetes API in this process.
+
+use kubewright::kube::Api;
+use kubewright::testing::TestEnv;
+use observatory::api::v1::Sighting;
+
+#[kubewright::test]
+async fn the_example_is_served() {
+    let env = TestEnv::start(observatory::operator()).await;
+    let objects: Api<Sighting> = Api::namespaced(env.kube(), "default");
+    let example = objects.get("example").await.unwrap();
+
+    // Say here what your rows are.
+    assert!(example.metadata.uid.is_some());
+}

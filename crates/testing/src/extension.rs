@@ -1,0 +1,211 @@
+//! The aggregated API of an operator, served in the test: in this process to the embedded server, with TLS to a real one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use kube::core::DynamicObject;
+use kubewright_runtime::client::Client;
+use kubewright_runtime::extension::{ApiExtension, ExtensionContext};
+use kubewright_runtime::object::Kind;
+use kubewright_runtime::operator::Operator;
+use kubewright_runtime::serve::Certificates;
+use kubewright_runtime::stop::Stopper;
+use kubewright_system::certificates::{Leaf, Signer, authority};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+use crate::Error;
+use crate::control_plane::ControlPlane;
+use crate::env::live;
+use crate::install::Installation;
+
+/// The port that the `APIServices` of an installation name.
+const PORT: u16 = 443;
+/// How long the API server may take to find the API.
+const AVAILABLE: Duration = Duration::from_secs(20);
+
+/// An aggregated API that is served. Dropping it ends it.
+pub(crate) struct RunningExtension {
+    /// Ends the listener.
+    _stopper: Stopper,
+}
+
+/// Serves the aggregated API of an operator, if it has one, and waits until it is found.
+pub(crate) async fn start(
+    operator: &Operator,
+    installation: &Installation,
+    control_plane: &ControlPlane,
+) -> Result<Option<RunningExtension>, Error> {
+    let Some(extension) = operator.api_extension() else {
+        return Ok(None);
+    };
+    let (namespace, account) = (&installation.namespace, &installation.account);
+    let groups = [
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+    ];
+    let kube = control_plane.user(&format!("system:serviceaccount:{namespace}:{account}"), &groups)?;
+    let (stopper, stop) = Stopper::new();
+    let extension = Arc::clone(extension);
+    let admin = live(control_plane.admin());
+    let mut services = api_services(installation);
+    match control_plane {
+        ControlPlane::Embedded(_) => {
+            let service = extension.in_process(kube).await.map_err(|error| failed(&*error))?;
+            let server = control_plane.server().ok_or_else(|| failed("there is no server"))?;
+            server.serve_service_with(namespace, &installation.extension_service, PORT, service);
+        }
+        ControlPlane::Binaries(_) => {
+            let port = listen(extension, kube, installation, stop, &mut services).await?;
+            put(&admin, service_kind(), &this_machine(installation, port)).await?;
+        }
+        ControlPlane::Existing(_) => {
+            return Err(Error::NotThere {
+                what: "an aggregated API",
+                mode: control_plane.mode_name(),
+                remedy: "the cluster cannot reach the process of a test; deploy it with `kubewright deploy`, or test it on the \
+                         embedded server",
+            });
+        }
+    }
+    for service in &services {
+        put(
+            &admin,
+            Kind::named("apiregistration.k8s.io", "v1", "APIService", "apiservices", false),
+            service,
+        )
+        .await?;
+    }
+    available(&admin, &services).await?;
+    Ok(Some(RunningExtension { _stopper: stopper }))
+}
+
+fn api_services(installation: &Installation) -> Vec<Value> {
+    let objects = installation.objects.iter();
+    objects
+        .filter(|object| object["kind"] == "APIService")
+        .cloned()
+        .collect()
+}
+
+/// Listens on this machine with a certificate that the `APIServices` are told to trust.
+async fn listen(
+    extension: Arc<dyn ApiExtension>,
+    kube: kube::Client,
+    installation: &Installation,
+    stop: kubewright_runtime::stop::Stop,
+    services: &mut [Value],
+) -> Result<u16, Error> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .map_err(|error| failed(&error))?;
+    let port = listener.local_addr().map_err(|error| failed(&error))?.port();
+    let name = "kubewright-test-extension";
+    let ca = authority(name, None).map_err(|error| failed(&error))?;
+    let signer = Signer::new(name, &ca.key_pem()).map_err(|error| failed(&error))?;
+    let host = format!("{}.{}.svc", installation.extension_service, installation.namespace);
+    let serving = signer
+        .sign(&Leaf::server(&host, &[host.as_str(), "localhost"]))
+        .map_err(|error| failed(&error))?;
+    let certificates = Certificates::from_pem(&serving.certificate_pem(), &serving.key_pem());
+    let context = ExtensionContext {
+        kube,
+        listener,
+        certificates: certificates.map_err(|error| failed(&error))?,
+        stop,
+    };
+    tokio::spawn(async move {
+        if let Err(error) = extension.serve(context).await {
+            eprintln!("the aggregated API ended: {error}");
+        }
+    });
+    for service in services {
+        service["spec"]["service"]["port"] = port.into();
+        service["spec"]["caBundle"] = json!(ByteString(ca.certificate_pem().into_bytes()));
+    }
+    Ok(port)
+}
+
+/// A Service by which a real API server reaches this machine: `EndpointSlices` may not name loopback addresses.
+fn this_machine(installation: &Installation, port: u16) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": installation.extension_service, "namespace": installation.namespace },
+        "spec": { "type": "ExternalName", "externalName": "localhost", "ports": [{ "port": port }] },
+    })
+}
+
+fn service_kind() -> Kind {
+    Kind::named("", "v1", "Service", "services", true)
+}
+
+async fn put(client: &Client, kind: Kind, object: &Value) -> Result<(), Error> {
+    let what = format!(
+        "{} {}",
+        kind.kind(),
+        object["metadata"]["name"].as_str().unwrap_or_default()
+    );
+    let wanted: DynamicObject = serde_json::from_value(object.clone()).map_err(|error| Error::Manifest {
+        place: what.clone(),
+        problem: error.to_string(),
+    })?;
+    let applied = client.dynamic(kind).apply(&wanted).await;
+    applied.map(drop).map_err(|source| Error::Install {
+        what,
+        source: Box::new(source),
+    })
+}
+
+/// Waits until the API server passes requests on, and until discovery tells clients of the kinds, which is a moment later.
+async fn available(client: &Client, services: &[Value]) -> Result<(), Error> {
+    let deadline = Instant::now() + AVAILABLE;
+    for service in services {
+        let text = |field: &str| service["spec"][field].as_str().unwrap_or_default().to_owned();
+        let (group, version) = (text("group"), text("version"));
+        while let Err(problem) = discovered(client, &group, &version).await {
+            if Instant::now() > deadline {
+                return Err(Error::ControlPlane(format!(
+                    "/apis/{group}/{version} is not served after {AVAILABLE:?}: {problem}"
+                )));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a version is served and discovered; the error says what is missing.
+async fn discovered(client: &Client, group: &str, version: &str) -> Result<(), String> {
+    const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let request = |path: &str, accept: &str| {
+        let request = http::Request::get(path)
+            .header(http::header::ACCEPT, accept)
+            .body(Vec::new());
+        request.map_err(|error| error.to_string())
+    };
+    let path = format!("/apis/{group}/{version}");
+    let listed = client.kube().request_text(request(&path, "application/json")?).await;
+    listed.map_err(|error| error.to_string())?;
+    let found: Value = client
+        .kube()
+        .request(request("/apis", AGGREGATED)?)
+        .await
+        .map_err(|error| error.to_string())?;
+    let groups = found["items"].as_array().into_iter().flatten();
+    let mut versions = groups
+        .filter(|item| item["metadata"]["name"] == group)
+        .flat_map(|item| item["versions"].as_array().into_iter().flatten());
+    let is_there = |listed: &Value| listed["version"] == version && listed["resources"].is_array();
+    if versions.any(is_there) {
+        Ok(())
+    } else {
+        Err("discovery does not list its kinds".to_owned())
+    }
+}
+
+fn failed(error: &(impl std::fmt::Display + ?Sized)) -> Error {
+    Error::ControlPlane(format!("the aggregated API cannot be served: {error}"))
+}
