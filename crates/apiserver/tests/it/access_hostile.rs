@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tokio::runtime::Runtime;
 
+/// What no answer may contain. Requests do not contain it either: some answers repeat the URL.
 const CANARY: &str = "c4n4ry";
 const TOKEN: &str = "jane-token";
 
@@ -67,7 +68,8 @@ fn server() -> &'static (ApiServer, Runtime, u64) {
 }
 
 fn marked(name: &str) -> String {
-    format!(r#"{{"metadata":{{"name":"{name}","labels":{{"x":"{CANARY}"}},"annotations":{{"x":"{CANARY}"}}}}}}"#)
+    let labels = format!(r#"{{"x":"selected","y":"{CANARY}"}}"#);
+    format!(r#"{{"metadata":{{"name":"{name}","labels":{labels},"annotations":{{"x":"{CANARY}"}}}}}}"#)
 }
 
 fn segment() -> impl Strategy<Value = String> {
@@ -144,7 +146,7 @@ fn query() -> impl Strategy<Value = String> {
         "fieldSelector=metadata.name%3Dmine&fieldSelector=metadata.name%3Dyours",
         "limit=x",
         "limit=1",
-        "labelSelector=x%3Dc4n4ry",
+        "labelSelector=x%3Dselected",
         "labelSelector=((",
         "timeoutSeconds=0",
         "timeout=1s",
