@@ -10,6 +10,19 @@ use thiserror::Error;
 
 use crate::template::Variables;
 
+/// The plugins that cases with `plugins: every` want in addition to those of other cases; `upstream/start` has the same list.
+pub const EVERY_PLUGIN: [&str; 9] = [
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "LimitPodHardAntiAffinityTopology",
+    "ServiceAccount",
+    "NodeRestriction",
+    "AlwaysPullImages",
+    "PodNodeSelector",
+    "OwnerReferencesPermissionEnforcement",
+    "DenyServiceExternalIPs",
+];
+
 /// A parsed file of `cases/`.
 #[derive(Clone, Debug)]
 pub struct CaseFile {
@@ -31,6 +44,10 @@ pub struct CaseFile {
     pub webhooks: Value,
     /// The answers of the case's extension API servers, by name, method and path.
     pub extensions: Value,
+    /// Whether it is about a server on which the plugins of [`EVERY_PLUGIN`] are on in addition to the usual ones.
+    pub every_plugin: bool,
+    /// Whether it changes what other cases get, such as the default class of claims.
+    pub alone: bool,
     /// The recorded steps.
     pub steps: Vec<CaseStep>,
     /// Named sets of variables; a file without a matrix has one unnamed variant.
@@ -188,7 +205,19 @@ struct Form {
     webhooks: Value,
     #[serde(default)]
     extensions: Value,
+    #[serde(default)]
+    plugins: Plugins,
+    #[serde(default)]
+    alone: bool,
     steps: Vec<StepForm>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Plugins {
+    #[default]
+    Usual,
+    Every,
 }
 
 #[derive(Deserialize)]
@@ -249,6 +278,8 @@ impl CaseFile {
             given: form.given,
             webhooks: form.webhooks,
             extensions: form.extensions,
+            every_plugin: form.plugins == Plugins::Every,
+            alone: form.alone,
             variants: variants(form.matrix).map_err(meaning)?,
             steps,
             source,
@@ -266,7 +297,7 @@ impl CaseFile {
 
     /// Whether it needs a server of its own because it would disturb other cases.
     pub fn needs_own_server(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, CaseStep::Compact))
+        self.alone || self.steps.iter().any(|step| matches!(step, CaseStep::Compact))
     }
 
     /// Whether the server calls a webhook or an extension API server, which takes real time even if the server's clock is paused.

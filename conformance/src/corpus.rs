@@ -46,6 +46,12 @@ impl Corpus {
         (Self { files: calling }, Self { files: quiet })
     }
 
+    /// The files for a server with every plugin, or the others.
+    pub fn with_every_plugin(mut self, every: bool) -> Self {
+        self.files.retain(|file| file.every_plugin == every);
+        self
+    }
+
     /// Every case of every file.
     pub fn expanded(&self) -> impl Iterator<Item = (Arc<CaseFile>, Variant)> + '_ {
         self.files

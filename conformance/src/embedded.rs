@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use kubewright_apiserver::{ApiServer, Body, Options, User};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, Body, Options, User};
 
+use crate::case::EVERY_PLUGIN;
 use crate::corpus::Corpus;
 use crate::decisions::Decision;
 use crate::replay::{Outcome, Settings, replay};
@@ -19,6 +20,17 @@ impl Embedded {
     /// Starts a server with a fixed seed, so that a replay is repeatable.
     pub fn start() -> Arc<dyn Target> {
         Arc::new(Embedded(ApiServer::new(Options::default().seed(36))))
+    }
+
+    /// The same with the plugins of [`EVERY_PLUGIN`] on.
+    pub fn start_with_every_plugin() -> Arc<dyn Target> {
+        let plugins = AdmissionPlugin::ALL.into_iter();
+        let options = plugins
+            .filter(|plugin| EVERY_PLUGIN.contains(&plugin.name()))
+            .fold(Options::default().seed(36), |options, plugin| {
+                options.admission(plugin, true)
+            });
+        Arc::new(Embedded(ApiServer::new(options)))
     }
 }
 
@@ -75,8 +87,15 @@ const CALLING_AT_ONCE: usize = 8;
 /// real clock: a paused one would advance while the server waits for a socket.
 pub fn replay_embedded(corpus: &Corpus, decisions: &[Decision], whole: bool) -> std::io::Result<Outcome> {
     let (calling, quiet) = corpus.split();
+    let every = quiet.clone().with_every_plugin(true);
+    let quiet = quiet.with_every_plugin(false);
+    let usual: fn() -> Arc<dyn Target> = Embedded::start;
     let mut cases = Vec::new();
-    for (corpus, paused, at_once) in [(quiet, true, 64), (calling, false, CALLING_AT_ONCE)] {
+    for (corpus, paused, at_once, start) in [
+        (quiet, true, 64, usual),
+        (every, true, 64, Embedded::start_with_every_plugin),
+        (calling, false, CALLING_AT_ONCE, usual),
+    ] {
         let settings = Settings {
             run: "replay".to_owned(),
             at_once,
@@ -85,7 +104,7 @@ pub fn replay_embedded(corpus: &Corpus, decisions: &[Decision], whole: bool) -> 
             .enable_all()
             .start_paused(paused)
             .build()?;
-        cases.append(&mut runtime.block_on(replay(Embedded::start, &corpus, &settings)));
+        cases.append(&mut runtime.block_on(replay(start, &corpus, &settings)));
     }
     Ok(Outcome::of(cases, decisions, whole))
 }

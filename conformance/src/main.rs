@@ -40,6 +40,9 @@ enum Action {
         /// Only files without a recording of their present text
         #[arg(long)]
         missing: bool,
+        /// Only files with `plugins: every`, from a server that was started so; without it, only the others
+        #[arg(long)]
+        every_plugin: bool,
         /// How many files are recorded at once
         #[arg(long, default_value_t = 1)]
         at_once: usize,
@@ -122,9 +125,10 @@ fn main() -> ExitCode {
         Action::Record {
             filter,
             missing,
+            every_plugin,
             at_once,
             server,
-        } => record_all(filter.as_deref(), missing, at_once, server),
+        } => record_all(filter.as_deref(), missing, every_plugin, at_once, server),
         Action::Replay { filter, brief, server } => replay_all(filter.as_deref(), brief, server),
         Action::RecordKubectl { filter, run_dir } => record_kubectl(filter.as_deref(), &run_dir),
         Action::ReplayKubectl { filter, run_dir } => replay_kubectl(filter.as_deref(), run_dir.as_deref()),
@@ -153,10 +157,11 @@ fn chain(error: &dyn Error) -> String {
 fn record_all(
     filter: Option<&str>,
     missing: bool,
+    every_plugin: bool,
     at_once: usize,
     server: ServerArguments,
 ) -> Result<ExitCode, Box<dyn Error>> {
-    let mut corpus = Corpus::load()?.filtered(filter);
+    let mut corpus = Corpus::load()?.filtered(filter).with_every_plugin(every_plugin);
     if missing {
         corpus.files.retain(|file| Recording::load(file).is_err());
     }
@@ -197,7 +202,7 @@ fn replay_all(filter: Option<&str>, brief: bool, server: ServerArguments) -> Res
     let outcome = if server.given() {
         let target: Arc<dyn Target> = Arc::new(Remote::new(&server.settings())?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let corpus = Corpus::load()?.filtered(filter);
+        let corpus = Corpus::load()?.filtered(filter).with_every_plugin(false);
         let now = SystemTime::UNIX_EPOCH.elapsed()?.as_nanos();
         let settings = Settings {
             run: now.to_string(),

@@ -471,9 +471,17 @@ impl CasePlayer<'_> {
 
 /// Whether the request writes objects on which the real server acts only after its informers have seen them.
 fn is_told_later(request: &str) -> bool {
-    ["admissionregistration.k8s.io", "rbac.authorization.k8s.io"]
-        .iter()
-        .any(|group| request.contains(group))
+    const RESOURCES: [&str; 8] = [
+        "admissionregistration.k8s.io",
+        "rbac.authorization.k8s.io",
+        "/limitranges",
+        "/resourcequotas",
+        "/runtimeclasses",
+        "/storageclasses",
+        "/ingressclasses",
+        "/priorityclasses",
+    ];
+    RESOURCES.iter().any(|part| request.contains(part))
 }
 
 /// Escapes the characters of a path that a URI may not contain. Case files have paths without escapes.

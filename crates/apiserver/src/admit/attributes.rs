@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::access::User;
 use crate::audit::AuditAnnotations;
+use crate::object;
 use crate::registry::{BuiltInId, Resource, Subresource, name_of};
 use crate::request::call::Call;
 use crate::request::delete_options::{DeleteOptions, Propagation};
@@ -140,6 +141,28 @@ impl<'a> Attributes<'a> {
     /// Whether the write is of this resource itself, not of a subresource.
     pub(super) fn is(&self, id: BuiltInId) -> bool {
         self.resource.is(id) && self.subresource.is_none()
+    }
+
+    /// Whether the write creates an object of this resource.
+    pub(super) fn creates(&self, id: BuiltInId) -> bool {
+        self.is(id) && self.operation == Operation::Create
+    }
+
+    /// A stored object that a plugin needs to know: by its name, or `namespace/name`.
+    pub(super) fn stored(&self, id: BuiltInId, key: &str) -> Option<Value> {
+        let resource = id.resource();
+        let record = self.server.store.get(resource.table, key)?;
+        Some(object::to_value(resource, &record, record.revision))
+    }
+
+    /// All stored objects of a resource in a namespace, or all there are.
+    pub(super) fn all_stored(&self, id: BuiltInId, namespace: Option<&str>) -> Vec<Value> {
+        let resource = id.resource();
+        let snapshot = self.server.store.snapshot(resource.table);
+        let records = snapshot.records(namespace, None);
+        records
+            .map(|record| object::to_value(resource, record, record.revision))
+            .collect()
     }
 
     /// The kind of the objects as the client sees them.

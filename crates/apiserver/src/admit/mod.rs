@@ -1,19 +1,35 @@
 //! Admission: built-in plugins that change or refuse writes, each one small file behind one trait (A2).
 //! Webhooks come after them; policies will join here.
 
+mod always_pull_images;
+mod anti_affinity;
 mod attributes;
+mod claim_resize;
+mod declared_features;
+mod default_class;
 mod default_tolerations;
+mod external_ips;
+mod limit_ranger;
+mod namespace_exists;
 mod namespace_lifecycle;
 mod node_taint;
+mod owner_references;
+mod pod_node_selector;
+mod pod_resize;
+mod pod_security;
 mod priority;
+mod resource_quota;
+mod runtime_class;
 mod service_account;
 mod settings;
 mod storage_protection;
+mod topology_labels;
 
 use kubewright_admission::Phase;
 use serde_json::Value;
 
 pub(crate) use attributes::{Attributes, BodyKind, Deadline, Operation, kind_of};
+pub(crate) use resource_quota::charge;
 pub use settings::AdmissionPlugin;
 pub(crate) use settings::Settings;
 
@@ -32,27 +48,50 @@ trait Plugin: Sync {
         Ok(())
     }
 
-    /// May refuse.
-    fn validate(&self, _attributes: &Attributes<'_>, _object: &Value, _old: Option<&Value>) -> Result<()> {
+    /// May refuse, and may warn.
+    fn validate(
+        &self,
+        _attributes: &Attributes<'_>,
+        _object: &Value,
+        _old: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<()> {
         Ok(())
     }
 }
 
 /// In upstream's order (A1).
-const PLUGINS: [&dyn Plugin; 6] = [
+const PLUGINS: &[&dyn Plugin] = &[
+    &namespace_exists::NamespaceAutoProvision,
     &namespace_lifecycle::NamespaceLifecycle,
+    &namespace_exists::NamespaceExists,
+    &anti_affinity::LimitPodHardAntiAffinityTopology,
+    &limit_ranger::LimitRanger,
     &service_account::ServiceAccount,
     &node_taint::TaintNodesByCondition,
+    &always_pull_images::AlwaysPullImages,
+    &pod_security::PodSecurity,
+    &pod_node_selector::PodNodeSelector,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
+    &default_class::DefaultStorageClass,
     &storage_protection::StorageObjectInUseProtection,
+    &owner_references::OwnerReferencesPermissionEnforcement,
+    &claim_resize::PersistentVolumeClaimResize,
+    &runtime_class::RuntimeClass,
+    &default_class::DefaultIngressClass,
+    &external_ips::DenyServiceExternalIPs,
+    &topology_labels::PodTopologyLabels,
+    &declared_features::NodeDeclaredFeatureValidator,
+    &pod_resize::PodResizeValidator,
 ];
 
 /// The plugins that are on.
 fn plugins(attributes: &Attributes<'_>) -> impl Iterator<Item = &'static dyn Plugin> {
     let settings = attributes.server.admission;
     PLUGINS
-        .into_iter()
+        .iter()
+        .copied()
         .filter(move |plugin| plugin.switch().is_none_or(|switch| settings.has(switch)))
 }
 
@@ -97,7 +136,7 @@ pub(crate) async fn validate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old))?;
+    plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))?;
     if !attributes
         .server
         .admission

@@ -59,7 +59,13 @@ impl Plugin for ServiceAccount {
         check(attributes, pod)
     }
 
-    fn validate(&self, attributes: &Attributes<'_>, pod: &Value, _old: Option<&Value>) -> Result<()> {
+    fn validate(
+        &self,
+        attributes: &Attributes<'_>,
+        pod: &Value,
+        _old: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<()> {
         if concerns(attributes) {
             check(attributes, pod)
         } else {

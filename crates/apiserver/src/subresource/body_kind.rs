@@ -31,7 +31,7 @@ pub(super) fn owned(call: &Call<'_>, part: BodyKind, manager: &str, body: Value)
     merge::update(&kind, &manager, None, body)
 }
 
-/// Lets webhooks change a body.
+/// Lets plugins and webhooks change a body.
 pub(super) async fn mutate(
     call: &mut Call<'_>,
     part: BodyKind,
@@ -39,14 +39,11 @@ pub(super) async fn mutate(
     body: &mut Value,
     dry_run: bool,
 ) -> Result<()> {
-    if !call.server.webhooks.any() {
-        return Ok(());
-    }
     let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_body_kind(part);
     admit::mutate(&attributes, body, None, &mut call.warnings).await
 }
 
-/// Lets webhooks refuse a body.
+/// Lets plugins and webhooks refuse a body.
 pub(super) async fn validate(
     call: &mut Call<'_>,
     part: BodyKind,
@@ -54,9 +51,6 @@ pub(super) async fn validate(
     body: &Value,
     dry_run: bool,
 ) -> Result<()> {
-    if !call.server.webhooks.any() {
-        return Ok(());
-    }
     let attributes = Attributes::new(call, Operation::Create, name, dry_run).with_body_kind(part);
     admit::validate(&attributes, body, None, &mut call.warnings).await
 }

@@ -26,6 +26,7 @@ impl PendingWrite<'_, '_> {
             admit::validate(&self.attributes, &shown, Some(&shown_old), warnings).await?;
         } else {
             admit::validate(&self.attributes, &self.object, old, warnings).await?;
+            admit::charge(&self.attributes, &self.object, old)?;
         }
         // What webhooks add to a custom resource beyond its schema is seen by all webhooks, and not stored.
         if let Some(version) = self.resource.custom()
