@@ -25,6 +25,7 @@ mod default;
 mod model;
 pub mod openapi;
 pub mod protobuf;
+pub mod registered;
 mod resources;
 mod table;
 mod type_ref;

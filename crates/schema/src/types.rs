@@ -84,6 +84,18 @@ impl Types {
             .map(|(_, package)| *package)
     }
 
+    /// Whether kinds of the group-version are known.
+    pub(crate) fn has_version(&self, group: &str, version: &str) -> bool {
+        self.package(group, version).is_some()
+    }
+
+    /// Whether the group-version has a kind that not every other has too.
+    pub(crate) fn has_kind_of_its_own(&self, group: &str, version: &str, kind: &str) -> bool {
+        let package = self.package(group, version);
+        let named = |package: &str| self.named(&format!("{package}.{kind}"));
+        package.and_then(named).is_some_and(TypeRef::is_kind)
+    }
+
     pub(crate) fn group_version_of(&self, package: &str) -> Option<(&'static str, &'static str)> {
         let (group_version, _) = self.packages.iter().find(|(_, of)| *of == package)?;
         Some(group_version.split_once('/').unwrap_or(("", group_version)))

@@ -167,8 +167,9 @@ impl Version {
         let at = self.kind.storage().unwrap_or(self.at);
         let paths = self.kind.definition.versions[at].selectable_fields.iter();
         let compiled = self.kind.compiled(at);
-        // Written through a version with another schema, the text has not seen the defaults of the one it is stored in.
-        let mark = if self.is_alike(at) {
+        // The text may lack defaults of the version it is stored in: it was written through a version with another schema, or
+        // is new and has no status. Upstream does not store these either; they are read with the defaults of that day.
+        let mark = if self.is_alike(at) && compiled.schema.is_defaulted(object) {
             compiled.mark.clone()
         } else {
             self.kind.definition.versions[at].name.as_str().into()
@@ -342,12 +343,24 @@ impl Version {
         self.convert_pruned(stored, &self.kind.api_version(at), cache).map(Some)
     }
 
-    /// An object as it would come back from storage in this version.
+    /// An object as it would come back from storage in this version: with the defaults of the storage version.
     pub(crate) fn stored_and_back(&self, object: Value, cache: &ConversionCache) -> Result<Value, Unfinished> {
-        let revision = meta_text(&object, "resourceVersion").to_owned();
-        let Some(stored) = self.for_storage(&object, cache)? else {
+        let Some(at) = self.kind.storage() else {
             return Ok(object);
         };
+        let revision = meta_text(&object, "resourceVersion").to_owned();
+        let mut stored = match self.for_storage(&object, cache)? {
+            Some(stored) => stored,
+            None => object,
+        };
+        self.kind.compiled(at).schema.default(&mut stored);
+        if self.is_alike(at) {
+            return Ok(stored);
+        }
+        if self.kind.webhook().is_none() {
+            self.schema().convert(&mut stored);
+            return Ok(stored);
+        }
         let mut back = self.convert_pruned(stored, &self.written_as, cache)?;
         if !revision.is_empty() {
             set_meta(&mut back, "resourceVersion", revision);

@@ -40,7 +40,7 @@ use crate::stream::OutsideHttp;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, OfferedForms, Output};
 use crate::wire::query::percent_decode;
-use crate::wire::respond;
+use crate::wire::respond::{self, GoTypes};
 use crate::wire::status::Status;
 use crate::wire::table;
 use route::{Route, Target};
@@ -214,6 +214,7 @@ impl AuthorizedRequest<'_> {
         let answer = dispatch::in_time(&mut call, verb).await;
         let answer = answer.and_then(|answer| match answer {
             HandlerOutput::Reply(reply) => {
+                let reply = reply.of_types(GoTypes::of(target));
                 table::print(target, output, &head.query, reply, server.clock.now()).map(HandlerOutput::Reply)
             }
             done @ HandlerOutput::Response(_) => Ok(done),
@@ -264,7 +265,7 @@ impl AuthorizedRequest<'_> {
         let offer = OfferedForms {
             watches: target.name.is_empty() && reads,
             tables: &|| table::printer(target).is_some(),
-            protobuf: !is_custom || target.subresource == Some(Subresource::Scale),
+            custom: is_custom,
         };
         let output = match negotiate::output(headers, query.flag("pretty"), offer) {
             Ok(output) => output,

@@ -25,8 +25,8 @@ use crate::server::Server;
 use crate::server::metrics::LongRunning;
 use crate::stream::websocket::{self, Demand, Form};
 use crate::wire::body::Body;
-use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, STREAM_TYPES, View};
-use crate::wire::respond;
+use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, STREAM_TYPES};
+use crate::wire::respond::{self, GoTypes};
 use crate::wire::status::{Result, Status};
 use crate::wire::table;
 
@@ -43,9 +43,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     let options = ListOptions::parse(call.query, call.target, true)?;
-    if matches!(call.output.view, View::MetadataList { .. }) {
-        return Err(Status::not_acceptable(crate::wire::negotiate::OBJECT_TYPES));
-    }
     let requested = options.revision()?;
     if let Some(revision) = requested
         && options.send_initial_events.is_some()
@@ -280,8 +277,7 @@ impl Frames {
             if let Err(status) = frame.await {
                 out.truncate(written);
                 self.value_frame(&mut out, "ERROR", &status.to_value());
-                self.queue.clear();
-                self.source = None;
+                self.end();
             }
         }
         (!out.is_empty()).then(|| out.into())
@@ -329,11 +325,19 @@ impl Frames {
         }
         let text = record_text(&self.resource, record, revision, cache)?;
         let value = object::parsed(&text);
-        match respond::view(value, self.output.view) {
+        // An event is one object, so that the metadata of a list cannot be made of it: upstream ends the watch without a word.
+        match respond::view(value, self.output.view, GoTypes::default()) {
             Ok(value) => self.object_frame(out, kind, &value),
-            Err(status) => self.value_frame(out, "ERROR", &status.to_value()),
+            Err(_) => self.end(),
         }
         Ok(())
+    }
+
+    /// Ends the watch behind what has been written.
+    fn end(&mut self) {
+        self.queue.clear();
+        self.source = None;
+        self.initial_end = None;
     }
 
     /// An object, as a Table where that is wanted.

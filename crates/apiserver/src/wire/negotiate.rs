@@ -56,17 +56,23 @@ pub(crate) struct OfferedForms<'a> {
     pub(crate) watches: bool,
     /// Whether it serves Tables. This is called only for a client that asks for one.
     pub(crate) tables: &'a dyn Fn() -> bool,
-    /// Whether its objects can be encoded in protobuf.
-    pub(crate) protobuf: bool,
+    /// Whether it is of a custom resource, which has no form in protobuf. Upstream serves those without a router, which would
+    /// refuse what no path of it has in words of its own.
+    pub(crate) custom: bool,
 }
 
 /// Reads the `Accept` header; a clause that asks for what is not offered does not count.
 pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: OfferedForms<'_>) -> Result<Output> {
-    choose(headers, query_pretty, offer.watches, |clause, pretty| {
+    let refusal = match (offer.custom, offer.watches) {
+        (true, _) => Unroutable::OfObjects,
+        (false, true) => Unroutable::ByRouterWithStreams,
+        (false, false) => Unroutable::ByRouter,
+    };
+    choose(headers, query_pretty, refusal, |clause, pretty| {
         clause.output(pretty).filter(|output| match output.view {
             // Rows have no form in protobuf.
             View::Table { .. } => output.encoding != Encoding::Protobuf && (offer.tables)(),
-            View::Whole => offer.protobuf || output.encoding != Encoding::Protobuf,
+            View::Whole => !offer.custom || output.encoding != Encoding::Protobuf,
             View::Metadata { .. } | View::MetadataList { .. } => true,
         })
     })
@@ -74,15 +80,26 @@ pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: Off
 
 /// Reads the `Accept` header for an answer that has no other view: clauses that ask for one do not count.
 pub(crate) fn unchanged(headers: &HeaderMap, query_pretty: Option<bool>) -> Result<Output> {
-    choose(headers, query_pretty, false, |clause, pretty| {
+    choose(headers, query_pretty, Unroutable::ByRouter, |clause, pretty| {
         (!clause.asks_for_a_view()).then(|| clause.output(pretty)).flatten()
     })
+}
+
+/// How a request is refused that accepts no type that any path has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unroutable {
+    /// By the router, which lists the types of the path.
+    ByRouter,
+    /// By the router, for a path that streams too.
+    ByRouterWithStreams,
+    /// Like one that accepts none of the types of an object.
+    OfObjects,
 }
 
 fn choose(
     headers: &HeaderMap,
     query_pretty: Option<bool>,
-    listing: bool,
+    unroutable: Unroutable,
     offered: impl Fn(&Clause<'_>, bool) -> Option<Output>,
 ) -> Result<Output> {
     let accept = joined(headers, header::ACCEPT);
@@ -91,11 +108,10 @@ fn choose(
         return Ok(Output { pretty, ..Output::JSON });
     }
     let clauses = clauses(&accept);
-    if !clauses.iter().any(Clause::routable) {
-        let streams = if listing {
-            format!(", {STREAM_TYPES}")
-        } else {
-            String::new()
+    if unroutable != Unroutable::OfObjects && !clauses.iter().any(Clause::routable) {
+        let streams = match unroutable {
+            Unroutable::ByRouterWithStreams => format!(", {STREAM_TYPES}"),
+            Unroutable::ByRouter | Unroutable::OfObjects => String::new(),
         };
         return Err(Status::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -285,7 +301,7 @@ mod tests {
             OfferedForms {
                 watches: true,
                 tables: &|| true,
-                protobuf: true,
+                custom: false,
             },
         )
     }

@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 use super::body::Body;
 use super::negotiate::{self, Encoding, Output, PROTOBUF, View};
 use crate::object;
+use crate::registry::Subresource;
+use crate::request::route::Target;
 use crate::wire::status::{Result, Status, Verbatim};
 use crate::write::decode::internal_package;
 
@@ -21,6 +23,29 @@ use crate::write::decode::internal_package;
 pub(crate) struct Reply {
     pub(crate) code: StatusCode,
     pub(crate) json: Bytes,
+    types: GoTypes,
+}
+
+/// The Go types that upstream has of what is answered, which some refusals name.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum GoTypes {
+    /// The internal types of a built-in.
+    #[default]
+    Internal,
+    /// Those of a version: the Scale of a custom resource.
+    Versioned,
+    /// None: a custom resource.
+    Unstructured,
+}
+
+impl GoTypes {
+    pub(crate) fn of(target: &Target<'_>) -> Self {
+        match target.subresource {
+            _ if target.resource.custom().is_none() => GoTypes::Internal,
+            Some(Subresource::Scale) => GoTypes::Versioned,
+            _ => GoTypes::Unstructured,
+        }
+    }
 }
 
 impl Reply {
@@ -28,7 +53,13 @@ impl Reply {
         Reply {
             code,
             json: json.into(),
+            types: GoTypes::default(),
         }
+    }
+
+    /// The same answer, of these types.
+    pub(crate) fn of_types(self, types: GoTypes) -> Self {
+        Reply { types, ..self }
     }
 
     pub(crate) fn value(code: StatusCode, value: &Value) -> Self {
@@ -41,8 +72,8 @@ const GZIP_FROM: usize = 128 * 1024;
 
 /// Writes an answer as the client asked for it.
 pub(crate) fn respond(reply: Reply, output: Output, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
-    let Reply { code, json } = reply;
-    let (body, content_type) = match encode(&json, output) {
+    let Reply { code, json, types } = reply;
+    let (body, content_type) = match encode(&json, output, types) {
         Ok(Some(encoded)) => encoded,
         Ok(None) => (json, "application/json"),
         Err(status) => return refuse(&status, negotiate::fallback(request, None), warnings),
@@ -124,7 +155,7 @@ pub(crate) fn text_of(value: &Value) -> Vec<u8> {
 }
 
 /// The text in another form than compact JSON of the whole object; `None` when that is what is wanted.
-pub(crate) fn encode(json: &[u8], output: Output) -> Result<Option<(Bytes, &'static str)>> {
+fn encode(json: &[u8], output: Output, types: GoTypes) -> Result<Option<(Bytes, &'static str)>> {
     if output.view == View::Whole && output.encoding == Encoding::Json {
         if !output.pretty {
             return Ok(None);
@@ -134,7 +165,7 @@ pub(crate) fn encode(json: &[u8], output: Output) -> Result<Option<(Bytes, &'sta
         return Ok(Some((text.into(), "application/json")));
     }
     let value = object::parsed(json);
-    let value = view(value, output.view)?;
+    let value = view(value, output.view, types)?;
     Ok(Some(match output.encoding {
         Encoding::Yaml => (yaml::encode(&value).into(), "application/yaml"),
         Encoding::Protobuf => (to_protobuf(&value)?.into(), PROTOBUF),
@@ -156,7 +187,7 @@ pub(crate) fn to_protobuf(object: &Value) -> Result<Vec<u8>> {
 }
 
 /// The part of an object (or of a list's objects) that a client asked for.
-pub(crate) fn view(value: Value, view: View) -> Result<Value> {
+pub(crate) fn view(value: Value, view: View, types: GoTypes) -> Result<Value> {
     let is_status = value.get("kind").and_then(Value::as_str) == Some("Status");
     let is_list = value.get("items").is_some_and(Value::is_array);
     match view {
@@ -186,23 +217,29 @@ pub(crate) fn view(value: Value, view: View) -> Result<Value> {
             list.insert("items".into(), partials);
             Ok(Value::Object(list))
         }
-        View::Metadata { .. } | View::MetadataList { .. } => {
-            let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let group = value
-                .get("apiVersion")
-                .and_then(Value::as_str)
-                .and_then(|version| version.split_once('/'));
-            let package = internal_package(group.map_or("", |(group, _)| group));
-            let message = if is_list {
-                format!("you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})")
-            } else {
-                format!(
-                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
-                )
-            };
-            Err(Status::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message))
-        }
+        View::Metadata { .. } | View::MetadataList { .. } => Err(no_such_view(&value, is_list, types)),
     }
+}
+
+/// The refusal of metadata of one object where there is a list, or of many where there is one.
+fn no_such_view(value: &Value, is_list: bool, types: GoTypes) -> Box<Status> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let go_type = match types {
+        GoTypes::Unstructured if is_list => "unstructured.UnstructuredList".to_owned(),
+        GoTypes::Unstructured => {
+            return Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", "content is not a list");
+        }
+        GoTypes::Versioned => format!("{version}.{}", text("kind")),
+        GoTypes::Internal => format!("{}.{}", internal_package(group), text("kind")),
+    };
+    let (view, found) = if is_list {
+        ("PartialObjectMetadata", "a list")
+    } else {
+        ("PartialObjectMetadataList", "not a list")
+    };
+    let message = format!("you requested {view}, but the requested object is {found} (*{go_type})");
+    Status::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
 }
 
 fn partial(object: Value, version: &str, with_type: bool) -> Value {

@@ -5,12 +5,12 @@ use std::fmt::{Display, Write as _};
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{Decoded, KEPT_DEPTH, json, strict, yaml};
 use kubewright_schema::protobuf::{self, Envelope};
-use kubewright_schema::{self as schema, TypeRef, Types};
+use kubewright_schema::{self as schema, TypeRef, Types, registered};
 use serde_json::{Map, Value};
 
 use crate::custom::empties;
 use crate::object;
-use crate::registry::{Registry, Resource, api_version};
+use crate::registry::{Resource, api_version};
 use crate::request::call::Call;
 use crate::request::write_options::{FieldValidation, OptionsKind, WriteOptions};
 use crate::wire::negotiate::{self, Encoding};
@@ -378,35 +378,29 @@ fn mismatch(group: &str, version: &str, kind: &str, expected: ExpectedKind<'_>) 
     if (group, version, kind) == (expected.group, expected.version, expected.kind) {
         return None;
     }
-    let known = Registry::builtin()
-        .iter()
-        .find(|known| (&*known.group, &*known.version, &*known.kind) == (group, version, kind));
     let given = api_version(group, version);
+    let package = registered::go_package(group, version, kind);
     // Definitions are no longer served in this version, but its types are still known.
-    let is_old_definition = (group, version) == ("apiextensions.k8s.io", "v1beta1");
-    let why = match known {
-        _ if is_old_definition && (group, kind) == (expected.group, expected.kind) => {
-            return Some(Mismatch::Version(format!(
-                "the API version in the data ({given}) does not match the expected API version ({})",
-                api_version(expected.group, expected.version)
-            )));
-        }
-        Some(known) if known.kind == expected.kind && known.group == expected.group => {
-            return Some(Mismatch::Version(format!(
-                "the API version in the data ({given}) does not match the expected API version ({})",
-                api_version(expected.group, expected.version)
-            )));
-        }
-        Some(_) => format!(
-            "converting ({version}.{kind}) to ({}.{}): unknown conversion",
+    let is_old_definition = (group, version) == ("apiextensions.k8s.io", "v1beta1") && kind == expected.kind;
+    let internal_type = |group, kind| (registered::internal_group(group, kind), kind);
+    let is_converted = (package.is_some() || is_old_definition)
+        && internal_type(group, kind) == internal_type(expected.group, expected.kind);
+    if is_converted {
+        return Some(Mismatch::Version(format!(
+            "the API version in the data ({given}) does not match the expected API version ({})",
+            api_version(expected.group, expected.version)
+        )));
+    }
+    Some(Mismatch::Kind(match package {
+        Some(package) => format!(
+            "converting ({package}.{kind}) to ({}.{}): unknown conversion",
             internal_package(expected.group),
             expected.kind
         ),
         None => {
             format!("no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:111\"")
         }
-    };
-    Some(Mismatch::Kind(why))
+    }))
 }
 
 /// The Go package of a group's internal types, which a failed conversion names.

@@ -122,7 +122,7 @@ impl Generation {
                 let labels = ["metadata", "labels"];
                 !access::same(at(new, &labels), at(old, &labels)) || differs_outside_metadata(new, old)
             }
-            Generation::CountsAll => differs_outside_metadata(new, old),
+            Generation::CountsAll => is_another_outside_metadata(new, old),
         }
     }
 
@@ -130,6 +130,16 @@ impl Generation {
     pub fn after_update(self, new: &Value, old: &Value) -> i64 {
         int_at(old, &["metadata", "generation"]) + i64::from(self.counts_change(new, old))
     }
+}
+
+/// The same for an object without Go types, in which a null is a value and an empty map is one too.
+fn is_another_outside_metadata(new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return new != old;
+    };
+    let counts = |key: &&String| !matches!(key.as_str(), "metadata" | "apiVersion" | "kind");
+    new.keys().filter(counts).any(|key| new.get(key) != old.get(key))
+        || old.keys().filter(counts).any(|key| !new.contains_key(key))
 }
 
 fn differs_outside_metadata(new: &Value, old: &Value) -> bool {

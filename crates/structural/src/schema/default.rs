@@ -41,6 +41,31 @@ pub(super) fn default(node: &Node, value: &mut Value) {
     }
 }
 
+/// Whether a place has all its defaults: whether filling them in would change nothing.
+pub(super) fn is_complete(node: &Node, value: &Value) -> bool {
+    if !node.below.defaults {
+        return true;
+    }
+    let takes_default = |node: &Node, value: &Value| value.is_null() && !node.nullable && node.default.is_some();
+    match value {
+        Value::Object(fields) => {
+            let is_missing = |(name, property): &(Box<str>, Node)| {
+                property.default.is_some() && fields.get(&**name).is_none_or(|value| takes_default(property, value))
+            };
+            !node.properties.iter().any(is_missing)
+                && fields.iter().all(|(name, value)| {
+                    let child = node.child(name);
+                    child.is_none_or(|child| !takes_default(child, value) && is_complete(child, value))
+                })
+        }
+        Value::Array(items) => node.items.as_deref().is_none_or(|of| {
+            let complete = |item: &Value| !takes_default(of, item) && is_complete(of, item);
+            items.iter().all(complete)
+        }),
+        _ => true,
+    }
+}
+
 fn replace_null(node: &Node, value: &mut Value) {
     if value.is_null()
         && !node.nullable

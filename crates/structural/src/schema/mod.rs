@@ -123,6 +123,11 @@ impl Schema {
         default::default(&self.root, object);
     }
 
+    /// Whether an object has all its defaults: whether [`Self::default`] would leave it as it is.
+    pub fn is_defaulted(&self, object: &Value) -> bool {
+        default::is_complete(&self.root, object)
+    }
+
     /// Everything wrong with a new object beyond its own metadata (C8, C9, C16), after what `errors` already holds:
     /// schema, scale paths, embedded metadata, list types, then rules, unless an error forbids running them.
     pub fn validate(&self, object: &Value, scale: Option<&Scale>, errors: &mut Errors) {
