@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -116,6 +118,8 @@ pub enum RequestBody {
     Json(Value, &'static str),
     /// A text, sent unchanged under this content type.
     Text(String, &'static str),
+    /// Bytes that need not be text, sent unchanged under this content type.
+    Bytes(Vec<u8>, &'static str),
 }
 
 /// Sending over an open WebSocket.
@@ -233,6 +237,7 @@ struct StepForm {
     headers: BTreeMap<String, String>,
     body: Option<Value>,
     text: Option<String>,
+    bytes: Option<String>,
     #[serde(rename = "as")]
     content: Option<String>,
     by: Option<Value>,
@@ -256,8 +261,14 @@ impl CaseFile {
     /// Reads one file; `root` is the `cases` folder its id is relative to.
     pub fn load(root: &Path, path: &Path) -> Result<Self, CaseError> {
         let source = fs::read_to_string(path).map_err(|error| CaseError::Read(path.to_owned(), error))?;
-        let form: Form = yaml_serde::from_str(&source).map_err(|error| CaseError::Form(path.to_owned(), error))?;
-        let meaning = |problem: String| CaseError::Meaning(path.to_owned(), problem);
+        let id = path.strip_prefix(root).unwrap_or(path).with_extension("");
+        Self::parse(path.to_owned(), id.to_string_lossy().replace('\\', "/"), source)
+    }
+
+    /// Reads the text of a file with this path and id.
+    pub fn parse(path: PathBuf, id: String, source: String) -> Result<Self, CaseError> {
+        let form: Form = yaml_serde::from_str(&source).map_err(|error| CaseError::Form(path.clone(), error))?;
+        let meaning = |problem: String| CaseError::Meaning(path.clone(), problem);
         let mut steps = Vec::with_capacity(form.steps.len());
         for (index, step) in form.steps.into_iter().enumerate() {
             steps.push(
@@ -268,10 +279,8 @@ impl CaseFile {
         if form.covers.is_empty() {
             return Err(meaning("`covers` names no behaviour".to_owned()));
         }
-        let id = path.strip_prefix(root).unwrap_or(path).with_extension("");
         Ok(Self {
-            id: id.to_string_lossy().replace('\\', "/"),
-            path: path.to_owned(),
+            id,
             title: form.title,
             covers: form.covers,
             names: form.names,
@@ -283,6 +292,7 @@ impl CaseFile {
             variants: variants(form.matrix).map_err(meaning)?,
             steps,
             source,
+            path,
         })
     }
 
@@ -353,7 +363,7 @@ impl StepForm {
                     watch: self.watch,
                     websocket: self.websocket,
                     headers: self.headers,
-                    body: body(self.body, self.text, self.content.as_deref())?,
+                    body: body(self.body, self.text, self.bytes, self.content.as_deref())?,
                     by: self.by,
                     claims: self.claims,
                     settle: self.settle,
@@ -382,7 +392,12 @@ impl StepForm {
     }
 }
 
-fn body(value: Option<Value>, text: Option<String>, content: Option<&str>) -> Result<RequestBody, String> {
+fn body(
+    value: Option<Value>,
+    text: Option<String>,
+    bytes: Option<String>,
+    content: Option<&str>,
+) -> Result<RequestBody, String> {
     let content_type = match content {
         None | Some("json") => "application/json",
         Some("yaml") => "application/yaml",
@@ -396,11 +411,15 @@ fn body(value: Option<Value>, text: Option<String>, content: Option<&str>) -> Re
             ));
         }
     };
-    match (value, text) {
-        (Some(_), Some(_)) => Err("a step has either `body` or `text`".to_owned()),
-        (Some(value), None) => Ok(RequestBody::Json(value, content_type)),
-        (None, Some(text)) => Ok(RequestBody::Text(text, content_type)),
-        (None, None) => Ok(RequestBody::Empty),
+    match (value, text, bytes) {
+        (Some(value), None, None) => Ok(RequestBody::Json(value, content_type)),
+        (None, Some(text), None) => Ok(RequestBody::Text(text, content_type)),
+        (None, None, Some(bytes)) => match BASE64.decode(&bytes) {
+            Ok(bytes) => Ok(RequestBody::Bytes(bytes, content_type)),
+            Err(error) => Err(format!("`bytes` is not base64: {error}")),
+        },
+        (None, None, None) => Ok(RequestBody::Empty),
+        _ => Err("a step has one of `body`, `text` and `bytes`".to_owned()),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod decisions;
 pub mod diff;
 pub mod embedded;
 pub mod extension;
+pub mod fuzz;
 pub mod kubectl;
 pub mod normalise;
 pub mod operators;

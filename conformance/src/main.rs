@@ -14,6 +14,9 @@ use kubewright_conformance::case::CaseFile;
 use kubewright_conformance::corpus::{Corpus, home};
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::replay_embedded;
+use kubewright_conformance::fuzz::campaign;
+use kubewright_conformance::fuzz::classes::generate;
+use kubewright_conformance::fuzz::weights::Class;
 use kubewright_conformance::kubectl;
 use kubewright_conformance::operators;
 use kubewright_conformance::print;
@@ -80,6 +83,35 @@ enum Action {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Send generated requests to a running real server and to the embedded one, and count what differs
+    Fuzz {
+        #[command(flatten)]
+        server: ServerArguments,
+        /// The seed of the run: equal seeds send equal requests
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// After how many requests the run ends
+        #[arg(long, default_value_t = 5000)]
+        requests: usize,
+        /// Only cases of this class: lifecycle, create, update, patch, apply, definition, value, options, subresource, http
+        #[arg(long)]
+        class: Option<String>,
+        /// How many cases are played at once
+        #[arg(long, default_value_t = 4)]
+        at_once: usize,
+        /// How many of the differences are made small and written
+        #[arg(long, default_value_t = 20)]
+        shrunk: usize,
+        /// The folder for the small cases
+        #[arg(long)]
+        out: Option<PathBuf>,
+        /// Fail if more of 1000 pairs differ outside the known classes
+        #[arg(long)]
+        at_most: Option<f64>,
+        /// Print the cases instead of sending them
+        #[arg(long)]
+        print: bool,
+    },
     /// Replay everything and print behaviours × cases × equal
     Report,
 }
@@ -133,6 +165,28 @@ fn main() -> ExitCode {
         Action::RecordKubectl { filter, run_dir } => record_kubectl(filter.as_deref(), &run_dir),
         Action::ReplayKubectl { filter, run_dir } => replay_kubectl(filter.as_deref(), run_dir.as_deref()),
         Action::RecordOperators { server } => record_operators(server),
+        Action::Fuzz {
+            server,
+            seed,
+            requests,
+            class,
+            at_once,
+            shrunk,
+            out,
+            at_most,
+            print,
+        } => named_class(class.as_deref()).and_then(|class| {
+            let out = out.unwrap_or_else(|| home().join("../target/fuzz"));
+            let settings = campaign::Settings {
+                seed,
+                requests,
+                class,
+                at_once,
+                shrunk,
+                out,
+            };
+            fuzz(server, &settings, at_most, print)
+        }),
         Action::Report => report(),
     };
     match done {
@@ -297,6 +351,53 @@ fn record_operators(server: ServerArguments) -> Result<ExitCode, Box<dyn Error>>
     fs::write(operators::recording(), print::readable(&facts) + "\n")?;
     println!("{} answers", facts.as_array().map_or(0, Vec::len));
     Ok(ExitCode::SUCCESS)
+}
+
+fn named_class(name: Option<&str>) -> Result<Option<Class>, Box<dyn Error>> {
+    match name {
+        None => Ok(None),
+        Some(name) => match Class::named(name) {
+            Some(class) => Ok(Some(class)),
+            None => Err(format!("--class {name}: there is no such class; see --help").into()),
+        },
+    }
+}
+
+fn fuzz(
+    server: ServerArguments,
+    settings: &campaign::Settings,
+    at_most: Option<f64>,
+    print: bool,
+) -> Result<ExitCode, Box<dyn Error>> {
+    if print {
+        let mut requests = 0;
+        for index in 0.. {
+            let case = generate(settings.seed, index, settings.class);
+            println!("# {}\n{}", case.name(), case.text());
+            requests += case.steps.len();
+            if requests >= settings.requests {
+                break;
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let target: Arc<dyn Target> = Arc::new(Remote::new(&server.settings())?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let tally = runtime.block_on(campaign::run(target, settings))?;
+    for (signature, count) in tally.by_frequency() {
+        let known = signature.known.map(|known| format!(" ({})", known.heading()));
+        println!("{count:5}  {}{}", signature.text, known.unwrap_or_default());
+    }
+    println!("\n{tally}");
+    println!("small cases are in {}", settings.out.display());
+    let total = tally.total();
+    let per_thousand = total.different as f64 * 1000.0 / total.pairs.max(1) as f64;
+    println!("{per_thousand:.2} of 1000 pairs differ outside the known classes");
+    Ok(if at_most.is_some_and(|most| per_thousand > most) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn report() -> Result<ExitCode, Box<dyn Error>> {

@@ -159,7 +159,7 @@ pub(crate) fn suffix(seed: &str) -> String {
 struct CasePlayer<'a> {
     target: &'a dyn Target,
     /// The collections in which the case may leave objects that are not in its namespace.
-    leaves: Vec<&'static str>,
+    leaves: Vec<String>,
     /// The webhook process, if the case has webhooks.
     webhooks: Option<&'static WebhookServer>,
     variant: &'a Variables,
@@ -430,6 +430,10 @@ impl CasePlayer<'_> {
             RequestBody::Text(text, content_type) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
                 Bytes::from(fill(text, &self.variables)?)
+            }
+            RequestBody::Bytes(bytes, content_type) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+                Bytes::copy_from_slice(bytes)
             }
         };
         if step.websocket {

@@ -1,11 +1,18 @@
 //! Deletes what a case created outside its namespace when the case is over, also after a failure. A webhook configuration that
 //! outlived its webhook would block other cases.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use http::Request;
-use http::header::{ACCEPT, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use kubewright_schema::resources;
+use regex::Regex;
 
 use super::{CasePlayer, StepError, content};
+
+static KIND: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"kind"?: "?([A-Za-z]+)"#).expect("the pattern is valid"));
 
 /// Kinds as case files name them, and their collections. Webhooks come first, since they might refuse to delete the others.
 const OUTLIVING: [(&str, &str); 8] = [
@@ -31,27 +38,59 @@ const OUTLIVING: [(&str, &str); 8] = [
     ),
 ];
 
-/// The collections in which a case may leave objects.
-pub(super) fn of(source: &str) -> Vec<&'static str> {
+/// The collections in which a case may leave objects: those above, and those of any other cluster-scoped kind that the case names.
+/// Namespaces are left alone, since nothing would ever finish their deletion.
+pub(super) fn of(source: &str) -> Vec<String> {
     let mentioned = OUTLIVING.iter().filter(|(kind, _)| source.contains(kind));
-    mentioned.map(|(_, collection)| *collection).collect()
+    let mut collections: Vec<String> = mentioned.map(|(_, collection)| (*collection).to_owned()).collect();
+    let named: BTreeSet<&str> = KIND
+        .captures_iter(source)
+        .filter_map(|found| Some(found.get(1)?.as_str()))
+        .collect();
+    for resource in resources().iter() {
+        let outlives =
+            !resource.namespaced && resource.kind != "Namespace" && resource.verbs.contains(&"deletecollection");
+        if outlives && named.contains(resource.kind) {
+            let root = if resource.group.is_empty() {
+                "/api".to_owned()
+            } else {
+                format!("/apis/{}", resource.group)
+            };
+            let collection = format!("{root}/{}/{}", resource.version, resource.plural);
+            if !collections.contains(&collection) {
+                collections.push(collection);
+            }
+        }
+    }
+    collections
 }
 
 impl CasePlayer<'_> {
-    /// Deletes the objects whose names contain the unique text of the case.
+    /// Deletes the objects whose names contain the unique text of the case, also those that a finalizer holds.
     pub(super) async fn forget_leftovers(&mut self) {
         for collection in self.leaves.clone() {
-            for name in self.names(collection).await.unwrap_or_default() {
-                if name.contains(&self.unique)
-                    && let Ok(request) = Request::delete(format!("{collection}/{name}"))
-                        .header(USER_AGENT, "given")
-                        .body(Bytes::new())
-                    && let Ok(answer) = self.send(request).await
-                {
-                    drop(content(answer).await);
+            for name in self.names(&collection).await.unwrap_or_default() {
+                if name.contains(&self.unique) {
+                    drop(self.delete(&format!("{collection}/{name}")).await);
                 }
             }
         }
+    }
+
+    async fn delete(&mut self, path: &str) -> Result<(), StepError> {
+        let request = Request::delete(path).header(USER_AGENT, "given").body(Bytes::new())?;
+        let answer = self.send(request).await?;
+        let answer = content(answer).await?;
+        // A definition's finalizer is the server's own, which deletes the objects of the kind.
+        let held = answer["body"]["metadata"]["finalizers"].is_array() || answer["body"]["details"]["kind"].is_string();
+        if held && !path.contains("customresourcedefinitions") {
+            let request = Request::patch(path)
+                .header(CONTENT_TYPE, "application/merge-patch+json")
+                .header(USER_AGENT, "given")
+                .body(Bytes::from_static(br#"{"metadata":{"finalizers":null}}"#))?;
+            drop(content(self.send(request).await?).await?);
+        }
+        Ok(())
     }
 
     async fn names(&mut self, collection: &str) -> Result<Vec<String>, StepError> {

@@ -1,0 +1,128 @@
+//! Plays a case on the real server and on the embedded one, and compares their answers.
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::SystemTime;
+
+use tokio::sync::oneshot;
+
+use crate::case::{CaseFile, Variant};
+use crate::diff::{Difference, differences};
+use crate::embedded::Embedded;
+use crate::normalise::transcript;
+use crate::run::{PlayedCase, play};
+use crate::seconds;
+use crate::target::Target;
+
+/// How often the real server is asked again before a difference counts.
+const ATTEMPTS: usize = 5;
+
+/// The two servers.
+pub struct Pair {
+    real: Arc<dyn Target>,
+    embedded: mpsc::Sender<Played>,
+}
+
+type Played = (Arc<CaseFile>, oneshot::Sender<PlayedCase>);
+
+/// What a comparison found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Every one of so many answers is equal.
+    Equal(usize),
+    /// So many answers are equal, and the next one is not.
+    Different(usize, Vec<Difference>),
+    /// The real server does not answer the same twice.
+    Unstable,
+}
+
+impl Pair {
+    /// The real server and a thread that starts an embedded one for each case, on a clock of its own that waits for nothing.
+    pub fn new(real: Arc<dyn Target>) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()?;
+        let (embedded, asked) = mpsc::channel::<Played>();
+        thread::spawn(move || {
+            for (file, answer) in asked {
+                let played = runtime.block_on(async {
+                    // In a task of its own, a panic of the server fails this case and not the whole run.
+                    tokio::spawn(async move { play(&*Embedded::start(), &file, &Variant::default(), "fuzz").await })
+                        .await
+                });
+                drop(answer.send(played.unwrap_or_else(|error| PlayedCase {
+                    steps: Vec::new(),
+                    failure: Some(format!("the server panicked: {error}")),
+                    namespace: "none".to_owned(),
+                    unique: "none".to_owned(),
+                    places: Vec::new(),
+                })));
+            }
+        });
+        Ok(Pair { real, embedded })
+    }
+
+    async fn ours(&self, file: &Arc<CaseFile>) -> PlayedCase {
+        let (sender, answer) = oneshot::channel();
+        self.embedded
+            .send((Arc::clone(file), sender))
+            .expect("the thread of the embedded server lives as long as the pair");
+        answer.await.expect("the embedded server's thread answers every case")
+    }
+
+    async fn theirs(&self, file: &CaseFile) -> PlayedCase {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        play(&*self.real, file, &Variant::default(), &now.to_string()).await
+    }
+
+    /// Compares once.
+    pub async fn once(&self, file: &Arc<CaseFile>) -> Verdict {
+        let (theirs, ours) = tokio::join!(self.theirs(file), self.ours(file));
+        compared(file, &theirs, &ours)
+    }
+
+    /// Compares; a difference counts if the real server answers the same once more.
+    pub async fn settled(&self, file: &Arc<CaseFile>) -> Verdict {
+        let (mut last, ours) = tokio::join!(self.theirs(file), self.ours(file));
+        let mut verdict = compared(file, &last, &ours);
+        for _ in 0..ATTEMPTS {
+            if matches!(verdict, Verdict::Equal(_)) {
+                return verdict;
+            }
+            let next = self.theirs(file).await;
+            let steady = !seconds::crossed(file, &next.steps)
+                && !seconds::crossed(file, &last.steps)
+                && matches!(compared(file, &last, &next), Verdict::Equal(_));
+            verdict = compared(file, &next, &ours);
+            if steady {
+                return verdict;
+            }
+            last = next;
+        }
+        Verdict::Unstable
+    }
+}
+
+/// Compares two runs of a case up to the first step that differs, since what follows is a consequence of it.
+fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict {
+    let variant = Variant::default();
+    let found = differences(&transcript(file, &variant, theirs), &transcript(file, &variant, ours));
+    if let Some(step) = found.iter().map(|difference| difference.step).min() {
+        return Verdict::Different(
+            step - 1,
+            found.into_iter().filter(|difference| difference.step == step).collect(),
+        );
+    }
+    if theirs.failure.is_some() == ours.failure.is_some() {
+        return Verdict::Equal(theirs.steps.len());
+    }
+    let shown = |played: &PlayedCase| played.failure.clone().map(serde_json::Value::from);
+    let failed = Difference {
+        step: theirs.steps.len() + 1,
+        at: "/failure".to_owned(),
+        expected: shown(theirs),
+        actual: shown(ours),
+    };
+    Verdict::Different(theirs.steps.len(), vec![failed])
+}

@@ -1,0 +1,254 @@
+//! What a difference is called, so that equal ones are counted together, and which named class it belongs to.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::generated::GeneratedCase;
+use crate::diff::Difference;
+
+/// A class of differences that is known, and counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// A client sent `{}`, `[]` or null, which one server keeps and the other one leaves out.
+    Empty,
+    /// Defaults of the status of a custom resource.
+    StatusDefault,
+    /// The text of a refusal with 406.
+    NotAcceptable,
+}
+
+impl Known {
+    /// All of them, in the order of the table.
+    pub const ALL: [Known; 3] = [Known::Empty, Known::StatusDefault, Known::NotAcceptable];
+
+    /// Its heading in the table.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Known::Empty => "empty or absent",
+            Known::StatusDefault => "default of status",
+            Known::NotAcceptable => "406",
+        }
+    }
+}
+
+/// The name of a difference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signature {
+    /// Method, resource, place and values, without what varies from case to case.
+    pub text: String,
+    /// The known class that it belongs to.
+    pub known: Option<Known>,
+}
+
+static VARYING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""(?:[^"\\]|\\.)*"|[0-9]+|<[^>]*>"#).expect("the pattern is valid"));
+
+/// How much of a text is part of a name.
+const LONGEST: usize = 110;
+
+impl Signature {
+    /// The name of the first of these differences, which are all of one step.
+    pub fn of(case: &GeneratedCase, differences: &[Difference]) -> Self {
+        let Some(first) = differences.first() else {
+            return Signature {
+                text: "nothing".to_owned(),
+                known: None,
+            };
+        };
+        let request = case
+            .steps
+            .get(first.step.saturating_sub(1))
+            .map_or(&Value::Null, |step| &step["request"]);
+        let request = target(request.as_str().unwrap_or_default());
+        // A refusal that differs is named by its message, whatever else differs with it.
+        let message = differences.iter().find(|difference| difference.at == "/body/message");
+        let status = differences.iter().find(|difference| difference.at == "/status");
+        let main = message.or(status).unwrap_or(first);
+        let mut text = format!("{request} {}", place(&main.at));
+        if let Some(status) = status {
+            text.push_str(&format!(
+                " [{} not {}]",
+                shown(status.expected.as_ref()),
+                shown(status.actual.as_ref())
+            ));
+        }
+        if !main.at.contains("managedFields") && main.at != "/status" {
+            let (expected, actual) = (shown(main.expected.as_ref()), shown(main.actual.as_ref()));
+            text.push_str(&format!(
+                ": {} not {}",
+                short(&expected, &actual),
+                short(&actual, &expected)
+            ));
+        }
+        Signature {
+            text,
+            known: known(case, first.step, differences),
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}
+
+/// The part of a text where it begins to differ from the other one, without the values in it.
+fn short(text: &str, other: &str) -> String {
+    let clean = |text: &str| VARYING.replace_all(text, "_").into_owned();
+    let (text, other) = (clean(text), clean(other));
+    let common = text
+        .chars()
+        .zip(other.chars())
+        .take_while(|(one, other)| one == other)
+        .count();
+    text.chars()
+        .skip(common.saturating_sub(LONGEST / 2))
+        .take(LONGEST)
+        .collect()
+}
+
+/// Method and resource of a request line.
+fn target(line: &str) -> String {
+    let (method, path) = line.split_once(' ').unwrap_or(("", line));
+    let path = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let from = match parts.first() {
+        Some(&"api") => 2,
+        Some(&"apis") => 3,
+        _ => return format!("{method} {path}"),
+    };
+    let rest = parts.get(from..).unwrap_or_default();
+    let rest = match rest {
+        ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
+        rest => rest,
+    };
+    match rest {
+        [] => format!("{method} {path}"),
+        [plural] => format!("{method} {plural}"),
+        [plural, _] => format!("{method} {plural}/…"),
+        [plural, _, rest @ ..] => format!("{method} {plural}/…/{}", rest.join("/")),
+    }
+}
+
+/// A place without the numbers of items, and without what is inside managedFields.
+fn place(at: &str) -> String {
+    let mut parts = Vec::new();
+    for part in at.split('/') {
+        if part.parse::<usize>().is_ok() {
+            parts.push("*");
+        } else {
+            parts.push(part);
+        }
+        if part == "managedFields" {
+            break;
+        }
+    }
+    parts.join("/")
+}
+
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Object(fields)) => fields.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// Whether an object that a client sent has an empty member anywhere.
+fn sends_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().any(|value| is_empty(Some(value)) || sends_empty(value)),
+        Value::Array(items) => items.iter().any(|value| is_empty(Some(value)) || sends_empty(value)),
+        _ => false,
+    }
+}
+
+fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Option<Known> {
+    let of = |at: &str| differences.iter().find(|difference| difference.at == at);
+    if of("/body/code")
+        .or(of("/status"))
+        .is_some_and(|code| code.expected == Some(Value::from(406)))
+    {
+        return Some(Known::NotAcceptable);
+    }
+    let request = case.steps.get(step.saturating_sub(1))?;
+    let custom = request["request"]
+        .as_str()
+        .is_some_and(|line| line.contains("${unique}."));
+    if custom
+        && differences
+            .iter()
+            .all(|difference| difference.at.starts_with("/body/status") && !difference.at.contains("managed"))
+    {
+        return Some(Known::StatusDefault);
+    }
+    let sent = case.steps.iter().take(step).any(|step| sends_empty(&step["body"]));
+    let emptyish = |difference: &Difference| {
+        difference.at.contains("managedFields")
+            || ["/body/metadata/generation", "/body/metadata/resourceVersion"].contains(&difference.at.as_str())
+            || is_empty(difference.expected.as_ref()) && is_empty(difference.actual.as_ref())
+    };
+    (sent && !custom && differences.iter().all(emptyish)).then_some(Known::Empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fuzz::weights::Class;
+
+    fn case(request: &str, body: Value) -> GeneratedCase {
+        GeneratedCase {
+            class: Class::Create,
+            seed: 1,
+            index: 1,
+            given: Vec::new(),
+            steps: vec![json!({"request": request, "body": body})],
+        }
+    }
+
+    fn difference(at: &str, expected: Value, actual: Value) -> Difference {
+        Difference {
+            step: 1,
+            at: at.to_owned(),
+            expected: (!expected.is_null()).then_some(expected),
+            actual: (!actual.is_null()).then_some(actual),
+        }
+    }
+
+    #[test]
+    fn a_name_leaves_out_what_varies() {
+        let of = |name: &str, item: usize| {
+            let differ = [difference(
+                &format!("/body/items/{item}/message"),
+                json!(format!("\"{name}\" is bad")),
+                json!(format!("\"{name}\" is wrong")),
+            )];
+            Signature::of(
+                &case("POST /apis/apps/v1/namespaces/${ns}/deployments?dryRun=All", json!({})),
+                &differ,
+            )
+        };
+        assert_eq!(of("a", 1), of("b", 2));
+        assert!(
+            of("a", 1).text.starts_with("POST deployments /body/items/*/message"),
+            "{:?}",
+            of("a", 1)
+        );
+    }
+
+    #[test]
+    fn what_was_sent_empty_is_counted_apart() {
+        let differ = [difference("/body/spec/x", json!({}), Value::Null)];
+        let named = |body| Signature::of(&case("POST /api/v1/namespaces/${ns}/pods", body), &differ).known;
+        assert_eq!(named(json!({"spec": {"x": {}}})), Some(Known::Empty));
+        assert_eq!(named(json!({"spec": {"x": 1}})), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! The counts of a run, by class, and its differences by how often they were met.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::signature::{Known, Signature};
+use super::weights::{CLASSES, Class};
+
+/// The counts of one class.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Cases that were compared.
+    pub cases: usize,
+    /// Pairs of answers that were compared.
+    pub pairs: usize,
+    /// Pairs that differ and belong to no known class.
+    pub different: usize,
+    /// Pairs that differ and belong to a known class.
+    pub known: BTreeMap<Known, usize>,
+    /// Cases that the real server does not answer the same twice.
+    pub unstable: usize,
+}
+
+/// The counts of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    classes: BTreeMap<Class, Counts>,
+    /// How often each difference was met.
+    pub met: BTreeMap<Signature, usize>,
+}
+
+impl Tally {
+    /// Counts answers that are all equal.
+    pub fn equal(&mut self, class: Class, pairs: usize) {
+        let counts = self.classes.entry(class).or_default();
+        counts.cases += 1;
+        counts.pairs += pairs;
+    }
+
+    /// Counts a case in which so many answers are equal and the next one is not.
+    pub fn different(&mut self, class: Class, equal: usize, signature: Signature) {
+        let counts = self.classes.entry(class).or_default();
+        counts.cases += 1;
+        counts.pairs += equal + 1;
+        match signature.known {
+            None => counts.different += 1,
+            Some(known) => *counts.known.entry(known).or_default() += 1,
+        }
+        *self.met.entry(signature).or_default() += 1;
+    }
+
+    /// Counts a case that cannot be compared.
+    pub fn unstable(&mut self, class: Class) {
+        let counts = self.classes.entry(class).or_default();
+        counts.cases += 1;
+        counts.unstable += 1;
+    }
+
+    /// The counts of all classes together.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for counts in self.classes.values() {
+            total.cases += counts.cases;
+            total.pairs += counts.pairs;
+            total.different += counts.different;
+            total.unstable += counts.unstable;
+            for (known, count) in &counts.known {
+                *total.known.entry(*known).or_default() += count;
+            }
+        }
+        total
+    }
+
+    /// Differences with their counts, most frequent first.
+    pub fn by_frequency(&self) -> Vec<(&Signature, usize)> {
+        let mut met: Vec<_> = self.met.iter().map(|(signature, count)| (signature, *count)).collect();
+        met.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(other.0)));
+        met
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&str> = Known::ALL.iter().map(|known| known.heading()).collect();
+        writeln!(
+            f,
+            "| class | cases | pairs | different | {} | unstable |",
+            known.join(" | ")
+        )?;
+        writeln!(f, "|---|---:|---:|---:|{}---:|", "---:|".repeat(known.len()))?;
+        let total = self.total();
+        let rows = CLASSES
+            .iter()
+            .filter_map(|(_, class)| Some((class.to_string(), self.classes.get(class)?)));
+        for (name, counts) in rows.chain([("all".to_owned(), &total)]) {
+            write!(
+                f,
+                "| {name} | {} | {} | {} |",
+                counts.cases, counts.pairs, counts.different
+            )?;
+            for known in Known::ALL {
+                write!(f, " {} |", counts.known.get(&known).copied().unwrap_or_default())?;
+            }
+            writeln!(f, " {} |", counts.unstable)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_counts_up_to_its_first_difference() {
+        let mut tally = Tally::default();
+        let named = |known| Signature {
+            text: "x".to_owned(),
+            known,
+        };
+        tally.equal(Class::Create, 5);
+        tally.different(Class::Create, 2, named(None));
+        tally.different(Class::Http, 0, named(Some(Known::NotAcceptable)));
+        tally.unstable(Class::Http);
+        let total = tally.total();
+        assert_eq!(
+            (total.cases, total.pairs, total.different, total.unstable),
+            (4, 9, 1, 1)
+        );
+        assert!(
+            tally.to_string().contains("| create | 2 | 8 | 1 | 0 | 0 | 0 | 0 |"),
+            "{tally}"
+        );
+    }
+}
