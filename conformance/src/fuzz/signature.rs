@@ -17,11 +17,21 @@ pub enum Known {
     StatusDefault,
     /// The text of a refusal with 406.
     NotAcceptable,
+    /// A path that only the real server has.
+    Endpoint,
+    /// What admission policies may say: their expressions and rules.
+    Policy,
 }
 
 impl Known {
     /// All of them, in the order of the table.
-    pub const ALL: [Known; 3] = [Known::Empty, Known::StatusDefault, Known::NotAcceptable];
+    pub const ALL: [Known; 5] = [
+        Known::Empty,
+        Known::StatusDefault,
+        Known::NotAcceptable,
+        Known::Endpoint,
+        Known::Policy,
+    ];
 
     /// Its heading in the table.
     pub fn heading(self) -> &'static str {
@@ -29,6 +39,8 @@ impl Known {
             Known::Empty => "empty or absent",
             Known::StatusDefault => "default of status",
             Known::NotAcceptable => "406",
+            Known::Endpoint => "paths",
+            Known::Policy => "policies",
         }
     }
 }
@@ -49,6 +61,12 @@ static VARYING: LazyLock<Regex> =
 const LONGEST: usize = 110;
 
 impl Signature {
+    /// Whether the other one is at the same place of a request of the same kind, whatever the values are.
+    pub fn is_like(&self, other: &Signature) -> bool {
+        let place = |text: &str| text.split_once(": ").map_or(text, |(place, _)| place).to_owned();
+        self.known == other.known && place(&self.text) == place(&other.text)
+    }
+
     /// The name of the first of these differences, which are all of one step.
     pub fn of(case: &GeneratedCase, differences: &[Difference]) -> Self {
         let Some(first) = differences.first() else {
@@ -178,6 +196,18 @@ fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Optio
         return Some(Known::NotAcceptable);
     }
     let request = case.steps.get(step.saturating_sub(1))?;
+    if request["request"]
+        .as_str()
+        .is_some_and(|line| line.contains("admissionpolic"))
+    {
+        return Some(Known::Policy);
+    }
+    if differences
+        .iter()
+        .all(|difference| difference.at.starts_with("/body/paths"))
+    {
+        return Some(Known::Endpoint);
+    }
     let custom = request["request"]
         .as_str()
         .is_some_and(|line| line.contains("${unique}."));

@@ -128,7 +128,9 @@ mod tests {
             (4, 9, 1, 1)
         );
         assert!(
-            tally.to_string().contains("| create | 2 | 8 | 1 | 0 | 0 | 0 | 0 |"),
+            tally
+                .to_string()
+                .contains("| create | 2 | 8 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |"),
             "{tally}"
         );
     }

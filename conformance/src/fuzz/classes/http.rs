@@ -169,7 +169,6 @@ fn negotiated(choices: &mut Choices) -> Step {
         "/api/v1/namespaces/${ns}/configmaps/a",
         "/api/v1/namespaces/${ns}/configmaps/none",
         "/api/v1/namespaces/${ns}",
-        "/version",
         "/api",
         "/apis/apps",
     ]);
