@@ -15,7 +15,6 @@ use kubewright_conformance::corpus::{Corpus, home};
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::replay_embedded;
 use kubewright_conformance::fuzz::campaign;
-use kubewright_conformance::fuzz::classes::generate;
 use kubewright_conformance::fuzz::weights::Class;
 use kubewright_conformance::kubectl;
 use kubewright_conformance::operators;
@@ -93,7 +92,8 @@ enum Action {
         /// After how many requests the run ends
         #[arg(long, default_value_t = 5000)]
         requests: usize,
-        /// Only cases of this class: lifecycle, create, update, patch, apply, definition, value, options, subresource, http
+        /// Only cases of this class: lifecycle, create, update, patch, apply, definition, value, options, subresource,
+        /// http, or corpus (needs Go)
         #[arg(long)]
         class: Option<String>,
         /// How many cases are played at once
@@ -370,18 +370,12 @@ fn fuzz(
     print: bool,
 ) -> Result<ExitCode, Box<dyn Error>> {
     if print {
-        let mut requests = 0;
-        for index in 0.. {
-            let case = generate(settings.seed, index, settings.class);
+        for case in campaign::cases(settings) {
             println!("# {}\n{}", case.name(), case.text());
-            requests += case.steps.len();
-            if requests >= settings.requests {
-                break;
-            }
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let target: Arc<dyn Target> = Arc::new(Remote::new(&server.settings())?);
+    let target: Arc<dyn Target> = Arc::new(Remote::new(&server.settings())?.reusing_connections());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tally = runtime.block_on(campaign::run(target, settings))?;
     for (signature, count) in tally.by_frequency() {

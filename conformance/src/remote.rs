@@ -1,10 +1,11 @@
 //! A server behind TLS: the real kube-apiserver when recording, or another server that is compared with it.
 //!
-//! Every request opens a connection of its own, so that no connection pool can affect a watch.
+//! Every request opens a connection of its own, so that no connection pool can affect a watch. [`Remote::reusing_connections`] is for runs
+//! whose requests are many and short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
@@ -14,6 +15,7 @@ use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -52,6 +54,8 @@ pub struct Remote {
     etcd: (String, u16),
     authorization: HeaderValue,
     tls: TlsConnector,
+    /// Connections whose last answer may have been read, if connections are used again.
+    idle: Option<Mutex<Vec<SendRequest<Full<Bytes>>>>>,
 }
 
 /// The reason why the settings of a server cannot be used.
@@ -95,9 +99,16 @@ impl Remote {
             etcd,
             authorization: bearer(&settings.token_file)?,
             tls: TlsConnector::from(Arc::new(trusting(&settings.ca_file)?)),
+            idle: None,
             host,
             name,
         })
+    }
+
+    /// Uses a connection again once its answer was read.
+    pub fn reusing_connections(mut self) -> Self {
+        self.idle = Some(Mutex::default());
+        self
     }
 }
 
@@ -168,17 +179,37 @@ impl Target for Remote {
 impl Remote {
     /// Sends a request on a connection of its own.
     async fn answer(&self, mut request: Request<Bytes>) -> Result<Response<Incoming>, TransportError> {
-        let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        let stream = self.tls.connect(self.name.clone(), tcp).await?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(connection.with_upgrades());
+        let mut sender = match self.idle_connection() {
+            Some(sender) => sender,
+            None => self.connect().await?,
+        };
         let own = request.extensions().get::<OwnCredentials>().is_some();
         let headers = request.headers_mut();
         headers.insert(HOST, HeaderValue::try_from(format!("{}:{}", self.host, self.port))?);
         if !own {
             headers.insert(AUTHORIZATION, self.authorization.clone());
         }
-        Ok(sender.send_request(request.map(Full::new)).await?)
+        let answer = sender.send_request(request.map(Full::new)).await?;
+        if let Some(idle) = &self.idle {
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        }
+        Ok(answer)
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, TransportError> {
+        let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        let stream = self.tls.connect(self.name.clone(), tcp).await?;
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection.with_upgrades());
+        Ok(sender)
+    }
+
+    /// A connection whose answer was read to its end.
+    fn idle_connection(&self) -> Option<SendRequest<Full<Bytes>>> {
+        let mut idle = self.idle.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|sender| !sender.is_closed());
+        let ready = idle.iter().position(SendRequest::is_ready)?;
+        Some(idle.swap_remove(ready))
     }
 
     /// Sends a request to etcd's JSON gateway.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 
 use super::classes::generate;
+use super::corpora;
 use super::generated::GeneratedCase;
 use super::pair::{Pair, Verdict};
 use super::shrink::shrink;
@@ -43,18 +44,29 @@ pub struct Settings {
 
 /// Runs the generators until enough requests are sent.
 pub async fn run(real: Arc<dyn Target>, settings: &Settings) -> io::Result<Tally> {
-    let mut requests = 0;
-    let mut index = 0;
-    let cases = std::iter::from_fn(|| {
-        if requests >= settings.requests {
+    play_all(real, cases(settings), settings).await
+}
+
+/// The cases of a run, made one by one.
+pub fn cases(settings: &Settings) -> impl Iterator<Item = GeneratedCase> + use<> {
+    let (seed, class, limit) = (settings.seed, settings.class, settings.requests);
+    let projects = match class {
+        Some(Class::Corpus) => corpora::load(),
+        _ => Vec::new(),
+    };
+    let (mut requests, mut index) = (0, 0);
+    std::iter::from_fn(move || {
+        if requests >= limit || class == Some(Class::Corpus) && projects.is_empty() {
             return None;
         }
-        let case = generate(settings.seed, index, settings.class);
+        let case = match class {
+            Some(Class::Corpus) => corpora::case(&projects, seed, index),
+            _ => generate(seed, index, class),
+        };
         index += 1;
         requests += case.steps.len();
         Some(case)
-    });
-    play_all(real, cases, settings).await
+    })
 }
 
 /// Plays cases, counts, and writes a small case for each of the most frequent differences.

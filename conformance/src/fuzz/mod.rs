@@ -3,11 +3,12 @@
 //! [`classes`] generates a [`generated::GeneratedCase`] from a seed and an index, by the [`weights`] alone. [`pair`] plays it on both
 //! servers and compares the transcripts up to the first step that differs. A difference has a [`signature`], by which it is counted; the
 //! first case of each is [`shrink`]ed and written as a case file that the recorder takes as it is. [`campaign`] does all of that for as
-//! many requests as asked for, and [`tally`] is its table.
+//! many requests as asked for, and [`tally`] is its table. [`corpora`] makes cases of the definitions and samples of well-known projects.
 
 pub mod built_ins;
 pub mod campaign;
 pub mod classes;
+pub mod corpora;
 pub mod generated;
 pub mod mutate;
 pub mod pair;

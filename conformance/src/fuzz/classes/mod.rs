@@ -8,6 +8,8 @@ mod options;
 mod subresource;
 mod value;
 
+pub(super) use value::of_definition;
+
 use serde_json::Value;
 
 use super::generated::GeneratedCase;
