@@ -97,7 +97,7 @@ enum Action {
         #[arg(long)]
         class: Option<String>,
         /// How many cases are played at once
-        #[arg(long, default_value_t = 4)]
+        #[arg(long, default_value_t = 16)]
         at_once: usize,
         /// How many of the differences are made small and written
         #[arg(long, default_value_t = 20)]

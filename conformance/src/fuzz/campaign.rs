@@ -86,7 +86,7 @@ pub async fn play_all(
         };
         (case, verdict)
     };
-    let mut verdicts = stream::iter(cases.map(played)).buffered(settings.at_once.max(1));
+    let mut verdicts = stream::iter(cases.map(played)).buffer_unordered(settings.at_once.max(1));
     let mut told = 0;
     while let Some((case, verdict)) = verdicts.next().await {
         match verdict {
@@ -95,9 +95,10 @@ pub async fn play_all(
             Verdict::Different(equal, differences) => {
                 let signature = Signature::of(&case, &differences);
                 tally.different(case.class, equal, signature.clone());
-                let steps = |case: &GeneratedCase| case.steps.len() + case.given.len();
+                // The smallest one, and of these the first, whichever was answered first.
+                let size = |case: &GeneratedCase| (case.steps.len() + case.given.len(), case.index);
                 match examples.get(&signature) {
-                    Some((known, _)) if steps(known) <= steps(&case) => {}
+                    Some((known, _)) if size(known) <= size(&case) => {}
                     _ => drop(examples.insert(signature, (case, differences))),
                 }
             }
